@@ -13,7 +13,7 @@ use common::transcript::Turn;
 use datagen::pipeline::{GenerateOptions, generate};
 use datagen::verify::{VerifyOptions, verify};
 use infer::agent::{Task, kg_agent};
-use infer::engine::Processor;
+use infer::engine::EngineDevice;
 use infer::planner::{LocalModel, LocalPlanner, Oracle, Planner};
 use kg::{FrozenKg, Kg};
 use model::{KgAgentInfo, Tokenizer};
@@ -200,7 +200,7 @@ fn random_weights(wanted: usize) {
 
 /// The same from logits that no model gives: all equal, no numbers, infinities, everything for the end, noise.
 fn made_up_logits(wanted: usize) {
-    use infer::engine::{Decoder, EngineError, Limits, Sampling, TokenTrie, Vocab, generate};
+    use infer::engine::{Decoder, EngineError, Vocab, generate};
 
     struct Logits {
         kind: usize,
@@ -247,16 +247,10 @@ fn made_up_logits(wanted: usize) {
         .map(|question| question.question.clone())
         .collect();
     let tokenizer = Tokenizer::train_bpe(texts.iter(), 700).unwrap();
-    let spelled = infer::engine::vocab_bytes(
-        &serde_json::from_slice(&tokenizer.to_bytes().unwrap()).unwrap(),
-    );
+    let parsed = &serde_json::from_slice(&tokenizer.to_bytes().unwrap()).unwrap();
     let size = tokenizer.vocab_size();
     let chat = model::ChatFormat::new(tokenizer).unwrap();
-    let vocab = Vocab {
-        trie: TokenTrie::new(spelled.tokens.into_iter()),
-        end: chat.end_of_turn(),
-        adds_space: spelled.adds_space,
-    };
+    let vocab = Vocab::of_tokenizer(&parsed, chat.end_of_turn());
     let encode = |text: &str| chat.tokenizer().encode(text).unwrap();
     let dialogues: Vec<Template> = templates()
         .into_iter()
@@ -271,28 +265,10 @@ fn made_up_logits(wanted: usize) {
             end: vocab.end as usize,
             values: vec![0.0; size],
         };
-        let sampling = if round % 2 == 0 {
-            Sampling::Greedy
-        } else {
-            Sampling::Temperature {
-                t: 1.0,
-                seed: round as u64,
-            }
-        };
         let mut write = |moment: &infer::planner::PlannerInput<'_, '_>| {
             let acceptor = CallAcceptor::new(moment.session.live(moment.template.naming));
-            let written = generate(
-                &mut logits,
-                &[vocab.end],
-                &acceptor,
-                &encode,
-                &vocab,
-                Limits {
-                    max_new_tokens: 256,
-                },
-                sampling,
-            )
-            .unwrap();
+            let written =
+                generate(&mut logits, &[vocab.end], &acceptor, &encode, &vocab, 256).unwrap();
             assert!(written.ids.len() <= 256);
             written.text
         };
@@ -328,7 +304,7 @@ fn tensors_answer_as_kernels_do() {
     let template = Template::new(Layout::Dialogue);
     let dir = tempfile::tempdir().unwrap();
     random_model(dir.path(), &[&template], 5);
-    let models = [Processor::Cpu, Processor::Tensors]
+    let models = [EngineDevice::Cpu, EngineDevice::Tensors]
         .map(|processor| Arc::new(LocalModel::open_on(processor, dir.path()).unwrap()));
     let mut programs = BTreeSet::new();
     for question in questions(&kg, "questions.train.jsonl")
@@ -399,7 +375,7 @@ fn a_model_in_doubt_says_that_there_is_nothing() {
         let model = random_model(&dir.path().join(seed.to_string()), &[&template], seed);
         let proposed = |doubt: f64| {
             LocalPlanner::new(&model)
-                .doubting(doubt)
+                .with_abstention_threshold(doubt)
                 .propose(&moment)
                 .unwrap()
                 .text
@@ -409,14 +385,14 @@ fn a_model_in_doubt_says_that_there_is_nothing() {
         // Free text is the model's own, whatever it says.
         let free = |doubt: f64| {
             LocalPlanner::new(&model)
-                .doubting(doubt)
+                .with_abstention_threshold(doubt)
                 .write(moment.turns, &Grammar::free(1, 9, ""))
                 .unwrap()
                 .text
         };
         assert_eq!(free(0.0), free(1.0));
         assert!(
-            (0.9..1.0).contains(&model.doubt()),
+            (0.9..1.0).contains(&model.abstention_threshold()),
             "of a model that says nothing little is asked"
         );
     }
@@ -429,7 +405,7 @@ fn a_model_in_doubt_says_that_there_is_nothing() {
     assert_eq!(
         LocalModel::open(&dir.path().join("0"))
             .unwrap()
-            .doubt()
+            .abstention_threshold()
             .to_bits(),
         0.625_f64.to_bits()
     );

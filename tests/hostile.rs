@@ -6,8 +6,7 @@ mod support;
 use std::io::Write;
 
 use common::transcript::Role;
-use infer::agent::robust::Robust;
-use infer::agent::{AgentKind, Outcome, Task, answer_with};
+use infer::agent::{AgentKind, Outcome, Robust, Task, answer_with};
 use infer::planner::LocalPlanner;
 use kg::{FrozenKg, Kg, LoadOptions};
 use model::{ChatFormat, ModelFolder};

@@ -259,7 +259,7 @@ fn passing_failures_are_tried_again_and_lasting_ones_are_not() {
         (
             Answer::Raw(200, "<html>hello"),
             3,
-            "the answer is no JSON: <html>hello",
+            "the answer is not JSON: <html>hello",
         ),
         (
             Answer::Raw(200, "{\"choices\":[]}"),

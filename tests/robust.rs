@@ -5,8 +5,7 @@ mod support;
 
 use std::process::Command;
 
-use infer::agent::robust::Robust;
-use infer::agent::{AgentKind, Outcome, Task, answer_with};
+use infer::agent::{AgentKind, Outcome, Robust, Task, answer_with};
 use infer::planner::{LocalPlanner, Planner, PlannerInput, Proposal, Scripted};
 use kg::{FrozenKg, Kg};
 use support::{data, graph, random_model};
@@ -305,7 +304,7 @@ fn calls_side_by_side_have_the_models_own_probability_and_only_the_first_is_doub
     };
     let mut plain = LocalPlanner::new(&model);
     // Weights that know nothing doubt every call.
-    let mut doubting = LocalPlanner::new(&model).doubting(0.5);
+    let mut doubting = LocalPlanner::new(&model).with_abstention_threshold(0.5);
     let mut refused = Vec::new();
     for choice in 0..4 {
         let held = plain

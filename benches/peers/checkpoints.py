@@ -3,7 +3,7 @@
     pip install torch transformers safetensors
     python benches/peers/checkpoints.py DIR
     KGAGENT_PARITY=DIR cargo test --release -p train parity -- --ignored --nocapture
-    KGAGENT_PARITY=DIR cargo test --release -p infer --test engine parity -- --ignored --nocapture
+    KGAGENT_PARITY=DIR cargo test --release -p engine --test engine parity -- --ignored --nocapture
 
 Each folder of DIR is a model in Hugging Face layout with two more files: `reference.json` (token ids and constants) and
 `reference.safetensors` (logits, the gradient of every parameter, and the losses of ten AdamW steps).

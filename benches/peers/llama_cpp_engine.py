@@ -1,7 +1,7 @@
 """kgagent's engine beside llama.cpp on the same GGUF files: random weights in the shape of `scratch:base` with 32,000 tokens (113 million).
 
     pip install llama-cpp-python gguf numpy
-    cargo build --release -p infer --example gguf_speed
+    cargo build --release -p engine --example gguf_speed
     python benches/peers/llama_cpp_engine.py DIR [--threads 2] [--speed PATH/TO/gguf_speed] [--formats f32,f16,q8_0,q4_k_m] [--rounds 3]
 
 Files are made once (F32 here, the others by llama.cpp's own quantiser, so that the formats are its). Rounds alternate between the two; the best

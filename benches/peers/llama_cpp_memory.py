@@ -1,7 +1,7 @@
 """Peak memory of kgagent's engine on a Q4_K_M file in the shape of Llama 3.2 1B (1.24 billion parameters), filled with random blocks.
 
     pip install gguf numpy
-    cargo build --release -p infer --example gguf_speed
+    cargo build --release -p engine --example gguf_speed
     python benches/peers/llama_cpp_memory.py DIR [PATH/TO/gguf_speed]
 """
 import json

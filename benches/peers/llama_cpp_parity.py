@@ -1,7 +1,7 @@
 """Logits and greedy choices of llama.cpp on a GGUF file beside kgagent's on the same file, or on the model folder it was made from.
 
     pip install llama-cpp-python numpy
-    cargo build --release -p infer --example gguf_logits
+    cargo build --release -p engine --example gguf_logits
     python benches/peers/llama_cpp_parity.py FILE.gguf [MODEL FOLDER] [--ids N] [--logits PATH/TO/gguf_logits]
 """
 import argparse

@@ -1,4 +1,4 @@
-"""Compares `cargo run --release -p infer --example encode FOLDER LINES OUT` with sentence-transformers on the same lines.
+"""Compares `cargo run --release -p engine --example encode FOLDER LINES OUT` with sentence-transformers on the same lines.
 
     python benches/peers/sentence_encoder.py FOLDER LINES OUT
 """

@@ -1,8 +1,9 @@
-//! What can go wrong while answering.
+//! Errors of planners and agents.
 
-use crate::engine::EngineError;
+use engine::EngineError;
 
-/// What can go wrong while answering a question; a call that cannot be executed is not among them (it is recorded in the trace).
+/// Why a question could not be answered. A call that cannot be executed is not an error; it is
+/// recorded in the trace.
 #[derive(Debug, thiserror::Error)]
 pub enum InferError {
     /// The engine failed.
@@ -11,7 +12,7 @@ pub enum InferError {
     /// The model folder or its tokenizer failed.
     #[error(transparent)]
     Model(#[from] model::ModelError),
-    /// A scripted planner ran out of texts.
+    /// A scripted planner has no texts left.
     #[error("the script has {given} calls and the question needs more; add calls or an end")]
     ScriptEnded {
         /// Texts in the script.
@@ -27,7 +28,7 @@ pub enum InferError {
         /// The model's context.
         limit: usize,
     },
-    /// The worked examples of this crate do not read.
+    /// The worked examples of this crate are invalid.
     #[error("the worked examples are damaged: {0}")]
     Shots(String),
     /// The ranker failed.

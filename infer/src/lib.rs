@@ -1,17 +1,21 @@
-//! Answering questions over a graph with a local model, fully offline: the engine (LLaMA in candle, constrained decoding), the planners and
-//! the agents that drive the toolbox.
+//! Answers questions over a knowledge graph, fully offline: the planners, which write calls, and
+//! the agents, which drive the toolbox with them.
 //!
 //! ```text
-//! agent: observe ─▶ propose ─▶ constrain ─▶ execute ─▶ record        planner: who proposes (local model, oracle, scripted)
-//!                                                                     engine: how a local model decodes under a constraint
+//! agent: observe ─▶ propose ─▶ constrain ─▶ execute ─▶ record
+//! planner: proposes (local model, server, oracle, script)
+//! ranker: orders relations by the vectors of a sentence encoder
 //! ```
 //!
-//! Invariants: nothing here knows burn or a dataset format, prints, or reads the environment.
+//! A local model runs in [`engine`]: on the CPU on our own kernels, on NVIDIA GPUs on candle.
+//!
+//! Invariants: this crate knows neither burn nor a dataset format, does not print, and does not
+//! read the environment.
 
 pub mod agent;
-pub mod encoder;
-pub mod engine;
 mod error;
 pub mod planner;
+pub mod ranker;
 
+pub use engine;
 pub use error::InferError;

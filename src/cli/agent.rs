@@ -4,10 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use infer::agent::AgentKind;
-use infer::agent::robust::Robust;
-use infer::agent::triad::TriadOptions;
-use infer::engine::Processor;
+use infer::agent::{AgentKind, Robust, TriadOptions};
+use infer::engine::EngineDevice;
 use infer::planner::{Constraint, RemoteOptions};
 use toolbox::observe::ObserveOptions;
 use toolbox::oda::{OdaOptions, Reflection, TurnForm};
@@ -321,7 +319,7 @@ pub(crate) enum AnswerDevice {
     Cuda,
 }
 
-impl From<AnswerDevice> for Processor {
+impl From<AnswerDevice> for EngineDevice {
     fn from(device: AnswerDevice) -> Self {
         match device {
             AnswerDevice::Cpu => Self::Cpu,

@@ -98,17 +98,7 @@ pub(crate) fn task<'a>(
 ) -> Task<'a> {
     let linked = Linked::new(graph, question, entities);
     options.exclude.nodes.clone_from(&linked.entities);
-    options.refuse_statements = true;
-    Task {
-        kg: graph,
-        question,
-        linked,
-        must_offer: &[],
-        options,
-        template,
-        planner_name,
-        model_knowledge: false,
-    }
+    Task::new(graph, question, linked, options, template, planner_name)
 }
 
 /// The topic entities: those given, else those that the question mentions; where a name means several, `ranker` says which.

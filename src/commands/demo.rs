@@ -322,7 +322,8 @@ fn samples(
     let mut shown = Vec::new();
     for &question in questions {
         let entities = ask::topics(graph, question, &[], rank::lexical().as_ref())?;
-        let mut planner = LocalPlanner::new(model).doubting(model.doubt());
+        let mut planner =
+            LocalPlanner::new(model).with_abstention_threshold(model.abstention_threshold());
         let options = ExecOptions {
             exclude: Exclude {
                 nodes: Vec::new(),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use common::fs::{StagedFolder, check_target};
-use infer::engine::{Comparison, compare};
+use infer::engine::{LogitComparison, compare};
 use infer::planner::LocalModel;
 use model::gguf::{self, Recipe};
 use model::tokenizer::END;
@@ -132,7 +132,7 @@ pub(crate) fn run(args: &ModelExportArgs, ui: &Ui) -> Result<Outcome> {
 }
 
 /// Refuses an export that is not the model: rounding explains small differences only.
-fn check(format: ExportFormat, recipe: Recipe, found: &Comparison) -> Result<()> {
+fn check(format: ExportFormat, recipe: Recipe, found: &LogitComparison) -> Result<()> {
     let exact = format == ExportFormat::Merged || recipe == Recipe::F32;
     let most = match recipe {
         _ if exact => 1e-3,
@@ -223,7 +223,7 @@ fn modelfile(file: &str, config: &ModelConfig) -> String {
     )
 }
 
-fn card(name: &str, what: &str, found: &Comparison, args: &ModelExportArgs) -> String {
+fn card(name: &str, what: &str, found: &LogitComparison, args: &ModelExportArgs) -> String {
     let on = args.data.as_ref().map_or_else(
         || "questions that stand in kgagent".to_owned(),
         |data| format!("conversations of {}", data.display()),

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use infer::encoder::{Encoder, EncoderRanker, MixedRanker};
+use infer::engine::encoder::Encoder;
+use infer::ranker::{EncoderRanker, MixedRanker};
 use model::KgAgentInfo;
 use toolbox::rank::{self, Ranker};
 

@@ -82,13 +82,11 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
         Some(folder) => {
             let model = LocalModel::open_on(args.device.into(), folder)
                 .with_context(|| format!("cannot load the model {}", folder.display()))?;
-            let doubt = args.doubt.unwrap_or(model.doubt());
-            Box::new(LocalPlanner::new(&Arc::new(model)).doubting(doubt))
+            let doubt = args.doubt.unwrap_or(model.abstention_threshold());
+            Box::new(LocalPlanner::new(&Arc::new(model)).with_abstention_threshold(doubt))
         }
         None => Box::new(Scripted::with(written(&events))),
     };
-    // Gold programs may end on statements; whoever else plans may not (rule R22).
-    let refuse_statements = planner != "oracle";
     let exclude = Exclude {
         nodes: nodes(&exclude.0)?,
         when: exclude.1,
@@ -96,21 +94,19 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
     let without = nodes(without)?.into_iter().map(NodeId::relation).collect();
     let exec = ExecOptions {
         exclude,
-        refuse_statements,
         without,
         ranker: Arc::clone(&ranker),
         ..ExecOptions::default()
     };
     let linked = Linked::new(&graph, question, &nodes(entities)?);
     let task = Task {
-        kg: &graph,
-        question,
-        linked,
-        must_offer: &[],
-        options: exec,
-        template: &template,
-        planner_name: planner,
         model_knowledge: *model_knowledge,
+        ..Task::new(&graph, question, linked, exec, &template, planner)
+    };
+    let task = if planner == "oracle" {
+        task.for_oracle(&[])
+    } else {
+        task
     };
     let mut again = answer_with(&kind, task, planner_again.as_mut())?;
     if let (true, Some(TraceEvent::Observe(opening))) =

@@ -1,51 +1,41 @@
-//! The baseline without a graph: the model answers from the question alone. What it says is looked up among the names of the graph's nodes only
-//! to be compared with gold answers; none of it is proved.
-
-use std::time::Instant;
+//! The baseline without a graph: the model answers from the question alone. Its answer is looked up
+//! among the names of the graph's nodes only for comparison with gold answers; nothing is proved.
 
 use common::transcript::{Part, Role, Turn};
 use kg::Kg;
 use kg::term::{Literal, Term};
-use toolbox::answer::{Answer, AnswerValue, Member, Provenance};
+use toolbox::answer::{AnswerValue, Member, Provenance};
 use toolbox::grammar::Grammar;
 use toolbox::trace::TraceEvent;
 
-use super::{AgentKind, Outcome, Task, opening};
+use super::kind::AgentKind;
+use super::outcome::Outcome;
+use super::recorder::Recorder;
+use super::task::Task;
 use crate::InferError;
 use crate::planner::Planner;
 
-/// Longest answer in characters.
+/// Maximum characters of an answer.
 const LONGEST: usize = 160;
 
 /// Asks the model once.
 ///
 /// # Errors
-/// [`InferError`] when the planner fails.
+/// [`InferError`] if the planner fails.
 pub fn answer(task: &Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
-    let nothing = Answer {
-        value: AnswerValue::Set(Vec::new()),
-        program: Vec::new(),
-        evidence: Vec::new(),
-        provenance: Provenance::None,
-        emptied: None,
-    };
-    instead(
-        task.kg,
-        task.question,
-        Outcome::new(nothing, vec![opening(task, &AgentKind::Direct)]),
-        planner,
-    )
+    let record = Recorder::open(task, &AgentKind::Direct);
+    answer_instead(task.kg, task.question, record.outcome, planner)
 }
 
-/// The outcome with what the model knows itself in place of the answer that the graph did not have. What was tried and why it came to nothing
-/// stays with the answer.
+/// Replaces an answer that the graph did not have with the model's own knowledge. The answer keeps
+/// the program that was tried and the reason why it found nothing.
 ///
 /// # Errors
-/// [`InferError`] when the planner fails.
-pub(super) fn instead(
+/// [`InferError`] if the planner fails.
+pub(super) fn answer_instead(
     kg: &dyn Kg,
     question: &str,
-    mut outcome: Outcome,
+    outcome: Outcome,
     planner: &mut dyn Planner,
 ) -> Result<Outcome, InferError> {
     let turns = vec![
@@ -57,47 +47,28 @@ pub(super) fn instead(
         ),
         Turn::shown(Role::User, vec![Part::user(question)]),
     ];
-    let events = &mut outcome.events;
-    events.push(TraceEvent::Prompt {
-        turns: turns.clone(),
-    });
-    let begun = Instant::now();
-    let written = planner.write(&turns, &Grammar::free(1, LONGEST, ""))?;
-    let model_seconds = begun.elapsed().as_secs_f64();
-    if planner.constrained() {
-        events.push(TraceEvent::Tokens {
-            read: written.read,
-            decided: written.decided,
-            forced: written.forced,
-            logprob: written.logprob,
-        });
-    }
-    outcome.asked += 1;
-    events.push(TraceEvent::Call {
-        step: outcome.asked,
-        text: written.text.clone(),
-    });
-    let value = read(kg, &written.text);
-    let none = matches!(&value, AnswerValue::Set(members) if members.is_empty());
-    outcome.answer.value = value;
-    outcome.answer.provenance = if none {
-        Provenance::None
-    } else {
-        Provenance::Model
+    let seconds_before = outcome.model_seconds;
+    let mut record = Recorder { outcome };
+    record.prompt(&turns, 0);
+    let written = record.plan(|| planner.write(&turns, &Grammar::free(1, LONGEST, "")))?;
+    let step = record.outcome.asked + 1;
+    record.turn(&written, step, planner.constrained());
+    let answer = &mut record.outcome.answer;
+    answer.value = read(kg, &written.text);
+    answer.provenance = match &answer.value {
+        AnswerValue::Set(members) if members.is_empty() => Provenance::None,
+        _ => Provenance::Model,
     };
-    events.push(TraceEvent::Answer {
-        answer: Box::new(outcome.answer.clone()),
-    });
-    events.push(TraceEvent::Timing {
+    let answer = Box::new(answer.clone());
+    record.event(TraceEvent::Answer { answer });
+    record.event(TraceEvent::Timing {
         kg: 0.0,
-        model: model_seconds,
+        model: record.outcome.model_seconds - seconds_before,
     });
-    outcome.tokens += written.read + written.decided + written.forced;
-    outcome.model_seconds += model_seconds;
-    Ok(outcome)
+    Ok(record.outcome)
 }
 
-/// What a text says: a truth value, a number, or names.
+/// Reads a text as a truth value, a number, or names.
 fn read(kg: &dyn Kg, text: &str) -> AnswerValue {
     match text.trim().to_lowercase().trim_end_matches('.') {
         "true" | "yes" => return AnswerValue::Truth(true),
@@ -119,7 +90,7 @@ fn read(kg: &dyn Kg, text: &str) -> AnswerValue {
     AnswerValue::Set(members)
 }
 
-/// The node of that name, the best connected where there are several; else the text itself.
+/// The node with this name, the best connected one if there are several, or else the text itself.
 fn member(kg: &dyn Kg, name: &str) -> Member {
     let nodes = kg.by_label(name);
     match nodes

@@ -1,113 +1,85 @@
-//! The KG-Agent loop (§4.3): the planner writes one call a step, the executor runs it, the memory is updated; the planner's own `end` stops it.
-
-use std::time::Instant;
+//! The KG-Agent loop (§4.3): the planner writes one call per step, the executor runs it, and the
+//! prompt is updated, until the planner calls `end`.
 
 use toolbox::answer::Answer;
 use toolbox::call::parse_call;
-use toolbox::exec::{ExecOptions, Session, ToolError};
+use toolbox::exec::{ExecOptions, ToolError};
 use toolbox::prompt::{Conversation, Layout};
-use toolbox::trace::{ResultText, TraceEvent};
+use toolbox::trace::TraceEvent;
 
-use super::{AgentKind, Outcome, Task, opening};
+use super::kind::AgentKind;
+use super::outcome::{NO_CALL, NO_END, Outcome};
+use super::recorder::Recorder;
+use super::task::Task;
 use crate::InferError;
 use crate::planner::{Planner, PlannerInput};
 
-/// Most steps of a question (the authors' code); whoever is held to what is live must end with the last of them.
+/// Maximum number of steps, as in the authors' code; a constrained planner must end with the last.
 const STEPS: usize = 30;
 
-/// Why there is no answer where the model wrote what cannot be run, or came to no end: neither says anything about the graph.
-pub(super) const NO_CALL: &str = "call_failed";
-pub(super) const NO_END: &str = "no_end";
-
-/// Answers one question as the paper's loop does (spec A.5): nothing is asked for twice, and a call that does not parse or cannot be executed
-/// ends it without an answer, as the thirtieth does that is no end; the trace says why.
+/// Answers one question with the paper's loop (rules A.5). Each call is requested once. A call that
+/// fails to parse or execute ends the question without an answer, and so does reaching the step
+/// limit; the trace gives the reason.
 ///
 /// # Errors
-/// [`InferError`] when the planner itself fails.
+/// [`InferError`] if the planner fails.
 pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
-    let mut events = vec![opening(&task, &AgentKind::KgAgent)];
+    let mut record = Recorder::open(&task, &AgentKind::KgAgent);
     let limit = task.options.max_steps.min(STEPS);
-    let options = task.template.fit(ExecOptions {
-        max_steps: limit,
-        ..task.options
-    });
-    let mut session = Session::new(
-        task.kg,
-        task.question,
-        task.linked,
-        task.must_offer,
-        options,
-    )?;
-    let mut conversation = Conversation::open(task.template, &session);
-    let (mut shown, mut asked, mut tokens, mut invalid) = (0, 0, 0, 0);
-    let (mut model_seconds, mut kg_seconds) = (0.0, 0.0);
-    let mut failure = None;
+    let template = task.template;
+    let mut session = task.into_session(|options| {
+        template.fit(ExecOptions {
+            max_steps: limit,
+            ..options
+        })
+    })?;
+    let mut conversation = Conversation::open(template, &session);
+    let mut shown = 0;
     while session.answer().is_none() {
         if session.steps().len() == limit {
-            events.push(TraceEvent::Error {
-                message: ToolError::Steps { limit }.to_string(),
-            });
-            failure = Some(NO_END);
+            record.error(ToolError::Steps { limit }.to_string());
+            record.outcome.failure = Some(NO_END);
             break;
         }
-        // Observe: what the planner has not seen yet.
+        // Observe: the turns that the planner has not seen yet.
         let turns = conversation.prompt();
-        events.push(TraceEvent::Prompt {
-            turns: turns[shown.min(turns.len())..].to_vec(),
-        });
-        // Propose, under the constraint of what is live.
-        let begun = Instant::now();
-        let proposal = planner.propose(&PlannerInput {
-            session: &session,
-            template: task.template,
-            turns,
+        record.prompt(turns, shown);
+        // Propose, constrained to live calls.
+        let proposal = record.plan(|| {
+            planner.propose(&PlannerInput {
+                session: &session,
+                template,
+                turns,
+            })
         })?;
-        model_seconds += begun.elapsed().as_secs_f64();
-        asked += 1;
-        tokens += proposal.read + proposal.decided + proposal.forced;
-        // What only repeats a text has no tokens; a server tells what it read and wrote.
-        if planner.constrained() || proposal.decided > 0 {
-            events.push(TraceEvent::Tokens {
-                read: proposal.read,
-                decided: proposal.decided,
-                forced: proposal.forced,
-                logprob: proposal.logprob,
-            });
-        }
-        events.push(TraceEvent::Call {
-            step: session.steps().len() + 1,
-            text: proposal.text.clone(),
-        });
+        // Replayed texts have no tokens; a server reports its own.
+        let tokens = planner.constrained() || proposal.decided > 0;
+        record.turn(&proposal, session.steps().len() + 1, tokens);
         // Execute.
-        let begun = Instant::now();
-        let ran = match parse_call(&proposal.text) {
+        let ran = record.execute(|| match parse_call(&proposal.text) {
             Ok(call) => match session.run(&call) {
-                Ok(_) => Ok(()),
-                Err(error) => Err(error.recoverable()?.to_string()),
+                Ok(_) => Ok(Ok(())),
+                Err(error) => error.recoverable().map(|error| Err(error.to_string())),
             },
-            Err(error) => Err(error.to_string()),
-        };
-        kg_seconds += begun.elapsed().as_secs_f64();
+            Err(error) => Ok(Err(error.to_string())),
+        })?;
         if let Err(message) = ran {
-            invalid += 1;
-            events.push(TraceEvent::Error { message });
-            failure = Some(NO_CALL);
+            record.outcome.invalid += 1;
+            record.error(message);
+            record.outcome.failure = Some(NO_CALL);
             break;
         }
         // Record.
-        shown = if task.template.layout == Layout::Dialogue {
+        shown = if template.layout == Layout::Dialogue {
             turns.len() + 1
         } else {
             0
         };
         conversation.record(&session, &proposal.text)?;
         if let Some(step) = session.steps().last() {
-            events.push(TraceEvent::Result {
-                call: step.call.to_string(),
-                result: ResultText::of(&session, step),
-            });
+            record.result(&session, step);
         }
-        events.push(TraceEvent::Memory {
+        record.event(TraceEvent::Memory {
             history: session
                 .steps()
                 .iter()
@@ -115,24 +87,7 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
                 .collect(),
         });
     }
-    let answer = Answer::of(&session);
-    events.push(TraceEvent::Answer {
-        answer: Box::new(answer.clone()),
-    });
-    events.push(TraceEvent::Timing {
-        kg: kg_seconds,
-        model: model_seconds,
-    });
-    let (calls, samples) = (session.steps().len(), conversation.into_samples());
-    Ok(Outcome {
-        samples,
-        calls,
-        invalid,
-        asked,
-        tokens,
-        model_seconds,
-        kg_seconds,
-        failure,
-        ..Outcome::new(answer, events)
-    })
+    record.outcome.calls = session.steps().len();
+    record.outcome.samples = conversation.into_samples();
+    Ok(record.finish(Answer::of(&session)))
 }

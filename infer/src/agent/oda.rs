@@ -1,116 +1,90 @@
-//! The ODA loop (ODA §2): observe, act, reflect, until the planner answers or its iterations are over. What can be done and shown is
-//! [`toolbox::oda`]'s; here a planner writes the turns, and what does not read or cannot be done is asked for again (spec B.4).
+//! The ODA loop (ODA §2): observe, act, reflect, until the planner answers or its iterations are
+//! used up. The actions and observations are those of [`toolbox::oda`]. The planner writes the
+//! turns; a turn that cannot be read or executed is requested again (rules B.4).
 
-use std::time::Instant;
+use toolbox::exec::ExecOptions;
+use toolbox::oda::{Action, Awaited, OdaOptions, Run, AnswerTurn, parse_action_lenient, parse_reflection_lenient};
+use toolbox::trace::TraceEvent;
 
-use toolbox::exec::Session;
-use toolbox::oda::{
-    Action, AnswerTurn, Awaited, OdaOptions, Run, parse_action_lenient, parse_reflection_lenient,
-};
-use toolbox::trace::{ResultText, TraceEvent};
-
-use super::{AgentKind, Outcome, Task, opening};
+use super::kind::AgentKind;
+use super::outcome::Outcome;
+use super::recorder::Recorder;
+use super::task::Task;
 use crate::InferError;
-use crate::planner::{Planner, Proposal};
+use crate::planner::Planner;
 
-/// Times a turn is asked for again before something is done without the planner.
-const ASKED_AGAIN: usize = 2;
-/// Calls of one question: sixteen an iteration at most, and the answer's.
+/// Times a turn is requested again before the loop continues without the planner.
+const REASKS: usize = 2;
+/// Maximum calls per question: up to sixteen per iteration, and those of the answer.
 const CALLS: usize = 160;
 
 /// Answers one question.
 ///
 /// # Errors
-/// [`InferError`] when the planner itself fails.
+/// [`InferError`] if the planner fails.
 pub fn answer(
     task: Task<'_>,
     options: &OdaOptions,
     planner: &mut dyn Planner,
 ) -> Result<Outcome, InferError> {
-    let mut events = vec![opening(&task, &AgentKind::Oda(options.clone()))];
-    let exec = toolbox::exec::ExecOptions {
-        max_steps: task.options.max_steps.max(CALLS),
-        ..task.options
-    };
-    let session = Session::new(task.kg, task.question, task.linked, task.must_offer, exec)?;
+    let record = Recorder::open(&task, &AgentKind::Oda(options.clone()));
+    let template = task.template;
+    let session = task.into_session(|exec| ExecOptions {
+        max_steps: exec.max_steps.max(CALLS),
+        ..exec
+    });
     let no_entity = session.linked().entities.is_empty();
-    let mut looped = Loop {
-        run: Run::open(session, task.template, options)?,
+    let mut oda = OdaLoop {
+        run: Run::open(session, template, options),
         planner,
-        told: Told::default(),
+        record,
     };
     let mut forced = false;
     let (mut shown, mut steps) = (0, 0);
-    while looped.run.awaited() != Awaited::Nothing {
-        let turns = looped.run.turns();
-        events.push(TraceEvent::Prompt {
-            turns: turns[shown.min(turns.len())..].to_vec(),
-        });
+    while oda.run.awaited() != Awaited::Nothing {
+        let turns = oda.run.turns();
+        oda.record.prompt(turns, shown);
         shown = turns.len() + 1;
-        forced |= looped.run.awaited() == Awaited::Action && looped.run.forced();
-        looped.turn(&mut events)?;
-        for step in looped.run.session().steps().iter().skip(steps) {
-            events.push(TraceEvent::Result {
-                call: step.call.to_string(),
-                result: ResultText::of(looped.run.session(), step),
-            });
+        forced |= oda.run.awaited() == Awaited::Action && oda.run.forced();
+        oda.turn()?;
+        let session = oda.run.session();
+        for step in session.steps().iter().skip(steps) {
+            oda.record.result(session, step);
         }
-        steps = looped.run.session().steps().len();
-        events.push(TraceEvent::Memory {
-            history: looped
+        steps = session.steps().len();
+        oda.record.event(TraceEvent::Memory {
+            history: oda
                 .run
                 .actions()
                 .iter()
                 .cloned()
-                .chain(looped.run.remembered())
+                .chain(oda.run.remembered())
                 .collect(),
         });
     }
-    let told = looped.told;
-    let answer = looped.run.answered();
-    events.push(TraceEvent::Answer {
-        answer: Box::new(answer.clone()),
-    });
-    events.push(TraceEvent::Timing {
-        kg: told.kg_seconds,
-        model: told.model_seconds,
-    });
-    let failure = match (answer.is_none(), forced, no_entity) {
+    let OdaLoop {
+        run, mut record, ..
+    } = oda;
+    let answer = run.answered();
+    record.outcome.failure = match (answer.is_none(), forced, no_entity) {
         (true, _, true) => Some("no_entity"),
         (true, true, _) => Some("forced_answer"),
         _ => None,
     };
-    Ok(Outcome {
-        calls: steps,
-        invalid: told.invalid,
-        asked: told.asked,
-        tokens: told.tokens,
-        model_seconds: told.model_seconds,
-        kg_seconds: told.kg_seconds,
-        failure,
-        samples: vec![looped.run.into_turns()],
-        ..Outcome::new(answer, events)
-    })
+    record.outcome.calls = steps;
+    record.outcome.samples = vec![run.into_turns()];
+    Ok(record.finish(answer))
 }
 
-#[derive(Default)]
-struct Told {
-    asked: usize,
-    invalid: usize,
-    tokens: usize,
-    model_seconds: f64,
-    kg_seconds: f64,
-}
-
-struct Loop<'r, 'g> {
+struct OdaLoop<'r, 'g> {
     run: Run<'g>,
     planner: &'r mut dyn Planner,
-    told: Told,
+    record: Recorder,
 }
 
-impl Loop<'_, '_> {
-    /// Has one turn written and taken.
-    fn turn(&mut self, events: &mut Vec<TraceEvent>) -> Result<(), InferError> {
+impl OdaLoop<'_, '_> {
+    /// Has one turn written and executes it.
+    fn turn(&mut self) -> Result<(), InferError> {
         let by_rule = match self.run.reflected_by_rule() {
             Ok(text) => text,
             Err(error) => {
@@ -119,54 +93,30 @@ impl Loop<'_, '_> {
             }
         };
         if let Some(text) = by_rule {
-            events.push(TraceEvent::Call {
-                step: self.run.actions().len(),
-                text: text.clone(),
-            });
-            if self.take(&text, events)? {
+            self.record.call(self.run.actions().len(), &text);
+            if self.execute(&text)? {
                 return Ok(());
             }
         }
-        for _ in 0..=ASKED_AGAIN {
-            let begun = Instant::now();
-            let proposal = self.planner.write(self.run.turns(), &self.run.grammar())?;
-            self.told.model_seconds += begun.elapsed().as_secs_f64();
-            self.count(&proposal, events);
-            events.push(TraceEvent::Call {
-                step: self.run.actions().len(),
-                text: proposal.text.clone(),
-            });
-            let text = self.normal(&proposal.text);
-            if self.take(&text, events)? {
+        for _ in 0..=REASKS {
+            let (run, planner) = (&self.run, &mut *self.planner);
+            let proposal = self
+                .record
+                .plan(|| planner.write(run.turns(), &run.grammar()))?;
+            let tokens = self.planner.constrained();
+            self.record
+                .turn(&proposal, self.run.actions().len(), tokens);
+            let text = self.normalised(&proposal.text);
+            if self.execute(&text)? {
                 return Ok(());
             }
-            self.told.invalid += 1;
+            self.record.outcome.invalid += 1;
         }
-        self.without_planner(events)
+        self.continue_without_planner()
     }
 
-    fn count(&mut self, proposal: &Proposal, events: &mut Vec<TraceEvent>) {
-        self.told.asked += 1;
-        self.told.tokens += proposal.read + proposal.decided + proposal.forced;
-        if self.planner.constrained() {
-            let Proposal {
-                read,
-                decided,
-                forced,
-                logprob,
-                ..
-            } = *proposal;
-            events.push(TraceEvent::Tokens {
-                read,
-                decided,
-                forced,
-                logprob,
-            });
-        }
-    }
-
-    /// What was written, in the grammar's own form where it can be read at all.
-    fn normal(&self, text: &str) -> String {
+    /// The text in the form of the grammar, if it can be read.
+    fn normalised(&self, text: &str) -> String {
         if self.run.grammar().matches(text) {
             return text.to_owned();
         }
@@ -206,23 +156,21 @@ impl Loop<'_, '_> {
         }
     }
 
-    fn take(&mut self, text: &str, events: &mut Vec<TraceEvent>) -> Result<bool, InferError> {
-        let begun = Instant::now();
-        let taken = self.run.write(text);
-        self.told.kg_seconds += begun.elapsed().as_secs_f64();
-        match taken {
-            Ok(()) => Ok(true),
+    /// Executes a turn, or records the error.
+    fn execute(&mut self, text: &str) -> Result<bool, InferError> {
+        let result = self.record.execute(|| self.run.write(text));
+        match result {
+            Ok(_) => Ok(true),
             Err(error) => {
-                events.push(TraceEvent::Error {
-                    message: error.recoverable()?.to_string(),
-                });
+                self.record.error(error.recoverable()?.to_string());
                 Ok(false)
             }
         }
     }
 
-    /// After too many tries: the first set that was not explored is; nothing is remembered; where all is over there is no answer.
-    fn without_planner(&mut self, events: &mut Vec<TraceEvent>) -> Result<(), InferError> {
+    /// After too many failures: explores the first unexplored set, remembers nothing, or ends
+    /// without an answer.
+    fn continue_without_planner(&mut self) -> Result<(), InferError> {
         let texts: Vec<String> = match self.run.awaited() {
             Awaited::Reflection => vec!["none".to_owned()],
             _ => {
@@ -235,7 +183,7 @@ impl Loop<'_, '_> {
             }
         };
         for text in texts {
-            if self.take(&text, events)? {
+            if self.execute(&text)? {
                 return Ok(());
             }
         }
@@ -243,7 +191,7 @@ impl Loop<'_, '_> {
     }
 }
 
-/// An action as the grammar writes it.
+/// An action in the form of the grammar.
 fn spelled(act: &Action) -> String {
     match act {
         Action::Neighbor(set) => format!("neighbor {set}"),

@@ -1,47 +1,47 @@
-//! Baselines without a model: walks from the topic entities along the relations that the ranker puts first. `retrieval` takes the best path of
-//! one or two relations; `tog` is a beam over paths in the manner of Think-on-Graph (width 3, depth 3), with the ranker's scores in place of a
-//! language model's.
+//! Baselines without a model that follow the relations ranked first from the topic entities.
+//! `retrieval` takes the best path of one or two relations; `tog` is a beam over paths in the
+//! manner of Think-on-Graph (width 3, depth 3), with the ranker's scores instead of a language
+//! model's.
 
 use std::time::Instant;
 
 use toolbox::answer::Answer;
 use toolbox::call::{Arg, Call, HandleKind, Tool};
-use toolbox::exec::Session;
 use toolbox::rank::RankError;
-use toolbox::trace::{ResultText, TraceEvent};
+use toolbox::exec::Session;
 
-use super::{AgentKind, Outcome, Task, opening};
-use crate::InferError;
+use super::kind::AgentKind;
+use super::outcome::Outcome;
+use super::recorder::Recorder;
+use super::task::Task;
 
-/// How far and how broadly a baseline walks.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Beam {
+/// The size of a search over paths.
+#[derive(Clone, Copy)]
+struct PathBeam {
     /// Paths kept after each relation.
-    pub width: usize,
-    /// Longest path.
-    pub depth: usize,
+    width: usize,
+    /// Maximum length of a path.
+    depth: usize,
 }
 
-impl Beam {
-    /// One relation, then the best second one if it adds to the score.
-    pub const RETRIEVAL: Self = Self { width: 1, depth: 2 };
-    /// The settings of Think-on-Graph.
-    pub const TOG: Self = Self { width: 3, depth: 3 };
-}
+/// One relation, and a second one if it improves the score.
+const RETRIEVAL: PathBeam = PathBeam { width: 1, depth: 2 };
+/// The settings of Think-on-Graph.
+const TOG: PathBeam = PathBeam { width: 3, depth: 3 };
 
-/// Share of a path's best relation score that a further relation must have: below it, the path says what the question asks (where ToG asks
-/// its model whether the knowledge suffices).
+/// A further relation must score at least this share of the path's best relation. Otherwise the
+/// path covers the question already; ToG asks its model whether the knowledge suffices.
 const ENOUGH: f32 = 0.5;
 
-/// A path: its calls so far, and what each of its relations scored.
+/// A path: its calls, and the score of each relation.
 #[derive(Clone)]
-struct Path {
+struct RelationPath {
     calls: Vec<Call>,
     scores: Vec<f32>,
 }
 
-impl Path {
-    /// Mean of the relations' scores: paths of different length compare.
+impl RelationPath {
+    /// The mean score of the relations, so that paths of different lengths compare.
     fn score(&self) -> f32 {
         if self.scores.is_empty() {
             0.0
@@ -55,42 +55,67 @@ impl Path {
     }
 }
 
-/// Answers one question with the set at the end of the best path. Every path begins at one topic entity; where several have been linked and
-/// paths from two of them meet, ToG's scripts never intersect them, and neither does this.
+/// Answers one question with the set at the end of the best path. Every path begins at one topic
+/// entity. Paths from different entities are never intersected, as in ToG's scripts.
 ///
 /// # Errors
-/// None of its own: a question without a path has no answer.
-pub fn answer(agent: &AgentKind, beam: Beam, task: &Task<'_>) -> Result<Outcome, InferError> {
-    let mut events = vec![opening(task, agent)];
+/// [`InferError`] if the ranker fails.
+pub fn answer(agent: &AgentKind, task: &Task<'_>) -> Result<Outcome, InferError> {
+    let mut record = Recorder::open(task, agent);
     let begun = Instant::now();
-    let fresh = || {
-        Session::new(
-            task.kg,
-            task.question,
-            task.linked.clone(),
-            task.must_offer,
-            task.options.clone(),
-        )
+    let beam = if *agent == AgentKind::Tog {
+        TOG
+    } else {
+        RETRIEVAL
     };
-    let mut beams: Vec<Path> = Vec::new();
-    let mut best: Option<Path> = None;
-    let starts = (0..task.linked.entities.len()).map(|i| Path {
-        calls: vec![Call::new(
-            Tool::GetRelation,
-            vec![Arg::handle(HandleKind::Entity, i)],
-            0,
-        )],
-        scores: Vec::new(),
-    });
+    let mut calls = best_path(task, beam)?.map_or_else(Vec::new, |path| path.calls);
+    // The answer is the result of the last call that follows a relation.
+    let followed = calls
+        .iter()
+        .filter(|call| call.tool != Tool::GetRelation)
+        .count();
+    let last = followed
+        .checked_sub(1)
+        .and_then(|last| u32::try_from(last).ok());
+    calls.push(Call::new(
+        Tool::End,
+        vec![last.map_or_else(|| Arg::List(Vec::new()), Arg::Var)],
+        0,
+    ));
+    let mut session = task.session()?;
+    for call in &calls {
+        record.call(session.steps().len() + 1, &call.to_string());
+        if let Err(error) = session.run(call) {
+            record.error(error.recoverable()?.to_string());
+            break;
+        }
+        if let Some(step) = session.steps().last() {
+            record.result(&session, step);
+        }
+    }
+    let answer = Answer::of(&session);
+    record.outcome.calls = session.steps().len();
+    record.outcome.kg_seconds = begun.elapsed().as_secs_f64();
+    Ok(record.finish(answer))
+}
+
+/// The best path found by the beam search.
+fn best_path(task: &Task<'_>, beam: PathBeam) -> Result<Option<RelationPath>, RankError> {
+    let mut best: Option<RelationPath> = None;
+    let mut open: Vec<RelationPath> = (0..task.linked.entities.len())
+        .map(|i| RelationPath {
+            calls: vec![Call::new(
+                Tool::GetRelation,
+                vec![Arg::handle(HandleKind::Entity, i)],
+                0,
+            )],
+            scores: Vec::new(),
+        })
+        .collect();
     for depth in 0..beam.depth {
-        let open: Vec<Path> = if depth == 0 {
-            starts.clone().collect()
-        } else {
-            std::mem::take(&mut beams)
-        };
-        let mut longer: Vec<Path> = open
+        let mut longer: Vec<RelationPath> = open
             .iter()
-            .map(|path| extensions(&mut fresh()?, path, depth, beam.width))
+            .map(|path| extensions(&mut task.session()?, path, depth, beam.width))
             .collect::<Result<Vec<_>, _>>()?
             .concat();
         longer.sort_by(|a, b| b.score().total_cmp(&a.score()));
@@ -102,85 +127,34 @@ pub fn answer(agent: &AgentKind, beam: Beam, task: &Task<'_>) -> Result<Outcome,
         {
             best = Some(top.clone());
         }
-        beams = longer;
+        open = longer;
     }
-    let mut session = fresh()?;
-    let mut calls = best.map_or_else(Vec::new, |path| path.calls);
-    // The last walk's result is the answer.
-    let walks = calls
-        .iter()
-        .filter(|call| call.tool != Tool::GetRelation)
-        .count();
-    let last = walks
-        .checked_sub(1)
-        .and_then(|last| u32::try_from(last).ok());
-    calls.push(Call::new(
-        Tool::End,
-        vec![last.map_or_else(|| Arg::List(Vec::new()), Arg::Var)],
-        0,
-    ));
-    for call in &calls {
-        let text = call.to_string();
-        events.push(TraceEvent::Call {
-            step: session.steps().len() + 1,
-            text,
-        });
-        match session.run(call).map(|_| ()) {
-            Ok(()) => {
-                if let Some(step) = session.steps().last() {
-                    events.push(TraceEvent::Result {
-                        call: step.call.to_string(),
-                        result: ResultText::of(&session, step),
-                    });
-                }
-            }
-            Err(error) => {
-                events.push(TraceEvent::Error {
-                    message: error.recoverable()?.to_string(),
-                });
-                break;
-            }
-        }
-    }
-    let answer = Answer::of(&session);
-    let seconds = begun.elapsed().as_secs_f64();
-    events.push(TraceEvent::Answer {
-        answer: Box::new(answer.clone()),
-    });
-    events.push(TraceEvent::Timing {
-        kg: seconds,
-        model: 0.0,
-    });
-    Ok(Outcome {
-        calls: session.steps().len(),
-        kg_seconds: seconds,
-        ..Outcome::new(answer, events)
-    })
+    Ok(best)
 }
 
-/// The path longer by each of the best relations of its end, as far as they score enough beside what the path has.
+/// Extends the path by the best relations of its end, as long as they score enough.
 fn extensions(
     session: &mut Session<'_>,
-    path: &Path,
-    walked: usize,
+    path: &RelationPath,
+    length: usize,
     width: usize,
-) -> Result<Vec<Path>, RankError> {
+) -> Result<Vec<RelationPath>, RankError> {
     for call in &path.calls {
         if !runs(session, call)? {
             return Ok(Vec::new());
         }
     }
-    let at = walked
+    let at = length
         .checked_sub(1)
         .and_then(|last| u32::try_from(last).ok());
     let set = at.map_or_else(|| path.calls[0].args[0].clone(), Arg::Var);
     let mut calls = path.calls.clone();
     if at.is_some() {
-        let look = Call::new(Tool::GetRelation, vec![set.clone()], 0);
-        if !runs(session, &look)? {
+        let list = Call::new(Tool::GetRelation, vec![set.clone()], 0);
+        if !runs(session, &list)? {
             return Ok(Vec::new());
         }
-        calls.push(look);
+        calls.push(list);
     }
     let Some(shown) = session.current().cloned() else {
         return Ok(Vec::new());
@@ -192,13 +166,13 @@ fn extensions(
             return Ok(Vec::new());
         }
     };
-    let next = u32::try_from(walked).unwrap_or(u32::MAX);
+    let next = u32::try_from(length).unwrap_or(u32::MAX);
     let mut longer = Vec::new();
     for ranked in ranking {
-        if longer.len() == width || (walked > 0 && ranked.score < ENOUGH * path.best()) {
+        if longer.len() == width || (length > 0 && ranked.score < ENOUGH * path.best()) {
             break;
         }
-        // A list may be shorter than the ranking: only what is shown can be walked.
+        // The list shown may be shorter than the ranking; only shown relations can be followed.
         if shown.index(ranked.relation, ranked.candidate.out).is_none() {
             continue;
         }
@@ -217,7 +191,7 @@ fn extensions(
         );
         let mut scores = path.scores.clone();
         scores.push(ranked.score);
-        longer.push(Path {
+        longer.push(RelationPath {
             calls: calls.iter().cloned().chain([call]).collect(),
             scores,
         });

@@ -1,4 +1,5 @@
-//! A local model as planner: every turn is decoded under an acceptor: of what is live, or of a phrase.
+//! A local model as planner: every turn is decoded under an acceptor, of the live calls or of a
+//! grammar.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,6 +7,7 @@ use std::sync::Arc;
 
 use common::acceptor::Acceptor;
 use common::transcript::{Role, Turn};
+use engine::{Batch, DecodeSession, Engine, EngineDevice, Generated, Vocab};
 use model::{ChatFormat, GgufModel, KgAgentInfo, ModelFolder};
 use toolbox::agent::Agent;
 use toolbox::call::{CallAcceptor, Except};
@@ -14,14 +16,22 @@ use toolbox::prompt::Template;
 
 use super::{Planner, PlannerInput, Proposal};
 use crate::InferError;
-use crate::engine::{
-    self, Batch, Engine, Generated, Limits, Processor, Sampling, TokenTrie, Vocab,
-};
 
-/// Tokens of one turn: the longest gold call of the published sets has 80, and names can be spelled out.
+/// Maximum tokens of a turn: the longest gold call of the published sets has 80, and names can be
+/// spelled out.
 const TURN_TOKENS: usize = 256;
 
-/// A model folder ready to decode; shared by the planners of all threads.
+/// The abstention threshold for models without a measured one. A lower one costs models trained on
+/// little data correct answers; a higher one lets more answers through that are not in the graph
+/// (docs/results.md, *What is not in the graph*).
+const ABSTENTION_THRESHOLD: f64 = 0.995;
+
+/// The call that abstains.
+const ABSTAINING_CALLS: &[&str] = &["ans = end([])"];
+/// The turns that abstain, or select nothing: ODA's actions, and the selections of ODA and Triad.
+const ABSTAINING_TURNS: &[&str] = &["answer none", "none"];
+
+/// A model ready to decode, shared by the planners of all threads.
 pub struct LocalModel {
     engine: Engine,
     chat: ChatFormat,
@@ -31,33 +41,27 @@ pub struct LocalModel {
 }
 
 impl LocalModel {
-    /// Loads a model folder, or a GGUF file, onto the CPU. Weights stay in the format in which they are stored.
+    /// Loads a model folder or a GGUF file onto the CPU. Weights keep their stored format.
     ///
     /// # Errors
     /// [`InferError`] names the file that is missing or wrong.
     pub fn open(path: &Path) -> Result<Self, InferError> {
-        Self::open_on(Processor::Cpu, path)
+        Self::open_on(EngineDevice::Cpu, path)
     }
 
-    /// The same where `processor` says.
+    /// Loads a model onto `device`.
     ///
     /// # Errors
-    /// As [`open`](Self::open), and where there is no such processor, or this build does not compute on it.
-    pub fn open_on(processor: Processor, path: &Path) -> Result<Self, InferError> {
+    /// As [`open`](Self::open), and if the device is unavailable or not supported by this build.
+    pub fn open_on(device: EngineDevice, path: &Path) -> Result<Self, InferError> {
         let (engine, tokenizer, info) = if path.is_file() {
             let model = GgufModel::open(path)?;
-            (
-                Engine::on(processor, model.config.clone(), &model)?,
-                model.tokenizer,
-                model.info,
-            )
+            let engine = Engine::on(device, model.config.clone(), &model)?;
+            (engine, model.tokenizer, model.info)
         } else {
             let folder = ModelFolder::open(path)?;
-            (
-                Engine::on(processor, folder.config.clone(), &folder.weights()?)?,
-                folder.tokenizer,
-                folder.info,
-            )
+            let engine = Engine::on(device, folder.config.clone(), &folder.weights()?)?;
+            (engine, folder.tokenizer, folder.info)
         };
         let parsed: serde_json::Value =
             serde_json::from_slice(&tokenizer.to_bytes()?).map_err(|error| {
@@ -66,29 +70,23 @@ impl LocalModel {
                     message: error.to_string(),
                 }
             })?;
-        let spelled = engine::vocab_bytes(&parsed);
         let chat = ChatFormat::new(tokenizer)?;
-        let vocab = Vocab {
-            trie: TokenTrie::new(spelled.tokens.into_iter()),
-            end: chat.end_of_turn(),
-            adds_space: spelled.adds_space,
-        };
         Ok(Self {
             engine,
+            vocab: Vocab::of_tokenizer(&parsed, chat.end_of_turn()),
             chat,
-            vocab,
             info,
             name: path.display().to_string(),
         })
     }
 
-    /// The model itself.
+    /// The engine.
     #[must_use]
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// Its chat format.
+    /// The chat format.
     #[must_use]
     pub fn chat(&self) -> &ChatFormat {
         &self.chat
@@ -100,16 +98,18 @@ impl LocalModel {
         &self.info
     }
 
-    /// How much doubt agents leave the model where nobody says: what its held-out examples showed, or [`DOUBT`].
+    /// The default abstention threshold: measured on the model's held-out examples, or a general
+    /// one.
     #[must_use]
-    pub fn doubt(&self) -> f64 {
-        self.info.abstention_threshold.unwrap_or(DOUBT)
+    pub fn abstention_threshold(&self) -> f64 {
+        self.info.abstention_threshold.unwrap_or(ABSTENTION_THRESHOLD)
     }
 
     /// The template that the model was trained on for an agent.
     ///
     /// # Errors
-    /// When it was not trained for this agent, or this version renders otherwise than the model's training data was rendered.
+    /// If the model was not trained for this agent, or this version renders the template
+    /// differently from the training data.
     pub fn template(&self, agent: Agent) -> Result<Template, InferError> {
         let known = self
             .info
@@ -123,68 +123,65 @@ impl LocalModel {
     }
 }
 
-/// One question's (or one thread's) decoding state; the cache outlives a question, so a shared opening is read once.
+/// The decoding state of one thread. The cache outlives a question, so a shared opening is read
+/// once.
 pub struct LocalPlanner {
     model: Arc<LocalModel>,
-    session: engine::Session,
-    sampling: Sampling,
-    /// What this question's last turn was written behind, and the turn; `None` before its first one.
+    session: DecodeSession,
+    /// The question's last prompt and turn; `None` before its first turn.
     held: Option<Vec<u32>>,
-    doubt: f64,
+    abstention_threshold: f64,
 }
 
-/// Doubt that agents leave a model of which nothing is known. Less costs models of little data right answers, more lets more through that the graph
-/// does not have (docs/results.md, *What is not in the graph*).
-const DOUBT: f64 = 0.995;
-
-/// The call that says that the graph has no answer.
-const NO_ANSWER: &[&str] = &["ans = end([])"];
-/// Turns that say so, or that nothing of what is listed is meant: ODA's actions, and the selections of ODA and Triad.
-const NOTHING: &[&str] = &["answer none", "none"];
-
 impl LocalPlanner {
-    /// A planner that decodes greedily.
+    /// A planner that decodes greedily and never abstains by threshold.
     #[must_use]
     pub fn new(model: &Arc<LocalModel>) -> Self {
         Self {
-            session: engine::Session::new(&model.engine),
+            session: DecodeSession::new(&model.engine),
             model: Arc::clone(model),
-            sampling: Sampling::Greedy,
             held: None,
-            doubt: 1.0,
+            abstention_threshold: 1.0,
         }
     }
 
-    /// A planner that decodes greedily, together with the batch's other planners; `batch` must be one of this model's engine. Each belongs on
-    /// a thread of its own.
+    /// A planner that shares its steps with the other planners of `batch`, which must belong to
+    /// this model's engine. Use each on its own thread.
     #[must_use]
     pub fn in_batch(model: &Arc<LocalModel>, batch: &Arc<Batch>) -> Self {
         Self {
-            session: engine::Session::in_batch(batch),
+            session: DecodeSession::in_batch(batch),
             ..Self::new(model)
         }
     }
 
-    /// Says that there is nothing where the model doubts more than this that what it must choose from has what it is after: where, unmasked, it would
-    /// have gone on with something else by a probability above `doubt`, also where a single way was left and it was not asked. What it knows from
-    /// training and the graph does not have is then not replaced by the next best; at 1 it always is.
+    /// Abstains when the unmasked model puts more than `threshold` probability outside the allowed
+    /// tokens, or on other tokens where only one was allowed. Knowledge from training that the
+    /// graph lacks is then not replaced by the next best answer. 1 turns this off.
     #[must_use]
-    pub fn doubting(self, doubt: f64) -> Self {
-        Self { doubt, ..self }
+    pub fn with_abstention_threshold(self, threshold: f64) -> Self {
+        Self {
+            abstention_threshold: threshold,
+            ..self
+        }
     }
-}
 
-impl LocalPlanner {
-    /// Decodes one assistant turn behind `turns`, held to what the acceptor takes; in too much doubt, the first of `nothing` that it takes.
+    /// The prompt of an assistant turn after `turns`.
+    fn prompt(&self, turns: &[Turn]) -> Result<Vec<u32>, InferError> {
+        let mut prompt = self.model.chat.encode(turns)?.ids;
+        prompt.push(self.model.chat.open_turn(Role::Assistant));
+        Ok(prompt)
+    }
+
+    /// Decodes one assistant turn after `turns` under the acceptor. When the model should abstain,
+    /// writes the first of `abstaining` that the acceptor accepts.
     fn decode<A: Acceptor>(
         &mut self,
         turns: &[Turn],
         acceptor: &A,
-        nothing: &[&str],
+        abstaining: &[&str],
     ) -> Result<Proposal, InferError> {
-        let chat = &self.model.chat;
-        let mut prompt = chat.encode(turns)?.ids;
-        prompt.push(chat.open_turn(Role::Assistant));
+        let mut prompt = self.prompt(turns)?;
         let limit = self.model.engine.config().context();
         if prompt.len() + TURN_TOKENS > limit {
             return Err(InferError::TooLong {
@@ -192,88 +189,93 @@ impl LocalPlanner {
                 limit,
             });
         }
-        let encode = |text: &str| chat.tokenizer().encode(text).unwrap_or_default();
-        let known = match &self.held {
-            Some(held) => held.iter().zip(&prompt).take_while(|(a, b)| a == b).count(),
-            None => {
-                let opening = turns
-                    .iter()
-                    .take_while(|turn| turn.role == Role::System)
-                    .count();
-                chat.encode(&turns[..opening])?.ids.len()
-            }
-        };
-        let read = prompt.len() - known;
+        let read = prompt.len() - self.known_tokens(turns, &prompt)?;
+        let chat = &self.model.chat;
         let written = engine::generate(
             &mut self.session,
             &prompt,
             acceptor,
-            &encode,
+            &|text| chat.tokenizer().encode(text).unwrap_or_default(),
             &self.model.vocab,
-            Limits {
-                max_new_tokens: TURN_TOKENS,
-            },
-            self.sampling,
+            TURN_TOKENS,
         )?;
-        let says_nothing = nothing.contains(&written.text.as_str());
-        let doubts = !nothing.is_empty() && !says_nothing && self.doubts(&prompt, &written)?;
+        let abstain = !abstaining.is_empty()
+            && !abstaining.contains(&written.text.as_str())
+            && self.must_abstain(&prompt, &written)?;
         prompt.extend(&written.ids);
         self.held = Some(prompt);
-        // In so many digits that who reads a trace has the very number that was written.
-        let logprob = (written.logprob * 1e6).round() / 1e6;
-        let nothing = nothing.iter().find(|text| doubts && acceptor.accepts(text));
-        let text = nothing.map_or(written.text, |text| (*text).to_owned());
+        let replacement = abstaining
+            .iter()
+            .find(|text| abstain && acceptor.accepts(text));
         Ok(Proposal {
-            text,
+            text: replacement.map_or(written.text, |text| (*text).to_owned()),
             read,
             decided: written.decided,
             forced: written.forced,
-            logprob,
+            logprob: rounded(written.logprob),
         })
     }
 
-    /// The logarithm of the model's probability of a turn behind `turns`, nothing masked.
+    /// How many tokens of the prompt this question has read or written before; for its first prompt
+    /// the system turns, which all questions share.
+    fn known_tokens(&self, turns: &[Turn], prompt: &[u32]) -> Result<usize, InferError> {
+        if let Some(held) = &self.held {
+            return Ok(held.iter().zip(prompt).take_while(|(a, b)| a == b).count());
+        }
+        let opening = turns
+            .iter()
+            .take_while(|turn| turn.role == Role::System)
+            .count();
+        Ok(self.model.chat.encode(&turns[..opening])?.ids.len())
+    }
+
+    /// The log-probability of a turn after `turns` under the unmasked model.
     fn logprob(&mut self, turns: &[Turn], text: &str) -> Result<f64, InferError> {
-        let chat = &self.model.chat;
-        let mut prompt = chat.encode(turns)?.ids;
-        prompt.push(chat.open_turn(Role::Assistant));
-        let ids = chat.tokenizer().encode(text)?;
-        let given = self.session.probabilities(&prompt, &ids)?;
-        let sum: f64 = given
+        let prompt = self.prompt(turns)?;
+        let ids = self.model.chat.tokenizer().encode(text)?;
+        let probabilities = self.session.probabilities(&prompt, &ids)?;
+        let sum: f64 = probabilities
             .iter()
             .map(|&probability| f64::from(probability.max(f32::MIN_POSITIVE)).ln())
             .sum();
-        Ok((sum * 1e6).round() / 1e6)
+        Ok(rounded(sum))
     }
 
-    /// Whether the model, unmasked, would have gone on otherwise somewhere in what was written behind `prompt`: where it chose, with something that was
-    /// not to be had, and where nothing was left to choose, with anything else.
-    fn doubts(&mut self, prompt: &[u32], written: &Generated) -> Result<bool, InferError> {
-        if self.doubt >= 1.0 {
+    /// Whether the unmasked model exceeds the abstention threshold anywhere in the text written
+    /// after `prompt`: at a decision by the mass outside the allowed tokens, at a forced token by
+    /// the mass of all others.
+    fn must_abstain(&mut self, prompt: &[u32], written: &Generated) -> Result<bool, InferError> {
+        let threshold = self.abstention_threshold;
+        if threshold >= 1.0 {
             return Ok(false);
         }
-        let beyond = |mass: f32| 1.0 - f64::from(mass) > self.doubt;
+        let exceeds = |mass: f32| 1.0 - f64::from(mass) > threshold;
         if written
             .decisions
             .iter()
-            .any(|decision| beyond(decision.allowed_mass))
+            .any(|decision| exceeds(decision.allowed_mass))
         {
             return Ok(true);
         }
         if written.forced == 0 {
             return Ok(false);
         }
-        let chosen: BTreeSet<usize> = written
+        let decided: BTreeSet<usize> = written
             .decisions
             .iter()
             .map(|decision| decision.at)
             .collect();
-        let given = self.session.probabilities(prompt, &written.ids)?;
-        Ok(given
+        let probabilities = self.session.probabilities(prompt, &written.ids)?;
+        Ok(probabilities
             .iter()
             .enumerate()
-            .any(|(at, &probability)| beyond(probability) && !chosen.contains(&at)))
+            .any(|(at, &probability)| exceeds(probability) && !decided.contains(&at)))
     }
+}
+
+/// Rounded to six decimals so that the value survives a round trip through the trace.
+fn rounded(logprob: f64) -> f64 {
+    (logprob * 1e6).round() / 1e6
 }
 
 impl Planner for LocalPlanner {
@@ -281,47 +283,47 @@ impl Planner for LocalPlanner {
         self.held = None;
     }
 
-    fn propose(&mut self, moment: &PlannerInput<'_, '_>) -> Result<Proposal, InferError> {
+    fn propose(&mut self, input: &PlannerInput<'_, '_>) -> Result<Proposal, InferError> {
         self.decode(
-            moment.turns,
-            &CallAcceptor::new(moment.session.live(moment.template.naming)),
-            NO_ANSWER,
+            input.turns,
+            &CallAcceptor::new(input.session.live(input.template.naming)),
+            ABSTAINING_CALLS,
         )
     }
 
     fn propose_except(
         &mut self,
-        moment: &PlannerInput<'_, '_>,
-        refused: &[String],
+        input: &PlannerInput<'_, '_>,
+        rejected: &[String],
         choice: Option<usize>,
     ) -> Result<Option<Proposal>, InferError> {
-        let acceptor = CallAcceptor::new(moment.session.live(moment.template.naming));
-        let except = Except::new(&acceptor, refused);
+        let acceptor = CallAcceptor::new(input.session.live(input.template.naming));
+        let except = Except::new(&acceptor, rejected);
         if except.is_empty() {
             return Ok(None);
         }
-        // A second choice is by its nature not what the model would have written: doubt is for the first.
-        let nothing = if choice.unwrap_or(0) == 0 {
-            NO_ANSWER
+        // The model never prefers a second choice, so the threshold applies to the first only.
+        let abstaining = if choice.unwrap_or(0) == 0 {
+            ABSTAINING_CALLS
         } else {
             &[]
         };
-        let mut proposal = self.decode(moment.turns, &except, nothing)?;
+        let mut proposal = self.decode(input.turns, &except, abstaining)?;
         if choice.is_some() {
-            // Under the constraint a call that is the only one left is certain, however unlikely.
-            proposal.logprob = self.logprob(moment.turns, &proposal.text)?;
+            // Under the constraint a call without alternatives is certain, however unlikely.
+            proposal.logprob = self.logprob(input.turns, &proposal.text)?;
         }
         Ok(Some(proposal))
     }
 
-    fn write(&mut self, turns: &[Turn], phrase: &Grammar) -> Result<Proposal, InferError> {
-        // Free text could say the same words and mean them.
-        let nothing = if matches!(phrase, Grammar::Free { .. }) {
+    fn write(&mut self, turns: &[Turn], grammar: &Grammar) -> Result<Proposal, InferError> {
+        // Free text could contain the same words with another meaning.
+        let abstaining = if matches!(grammar, Grammar::Free { .. }) {
             &[]
         } else {
-            NOTHING
+            ABSTAINING_TURNS
         };
-        self.decode(turns, &GrammarAcceptor::new(phrase), nothing)
+        self.decode(turns, &GrammarAcceptor::new(grammar), abstaining)
     }
 
     fn constrained(&self) -> bool {

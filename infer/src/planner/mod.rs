@@ -1,4 +1,5 @@
-//! Who writes the next call: a local model, a model behind a server, the gold program (`oracle`), or given texts (`scripted`), all through the same loop.
+//! Planners write the next call: a local model, a model behind a server, the gold program
+//! (`oracle`) or given texts (`scripted`).
 
 mod local;
 mod remote;
@@ -16,67 +17,70 @@ pub use local::{LocalModel, LocalPlanner};
 pub use remote::{Constraint, RemoteOptions, RemotePlanner};
 pub use shots::shots;
 
-/// What a planner sees when it must write a call.
+/// The state in which a planner writes a call.
 pub struct PlannerInput<'a, 'g> {
-    /// The question so far.
+    /// The session so far.
     pub session: &'a Session<'g>,
-    /// How it is rendered.
+    /// The prompt template.
     pub template: &'a Template,
-    /// The turns behind which the call is written.
+    /// The turns before the call.
     pub turns: &'a [Turn],
 }
 
-/// A call as a planner wrote it.
+/// A call or other turn written by a planner.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Proposal {
     /// The text.
     pub text: String,
-    /// Prompt tokens that this question had not read or written before. The opening that all questions share is never counted, and what
-    /// the cache still held of another question always is, so that the figure depends on the question alone.
+    /// Prompt tokens that this question had not read or written before. The opening shared by all
+    /// questions is not counted; tokens still cached from another question are, so that the number
+    /// depends on the question alone.
     pub read: usize,
     /// Tokens chosen by the model.
     pub decided: usize,
-    /// Tokens that could not have been others.
+    /// Tokens without an alternative.
     pub forced: usize,
-    /// Log-probability of the chosen tokens under the constraint; of several calls for one step, of all tokens without it.
+    /// Log-probability of the chosen tokens under the constraint, or of all tokens without it when
+    /// several calls compete for one step.
     pub logprob: f64,
 }
 
 /// Writes calls and other turns, one at a time.
 pub trait Planner {
-    /// A question begins; what was written before belongs to others.
+    /// Starts a new question.
     fn begin(&mut self) {}
     /// The next call.
     ///
     /// # Errors
-    /// [`InferError`] when no call can be written at all.
-    fn propose(&mut self, moment: &PlannerInput<'_, '_>) -> Result<Proposal, InferError>;
-    /// The next call, and none of `refused`; nothing where nothing else can be written. Planners that are not
-    /// [`constrained`](Self::constrained) may write one of them all the same. `choice` is its place among several that are kept side by side,
-    /// which are compared by the model's own probability of the whole text.
+    /// [`InferError`] if no call can be written.
+    fn propose(&mut self, input: &PlannerInput<'_, '_>) -> Result<Proposal, InferError>;
+    /// The next call, but not one of `rejected`; `None` if there is no other. Planners that are not
+    /// [`constrained`](Self::constrained) may still write a rejected call. `choice` is the rank of
+    /// the call among the candidates of a beam, which are compared by the unmasked probability of
+    /// the whole text.
     ///
     /// # Errors
-    /// [`InferError`] when no call can be written at all.
+    /// [`InferError`] if no call can be written.
     fn propose_except(
         &mut self,
-        moment: &PlannerInput<'_, '_>,
-        refused: &[String],
+        input: &PlannerInput<'_, '_>,
+        rejected: &[String],
         choice: Option<usize>,
     ) -> Result<Option<Proposal>, InferError> {
-        let _ = (refused, choice);
-        self.propose(moment).map(Some)
+        let _ = (rejected, choice);
+        self.propose(input).map(Some)
     }
-    /// A turn of the language `phrase`, behind `turns`: what agents other than the tool loop have their model write. Planners that are not
-    /// [`constrained`](Self::constrained) may write anything.
+    /// A turn in the language of `grammar` after `turns`, for agents other than the tool loop.
+    /// Planners that are not [`constrained`](Self::constrained) may write anything.
     ///
     /// # Errors
-    /// [`InferError`] when no turn can be written at all.
-    fn write(&mut self, turns: &[Turn], phrase: &Grammar) -> Result<Proposal, InferError>;
-    /// Whether everything it writes is held to what is live, so that no call can be invalid.
+    /// [`InferError`] if no turn can be written.
+    fn write(&mut self, turns: &[Turn], grammar: &Grammar) -> Result<Proposal, InferError>;
+    /// Whether its output is constrained, so that no call can be invalid.
     fn constrained(&self) -> bool;
 }
 
-/// Replays a gold program: the ceiling of what the loop can reach.
+/// Replays a gold program, which gives the upper bound of the loop's results.
 pub struct Oracle {
     calls: std::vec::IntoIter<Call>,
     given: usize,
@@ -94,19 +98,19 @@ impl Oracle {
 }
 
 impl Planner for Oracle {
-    fn propose(&mut self, moment: &PlannerInput<'_, '_>) -> Result<Proposal, InferError> {
+    fn propose(&mut self, input: &PlannerInput<'_, '_>) -> Result<Proposal, InferError> {
         let call = self
             .calls
             .next()
             .ok_or(InferError::ScriptEnded { given: self.given })?;
         Ok(Proposal {
-            text: moment.template.call(moment.session, &call).to_string(),
+            text: input.template.call(input.session, &call).to_string(),
             ..Proposal::default()
         })
     }
 
-    /// Calls are all it has: the gold turns of other agents are replayed by [`Scripted`].
-    fn write(&mut self, _turns: &[Turn], _phrase: &Grammar) -> Result<Proposal, InferError> {
+    /// Always fails: the gold turns of other agents are replayed by [`Scripted`].
+    fn write(&mut self, _turns: &[Turn], _grammar: &Grammar) -> Result<Proposal, InferError> {
         Err(InferError::ScriptEnded { given: 0 })
     }
 
@@ -115,14 +119,14 @@ impl Planner for Oracle {
     }
 }
 
-/// Replays given texts, whatever they are.
+/// Replays given texts.
 pub struct Scripted {
     turns: std::vec::IntoIter<Proposal>,
     given: usize,
 }
 
 impl Scripted {
-    /// Replays `texts`, one a call.
+    /// Replays `texts`, one per turn.
     #[must_use]
     pub fn new(texts: Vec<String>) -> Self {
         Self::with(
@@ -136,7 +140,7 @@ impl Scripted {
         )
     }
 
-    /// Replays turns with what they cost and how likely they were.
+    /// Replays turns with their token counts and log-probabilities.
     #[must_use]
     pub fn with(turns: Vec<Proposal>) -> Self {
         Self {
@@ -153,11 +157,11 @@ impl Scripted {
 }
 
 impl Planner for Scripted {
-    fn propose(&mut self, _moment: &PlannerInput<'_, '_>) -> Result<Proposal, InferError> {
+    fn propose(&mut self, _input: &PlannerInput<'_, '_>) -> Result<Proposal, InferError> {
         self.next()
     }
 
-    fn write(&mut self, _turns: &[Turn], _phrase: &Grammar) -> Result<Proposal, InferError> {
+    fn write(&mut self, _turns: &[Turn], _grammar: &Grammar) -> Result<Proposal, InferError> {
         self.next()
     }
 

@@ -1,7 +1,9 @@
-//! A model behind an OpenAI-compatible server (llama.cpp, vLLM, SGLang) as planner. The only place in this crate that opens a connection.
+//! A model behind an OpenAI-compatible server (llama.cpp, vLLM, SGLang) as planner. Only this file
+//! of the crate opens connections.
 //!
-//! Where the server takes grammars, a request carries the grammar of what is live; in any case what comes back is checked, and asked for again at
-//! most [`RemoteOptions::reasks`] times with the reason. Every turn ends by its deadline, whatever the server does.
+//! If the server supports grammars, a request carries the grammar of the live calls. Every answer
+//! is checked, and an unusable one is requested again, at most [`RemoteOptions::reasks`] times,
+//! with the reason. Every turn ends by its deadline, whatever the server does.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,19 +20,19 @@ use super::shots::{instructions, shots};
 use super::{Planner, PlannerInput, Proposal};
 use crate::InferError;
 
-/// Longest body that is read of a response.
+/// Maximum size of a response body.
 const BODY: u64 = 1 << 20;
-/// Characters of a server's message that an error repeats.
+/// Characters of a server's message that an error quotes.
 const QUOTED: usize = 300;
-/// Pause before the first retry; each further one doubles it.
+/// Pause before the first retry; doubled for each further one.
 const PAUSE: Duration = Duration::from_millis(250);
-/// Calls that a re-ask shows as examples of what can be written.
+/// Calls that a repeated request shows as examples.
 const EXAMPLES: usize = 8;
 
-/// How a server is told what may be written.
+/// How the server is constrained.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Constraint {
-    /// Not at all: what it writes is checked.
+    /// Not at all; its output is checked.
     #[default]
     None,
     /// llama.cpp's field `grammar`.
@@ -39,33 +41,33 @@ pub enum Constraint {
     GuidedGrammar,
 }
 
-/// A server and how it is asked.
+/// A server and the settings of requests.
 #[derive(Clone)]
 pub struct RemoteOptions {
     /// Base address, such as `http://127.0.0.1:8080/v1`.
     pub url: String,
-    /// The model's name there.
+    /// The model's name on the server.
     pub model: String,
-    /// Sent as a bearer token.
+    /// Bearer token.
     pub key: Option<String>,
     /// How the server is told what may be written.
     pub constraint: Constraint,
-    /// Whether the model is an export of one that was trained here: it then gets the turns of its training as they are.
+    /// Whether the model was trained by kgagent and exported; it then gets its training format.
     pub own: bool,
-    /// Wall-clock limit of one turn, all its requests together.
+    /// Wall-clock limit of one turn, including all its requests.
     pub deadline: Duration,
-    /// Requests made again after a failure that may pass (no connection, 429, 5xx).
+    /// Retries after a transient failure (no connection, 429, 5xx).
     pub retries: usize,
-    /// Times an answer that cannot be used is asked for again.
+    /// Times that an unusable answer is requested again.
     pub reasks: usize,
-    /// Most tokens of one turn.
+    /// Maximum tokens of one turn.
     pub max_tokens: usize,
     /// Worked examples before the question.
     pub shots: usize,
 }
 
 impl RemoteOptions {
-    /// A server with the usual limits.
+    /// A server with default limits.
     #[must_use]
     pub fn new(url: &str) -> Self {
         Self {
@@ -85,7 +87,7 @@ impl RemoteOptions {
 
 impl std::fmt::Debug for RemoteOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The key stays out of logs.
+        // Keeps the key out of logs.
         write!(
             f,
             "{} ({}, {:?}, {:?})",
@@ -94,31 +96,33 @@ impl std::fmt::Debug for RemoteOptions {
     }
 }
 
-/// A planner that asks a server. Not [`constrained`](Planner::constrained): a server may answer anything.
+/// A planner that asks a server. It is not [`constrained`](Planner::constrained), because a server
+/// may answer anything.
 #[derive(Clone)]
 pub struct RemotePlanner {
     options: Arc<RemoteOptions>,
     agent: ureq::Agent,
 }
 
-/// What one request gave.
-struct Reply {
+/// The answer to one request.
+struct Completion {
     text: String,
     read: usize,
     written: usize,
 }
 
-/// Why a request failed, and whether another may succeed.
-struct Failure {
+/// Why a request failed, and whether a retry may succeed.
+struct RequestFailure {
     message: String,
-    passing: bool,
+    transient: bool,
 }
 
 impl RemotePlanner {
-    /// A planner; nothing is sent before a turn is asked for.
+    /// A planner; nothing is sent before the first turn.
     ///
     /// # Errors
-    /// [`InferError::Remote`] where the address is not plain HTTP: this build has no TLS, so a server elsewhere goes through a tunnel or proxy.
+    /// [`InferError::Remote`] if the address is not plain HTTP: this build has no TLS, so other
+    /// servers need a tunnel or proxy.
     pub fn new(options: RemoteOptions) -> Result<Self, InferError> {
         if !options.url.starts_with("http://") {
             let message = "only http:// addresses can be reached; for https put a local proxy or an SSH tunnel before it".to_owned();
@@ -138,8 +142,8 @@ impl RemotePlanner {
         })
     }
 
-    /// Asks until the answer is accepted, at most `reasks` times more; what was written last is given back even if it is not, for the agent to
-    /// record and refuse.
+    /// Asks until an answer is accepted, repeating at most `reasks` times. The last answer is
+    /// returned even if it is not accepted, so that the agent records and rejects it.
     fn ask(
         &self,
         turns: &[Turn],
@@ -175,20 +179,20 @@ impl RemotePlanner {
         Ok(proposal)
     }
 
-    /// One completion, tried again after passing failures while there is time.
+    /// One completion, retried after transient failures until the deadline.
     fn request(
         &self,
         messages: &[Value],
         grammar: Option<&str>,
         deadline: Instant,
-    ) -> Result<Reply, InferError> {
+    ) -> Result<Completion, InferError> {
         let options = &self.options;
         let mut body = json!({ "model": options.model, "messages": messages, "temperature": 0, "max_tokens": options.max_tokens, "stream": false });
         match (options.constraint, grammar) {
-            // These servers have defaults of their own for the penalty on what has been written before (1.1 in llama-cpp-python's); a call names
-            // the same sets and relations again and again.
+            // These servers penalise repetition by default (1.1 in llama-cpp-python), but calls
+            // name the same sets and relations repeatedly.
             (Constraint::Grammar, Some(grammar)) => {
-                (body["grammar"], body["repeat_penalty"]) = (json!(grammar), json!(1.0))
+                (body["grammar"], body["repeat_penalty"]) = (json!(grammar), json!(1.0));
             }
             (Constraint::GuidedGrammar, Some(grammar)) => {
                 (body["guided_grammar"], body["repetition_penalty"]) = (json!(grammar), json!(1.0));
@@ -215,7 +219,7 @@ impl RemotePlanner {
                 Ok(reply) => return Ok(reply),
                 Err(failure) => failure,
             };
-            if !failure.passing || tries > options.retries {
+            if !failure.transient || tries > options.retries {
                 let tried = if tries > 1 {
                     format!(" ({tries} tries)")
                 } else {
@@ -228,14 +232,14 @@ impl RemotePlanner {
         }
     }
 
-    fn once(&self, body: &str, left: Duration) -> Result<Reply, Failure> {
-        let passing = |message: String| Failure {
+    fn once(&self, body: &str, left: Duration) -> Result<Completion, RequestFailure> {
+        let transient = |message: String| RequestFailure {
             message,
-            passing: true,
+            transient: true,
         };
-        let lasting = |message: String| Failure {
+        let permanent = |message: String| RequestFailure {
             message,
-            passing: false,
+            transient: false,
         };
         let mut request = self
             .agent
@@ -248,11 +252,11 @@ impl RemotePlanner {
             request = request.header("authorization", format!("Bearer {key}"));
         }
         let mut response = request.send(body).map_err(|error| match error {
-            // The time is used up: there is none for another try.
+            // No time is left for a retry.
             ureq::Error::Timeout(_) => {
-                lasting(format!("no answer within {:?}", self.options.deadline))
+                permanent(format!("no answer within {:?}", self.options.deadline))
             }
-            error => passing(format!("no answer: {error}")),
+            error => transient(format!("no answer: {error}")),
         })?;
         let status = response.status().as_u16();
         let text = response
@@ -261,11 +265,11 @@ impl RemotePlanner {
             .limit(BODY)
             .read_to_string()
             .map_err(|error| match error {
-                ureq::Error::Timeout(_) => lasting(format!(
+                ureq::Error::Timeout(_) => permanent(format!(
                     "the answer did not end within {:?}",
                     self.options.deadline
                 )),
-                error => passing(format!("the answer broke off: {error}")),
+                error => transient(format!("the answer broke off: {error}")),
             })?;
         let quoted: String = text
             .chars()
@@ -274,16 +278,16 @@ impl RemotePlanner {
             .collect();
         if status != 200 {
             let failure = if status == 429 || status >= 500 {
-                passing
+                transient
             } else {
-                lasting
+                permanent
             };
             return Err(failure(format!("status {status}: {quoted}")));
         }
         let value: Value = serde_json::from_str(&text)
-            .map_err(|_| passing(format!("the answer is no JSON: {quoted}")))?;
+            .map_err(|_| transient(format!("the answer is not JSON: {quoted}")))?;
         let Some(content) = value["choices"][0]["message"]["content"].as_str() else {
-            return Err(passing(format!(
+            return Err(transient(format!(
                 "the answer has no choices[0].message.content: {quoted}"
             )));
         };
@@ -293,7 +297,7 @@ impl RemotePlanner {
                 .and_then(|n| usize::try_from(n).ok())
                 .unwrap_or(0)
         };
-        Ok(Reply {
+        Ok(Completion {
             text: content.to_owned(),
             read: count("prompt_tokens"),
             written: count("completion_tokens"),
@@ -302,24 +306,24 @@ impl RemotePlanner {
 }
 
 impl Planner for RemotePlanner {
-    fn propose(&mut self, moment: &PlannerInput<'_, '_>) -> Result<Proposal, InferError> {
-        self.call(moment, &[])
+    fn propose(&mut self, input: &PlannerInput<'_, '_>) -> Result<Proposal, InferError> {
+        self.call(input, &[])
     }
 
     fn propose_except(
         &mut self,
-        moment: &PlannerInput<'_, '_>,
-        refused: &[String],
+        input: &PlannerInput<'_, '_>,
+        rejected: &[String],
         _choice: Option<usize>,
     ) -> Result<Option<Proposal>, InferError> {
-        self.call(moment, refused).map(Some)
+        self.call(input, rejected).map(Some)
     }
 
-    fn write(&mut self, turns: &[Turn], phrase: &Grammar) -> Result<Proposal, InferError> {
+    fn write(&mut self, turns: &[Turn], grammar: &Grammar) -> Result<Proposal, InferError> {
         self.ask(
             turns,
-            &|| gbnf::of_grammar(phrase),
-            &|text| phrase.matches(text),
+            &|| gbnf::of_grammar(grammar),
+            &|text| grammar.matches(text),
             &Vec::new,
         )
     }
@@ -330,13 +334,13 @@ impl Planner for RemotePlanner {
 }
 
 impl RemotePlanner {
-    /// A call that is live and none of `refused`.
+    /// A live call that is not in `rejected`.
     fn call(
         &self,
-        moment: &PlannerInput<'_, '_>,
-        refused: &[String],
+        input: &PlannerInput<'_, '_>,
+        rejected: &[String],
     ) -> Result<Proposal, InferError> {
-        let acceptor = CallAcceptor::new(moment.session.live(moment.template.naming));
+        let acceptor = CallAcceptor::new(input.session.live(input.template.naming));
         let start = acceptor.start();
         let examples = || {
             acceptor
@@ -346,16 +350,17 @@ impl RemotePlanner {
                 .collect()
         };
         self.ask(
-            moment.turns,
+            input.turns,
             &|| gbnf::of_calls(&acceptor),
-            &|text| acceptor.accepts(text) && !refused.iter().any(|refused| refused == text),
+            &|text| acceptor.accepts(text) && !rejected.iter().any(|rejected| rejected == text),
             &examples,
         )
     }
 }
 
-/// Turns as servers take them, what the agent's turns mean and worked examples before them. What tools answer comes as the user's words: the role
-/// `tool` belongs to another protocol; and as many servers want user and assistant to take turns, what one says in a row is one message.
+/// Turns as chat messages, after instructions for the agent and worked examples. Tool results
+/// become user messages, because the role `tool` belongs to another protocol. Many servers require
+/// user and assistant to alternate, so consecutive turns of one role are joined.
 fn messages(turns: &[Turn], examples: usize) -> Result<Vec<Value>, InferError> {
     let system = turns
         .first()
@@ -364,21 +369,21 @@ fn messages(turns: &[Turn], examples: usize) -> Result<Vec<Value>, InferError> {
     let agent = system
         .as_deref()
         .and_then(|text| Agent::named(text.lines().next()?).ok());
-    let mut said: Vec<(&str, String)> = Vec::new();
-    let mut say = |turn: &Turn| {
+    let mut joined: Vec<(&str, String)> = Vec::new();
+    let mut add = |turn: &Turn| {
         let role = match turn.role {
             Role::System => "system",
             Role::User | Role::Tool => "user",
             Role::Assistant => "assistant",
         };
-        match said.last_mut().filter(|last| last.0 == role) {
+        match joined.last_mut().filter(|last| last.0 == role) {
             Some(last) => last.1.push_str(&format!("\n{}", turn.text())),
-            None => said.push((role, turn.text())),
+            None => joined.push((role, turn.text())),
         }
     };
     let mut rest = turns;
     if let (Some(agent), [first, others @ ..]) = (agent, turns) {
-        say(&Turn {
+        add(&Turn {
             parts: [
                 first.parts.clone(),
                 vec![Part::ours(format!("\n{}", instructions(agent)))],
@@ -386,17 +391,17 @@ fn messages(turns: &[Turn], examples: usize) -> Result<Vec<Value>, InferError> {
             .concat(),
             ..first.clone()
         });
-        shots(agent, examples)?.iter().flatten().for_each(&mut say);
+        shots(agent, examples)?.iter().flatten().for_each(&mut add);
         rest = others;
     }
-    rest.iter().for_each(&mut say);
-    Ok(said
+    rest.iter().for_each(&mut add);
+    Ok(joined
         .into_iter()
         .map(|(role, content)| json!({ "role": role, "content": content }))
         .collect())
 }
 
-/// A turn as a model trained here has learned it. Servers want a call named where a tool answers.
+/// A turn in the format of our own training. Servers require a call id with a tool result.
 fn own_message(turn: &Turn) -> Value {
     let (role, content) = (turn.role, turn.text());
     if role == Role::Tool {
@@ -406,7 +411,7 @@ fn own_message(turn: &Turn) -> Value {
     }
 }
 
-/// The first line that says something, without the fences and quotes that chat models put around code.
+/// The first line with content, without the fences and quotes that chat models put around code.
 fn cleaned(text: &str) -> String {
     let mut lines = text
         .lines()

@@ -1,5 +1,6 @@
-//! Worked examples for models that were not trained on our dialogues (Triad's few-shot mode, spec C.1; the same for the other agents): conversations on the
-//! demo graph, as `datagen` renders them. A test holds them to what is rendered today.
+//! Worked examples for models that were not trained on our dialogues (Triad's few-shot mode, rules
+//! C.1, and the same for the other agents): conversations on the demo graph, as `datagen` renders
+//! them. A test checks them against the current rendering.
 
 use common::transcript::{Part, Role, Turn};
 use serde::Deserialize;
@@ -10,33 +11,35 @@ use crate::InferError;
 const SHOTS: &str = include_str!("shots.jsonl");
 
 #[derive(Deserialize)]
-struct Shot {
+struct WorkedExample {
     agent: Agent,
-    messages: Vec<Message>,
+    messages: Vec<ExampleMessage>,
 }
 
 #[derive(Deserialize)]
-struct Message {
+struct ExampleMessage {
     role: Role,
     content: String,
 }
 
-/// The first `n` worked conversations of an agent, without their system turns; fewer where there are not so many.
+/// The first `n` worked conversations of an agent, or fewer if there are not as many, without their
+/// system turns.
 ///
 /// # Errors
-/// [`InferError::Shots`] where the file in this crate does not read, which a test rules out.
+/// [`InferError::Shots`] if the file in this crate is invalid, which a test rules out.
 pub fn shots(agent: Agent, n: usize) -> Result<Vec<Vec<Turn>>, InferError> {
     let mut found = Vec::new();
     for line in SHOTS.lines() {
-        let shot: Shot =
+        let shot: WorkedExample =
             serde_json::from_str(line).map_err(|error| InferError::Shots(error.to_string()))?;
         if shot.agent == agent && found.len() < n {
-            let told = shot
+            let turns = shot
                 .messages
                 .into_iter()
                 .filter(|message| message.role != Role::System);
             found.push(
-                told.map(|message| Turn::shown(message.role, vec![Part::ours(message.content)]))
+                turns
+                    .map(|message| Turn::shown(message.role, vec![Part::ours(message.content)]))
                     .collect(),
             );
         }
@@ -44,7 +47,7 @@ pub fn shots(agent: Agent, n: usize) -> Result<Vec<Vec<Turn>>, InferError> {
     Ok(found)
 }
 
-/// What a model is told that was not trained on an agent's turns: what may be written, and when.
+/// Instructions for a model that was not trained on an agent's turns.
 pub(super) const fn instructions(agent: Agent) -> &'static str {
     match agent {
         Agent::KgAgent => KG_AGENT,

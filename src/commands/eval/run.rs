@@ -500,16 +500,15 @@ fn oracle_answer(
         _ if reachable => Box::new(Oracle::new(verified.gold.calls.clone())),
         _ => Box::new(Oracle::new(parse_program(GIVE_UP)?)),
     };
-    let task = Task {
-        kg: graph,
-        question: &question.question,
-        linked: verified.linked.clone(),
-        must_offer: &verified.must_offer,
-        options: verified.exec_options(&options),
-        template: &setting.template,
-        planner_name: Planning::Oracle.name(),
-        model_knowledge: false,
-    };
+    let task = Task::new(
+        graph,
+        &question.question,
+        verified.linked.clone(),
+        verified.exec_options(&options),
+        &setting.template,
+        Planning::Oracle.name(),
+    )
+    .for_oracle(&verified.must_offer);
     Ok(answer_with(&setting.agent, task, planner.as_mut())?)
 }
 
@@ -541,20 +540,20 @@ fn model_answer(
             nodes: linked.entities.clone(),
             when,
         },
-        refuse_statements: true,
         without,
         ranker: Arc::clone(&setting.ranker),
         ..ExecOptions::default()
     };
     let task = Task {
-        kg: graph,
-        question: &question.question,
-        linked,
-        must_offer: &[],
-        options,
-        template: &setting.template,
-        planner_name: setting.planning.name(),
         model_knowledge: setting.model_knowledge,
+        ..Task::new(
+            graph,
+            &question.question,
+            linked,
+            options,
+            &setting.template,
+            setting.planning.name(),
+        )
     };
     answer_with(&setting.agent, task, planner)
 }

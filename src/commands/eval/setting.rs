@@ -79,7 +79,8 @@ impl Planning {
         match self {
             Self::Oracle => None,
             Self::Local(model) => Some(Box::new(
-                LocalPlanner::new(model).doubting(doubt.unwrap_or(model.doubt())),
+                LocalPlanner::new(model)
+                    .with_abstention_threshold(doubt.unwrap_or(model.abstention_threshold())),
             )),
             Self::Remote(planner) => Some(Box::new(planner.clone())),
             Self::Nobody => Some(Box::new(Scripted::new(Vec::new()))),
@@ -111,11 +112,11 @@ impl Planning {
         };
         let (batch, doubt) = (
             Batch::new(model.engine(), threads)?,
-            doubt.unwrap_or(model.doubt()),
+            doubt.unwrap_or(model.abstention_threshold()),
         );
         Ok((0..n)
             .map(|_| {
-                Box::new(LocalPlanner::in_batch(model, &batch).doubting(doubt))
+                Box::new(LocalPlanner::in_batch(model, &batch).with_abstention_threshold(doubt))
                     as Box<dyn Planner + Send>
             })
             .collect())
@@ -142,7 +143,7 @@ pub(crate) struct Setting {
     pub(crate) ranker: Arc<dyn Ranker>,
     /// Questions answered together; without it the size of the model decides.
     pub(crate) batch: Option<usize>,
-    /// How much doubt a local model's choice may leave, where not as much as the model says; see [`LocalPlanner::doubting`].
+    /// How much doubt a local model's choice may leave, where not as much as the model says; see [`LocalPlanner::with_abstention_threshold`].
     pub(crate) doubt: Option<f64>,
     /// Whether the model may answer by itself where the graph has no answer.
     pub(crate) model_knowledge: bool,

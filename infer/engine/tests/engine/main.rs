@@ -1,0 +1,10 @@
+//! The engine against plain loops, its cache, and constrained decoding with random models.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
+
+mod constraint;
+mod device;
+mod grammar;
+mod logits;
+mod packed;
+mod support;
+mod utf8;

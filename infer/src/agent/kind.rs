@@ -1,0 +1,242 @@
+//! The agents and their options.
+
+use serde::{Deserialize, Serialize};
+use toolbox::oda::OdaOptions;
+use toolbox::agent::Agent;
+use toolbox::triad;
+
+/// An agent with its options. Each variant has an entry in [`AgentKind::profile`] and an arm in
+/// [`answer_with`](super::answer_with).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "agent", content = "options", rename_all = "kebab-case")]
+pub enum AgentKind {
+    /// The tool loop of KG-Agent.
+    KgAgent,
+    /// The tool loop with recovery from errors and a beam of programs.
+    KgAgentRobust(Robust),
+    /// Observe, act, reflect.
+    Oda(OdaOptions),
+    /// Triad's three roles.
+    Triad(TriadOptions),
+    /// The model alone, without the graph.
+    Direct,
+    /// No model: the best one or two relations of the topic entities.
+    Retrieval,
+    /// No model: a beam over paths in the manner of Think-on-Graph.
+    Tog,
+}
+
+/// Options of the robust tool loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Robust {
+    /// Times that a step is repeated after an error.
+    pub reasks: usize,
+    /// Programs kept in the beam.
+    pub beam: usize,
+    /// Whether an answer of the wrong kind (a set where the question asks how many) is rejected.
+    pub answer_types: bool,
+}
+
+impl Default for Robust {
+    fn default() -> Self {
+        Self {
+            reasks: 2,
+            beam: 1,
+            answer_types: false,
+        }
+    }
+}
+
+/// Options of Triad.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TriadOptions {
+    /// K, T and the limits.
+    pub work: triad::Options,
+    /// Whether D selects the meanings of the question's mentions; off if the entities are given.
+    pub select_entities: bool,
+}
+
+impl Default for TriadOptions {
+    /// The paper's limits, but one relation per triple: a model trained for the graph gains nothing
+    /// from a second one (docs/results.md).
+    fn default() -> Self {
+        Self {
+            work: triad::Options {
+                relations: 1,
+                ..triad::Options::default()
+            },
+            select_entities: false,
+        }
+    }
+}
+
+/// What callers need to know about an agent in order to run and measure it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AgentProfile<'a> {
+    /// The name on the command line, in traces and in reports.
+    pub name: &'static str,
+    /// The agent whose training data the model must have seen. The baselines have no training data
+    /// and render as the tool loop does.
+    pub trained_as: Agent,
+    /// Whether the agent needs a model.
+    pub needs_model: bool,
+    /// Whether the answer is the result of a program of calls, comparable with the gold program.
+    pub writes_programs: bool,
+    /// What an oracle replays; `None` if there is no gold for this agent.
+    pub oracle: Option<GoldTurns<'a>>,
+}
+
+/// The turns that an oracle replays.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum GoldTurns<'a> {
+    /// The calls of the gold program.
+    Program,
+    /// The turns of an ideal ODA run with these options.
+    IdealRun(&'a OdaOptions),
+}
+
+impl GoldTurns<'_> {
+    /// The turn that ends a question without an answer.
+    #[must_use]
+    pub const fn abstention(&self) -> &'static str {
+        match self {
+            Self::Program => "ans = end([])",
+            Self::IdealRun(_) => "answer none",
+        }
+    }
+}
+
+impl AgentKind {
+    /// The agent's properties.
+    #[must_use]
+    pub fn profile(&self) -> AgentProfile<'_> {
+        let tool_loop = AgentProfile {
+            name: "kg-agent",
+            trained_as: Agent::KgAgent,
+            needs_model: true,
+            writes_programs: true,
+            oracle: Some(GoldTurns::Program),
+        };
+        let baseline = |name, needs_model| AgentProfile {
+            name,
+            needs_model,
+            writes_programs: false,
+            oracle: None,
+            ..tool_loop
+        };
+        match self {
+            Self::KgAgent => tool_loop,
+            Self::KgAgentRobust(_) => AgentProfile {
+                name: "kg-agent-robust",
+                oracle: None,
+                ..tool_loop
+            },
+            Self::Oda(options) => AgentProfile {
+                name: "oda",
+                trained_as: Agent::Oda,
+                needs_model: true,
+                writes_programs: false,
+                oracle: Some(GoldTurns::IdealRun(options)),
+            },
+            Self::Triad(_) => AgentProfile {
+                trained_as: Agent::Triad,
+                ..baseline("triad", true)
+            },
+            Self::Direct => baseline("direct", true),
+            Self::Retrieval => baseline("retrieval", false),
+            Self::Tog => baseline("tog", false),
+        }
+    }
+
+    /// The name on the command line, in traces and in reports.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.profile().name
+    }
+
+    /// Whether the agent needs a model.
+    #[must_use]
+    pub fn needs_model(&self) -> bool {
+        self.profile().needs_model
+    }
+
+    /// Whether the answer is the result of a program of calls, comparable with the gold program.
+    #[must_use]
+    pub fn writes_programs(&self) -> bool {
+        self.profile().writes_programs
+    }
+
+    /// The agent whose training data the model must have seen.
+    #[must_use]
+    pub fn trained_as(&self) -> Agent {
+        self.profile().trained_as
+    }
+
+    /// The agent with this name and these options, as recorded in a trace
+    /// ([`TraceEvent::Observe`](toolbox::trace::TraceEvent::Observe)).
+    ///
+    /// # Errors
+    /// A message about the name or the options.
+    pub fn traced(name: &str, options: &serde_json::Value) -> Result<Self, String> {
+        serde_json::from_value(serde_json::json!({ "agent": name, "options": options }))
+            .map_err(|error| error.to_string())
+    }
+
+    /// The options as recorded in a trace.
+    pub(super) fn options(&self) -> serde_json::Value {
+        // Options are numbers and names, so serialising them cannot fail.
+        serde_json::to_value(self)
+            .ok()
+            .and_then(|mut whole| whole.get_mut("options").map(serde_json::Value::take))
+            .unwrap_or_default()
+    }
+}
+
+impl From<Agent> for AgentKind {
+    /// The agent with default options.
+    fn from(agent: Agent) -> Self {
+        match agent {
+            Agent::KgAgent => Self::KgAgent,
+            Agent::Oda => Self::Oda(OdaOptions::default()),
+            Agent::Triad => Self::Triad(TriadOptions::default()),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_names_an_agent_with_all_its_options() {
+        let robust = Robust {
+            beam: 4,
+            ..Robust::default()
+        };
+        let blind = OdaOptions {
+            observation: false,
+            kept: 3,
+            ..OdaOptions::default()
+        };
+        let defaults = Agent::ALL.map(AgentKind::from);
+        let others = [
+            AgentKind::KgAgentRobust(robust),
+            AgentKind::Oda(blind),
+            AgentKind::Direct,
+            AgentKind::Retrieval,
+            AgentKind::Tog,
+        ];
+        for agent in defaults.iter().chain(&others) {
+            assert_eq!(
+                AgentKind::traced(agent.name(), &agent.options()).as_ref(),
+                Ok(agent)
+            );
+        }
+        assert!(
+            AgentKind::traced("nobody", &serde_json::Value::Null)
+                .unwrap_err()
+                .contains("nobody")
+        );
+    }
+}

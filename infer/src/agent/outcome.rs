@@ -1,0 +1,116 @@
+//! The result of one question.
+
+use common::transcript::Turn;
+use toolbox::answer::{Answer, AnswerValue, Provenance};
+use toolbox::trace::TraceEvent;
+
+use crate::InferError;
+
+/// TriadFailure: the planner failed.
+pub const PLANNER_FAILED: &str = "planner_failed";
+/// TriadFailure: the model wrote a call that cannot be executed.
+pub(super) const NO_CALL: &str = "call_failed";
+/// TriadFailure: the model did not end the question within the step limit.
+pub(super) const NO_END: &str = "no_end";
+
+/// The result of one question.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The answer, or why there is none.
+    pub answer: Answer,
+    /// All events, for the trace.
+    pub events: Vec<TraceEvent>,
+    /// The transcript as training samples (see [`toolbox::prompt::Conversation::into_samples`]).
+    pub samples: Vec<Vec<Turn>>,
+    /// Calls executed.
+    pub calls: usize,
+    /// Calls that did not parse or could not be executed.
+    pub invalid: usize,
+    /// Turns written by the model.
+    pub asked: usize,
+    /// Tokens read and written by the model.
+    pub tokens: usize,
+    /// Seconds in the model.
+    pub model_seconds: f64,
+    /// Seconds in the graph.
+    pub kg_seconds: f64,
+    /// Seconds per phase, for agents with phases.
+    pub phases: Vec<(&'static str, f64)>,
+    /// Entities and relations left after each stage of linking. The share of gold ones among them
+    /// is the recall of the stage.
+    pub survived: Vec<Survived>,
+    /// The agent's reason for having no answer.
+    pub failure: Option<&'static str>,
+}
+
+/// The result of a stage of linking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Survived {
+    /// The stage.
+    pub stage: &'static str,
+    /// Entities or relations.
+    pub what: Linkable,
+    /// Names in the graph (IRIs).
+    pub names: Vec<String>,
+}
+
+/// What a stage of linking links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Linkable {
+    /// Entities and classes.
+    Entities,
+    /// Relations.
+    Relations,
+}
+
+impl Outcome {
+    /// An outcome without an answer and with the events so far.
+    pub(super) fn unanswered(events: Vec<TraceEvent>) -> Self {
+        Self {
+            answer: Answer {
+                value: AnswerValue::Set(Vec::new()),
+                program: Vec::new(),
+                evidence: Vec::new(),
+                provenance: Provenance::None,
+                emptied: None,
+            },
+            events,
+            samples: Vec::new(),
+            calls: 0,
+            invalid: 0,
+            asked: 0,
+            tokens: 0,
+            model_seconds: 0.0,
+            kg_seconds: 0.0,
+            phases: Vec::new(),
+            survived: Vec::new(),
+            failure: None,
+        }
+    }
+
+    /// The outcome of a question at which the planner failed; it counts as unanswered.
+    #[must_use]
+    pub fn failed(error: &InferError) -> Self {
+        Self {
+            failure: Some(PLANNER_FAILED),
+            ..Self::unanswered(vec![TraceEvent::Error {
+                message: error.to_string(),
+            }])
+        }
+    }
+
+    /// The error message, if the model and not the graph is the reason for having no answer.
+    #[must_use]
+    pub fn stuck(&self) -> Option<&str> {
+        if !self
+            .failure
+            .is_some_and(|failure| [PLANNER_FAILED, NO_CALL, NO_END].contains(&failure))
+        {
+            return None;
+        }
+        self.events.iter().rev().find_map(|event| match event {
+            TraceEvent::Error { message } => Some(message.as_str()),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,89 @@
+//! One question for an agent.
+
+use kg::Kg;
+use kg::term::NodeId;
+use toolbox::exec::{ExecOptions, Session};
+use toolbox::rank::RankError;
+use toolbox::link::Linked;
+use toolbox::prompt::Template;
+
+/// One question for an agent.
+pub struct Task<'a> {
+    /// The graph.
+    pub kg: &'a dyn Kg,
+    /// The question as asked.
+    pub question: &'a str,
+    /// The linked entities, classes and values.
+    pub linked: Linked,
+    /// Classes that must be offered (an oracle's; otherwise empty).
+    pub must_offer: &'a [NodeId],
+    /// Limits, exclusions and ranking.
+    pub options: ExecOptions,
+    /// The prompt template.
+    pub template: &'a Template,
+    /// The planner's name, for the trace.
+    pub planner_name: &'a str,
+    /// Whether the model may answer from its own knowledge if the graph has no answer (Triad's
+    /// advisor, ODA's answer). Such an answer is marked as the model's.
+    pub model_knowledge: bool,
+}
+
+impl<'a> Task<'a> {
+    /// A question for a model. Statement nodes are not accepted as answers (rule R22).
+    #[must_use]
+    pub fn new(
+        kg: &'a dyn Kg,
+        question: &'a str,
+        linked: Linked,
+        options: ExecOptions,
+        template: &'a Template,
+        planner_name: &'a str,
+    ) -> Self {
+        Self {
+            kg,
+            question,
+            linked,
+            must_offer: &[],
+            options: ExecOptions {
+                refuse_statements: true,
+                ..options
+            },
+            template,
+            planner_name,
+            model_knowledge: false,
+        }
+    }
+
+    /// The same question for an oracle, whose gold program may end on statement nodes and use the
+    /// classes in `must_offer`.
+    #[must_use]
+    pub fn for_oracle(mut self, must_offer: &'a [NodeId]) -> Self {
+        self.options.refuse_statements = false;
+        Self { must_offer, ..self }
+    }
+
+    /// A new session on the question.
+    pub(super) fn session(&self) -> Result<Session<'a>, RankError> {
+        Session::new(
+            self.kg,
+            self.question,
+            self.linked.clone(),
+            self.must_offer,
+            self.options.clone(),
+        )
+    }
+
+    /// The session on the question with adapted options.
+    pub(super) fn into_session(
+        self,
+        adapt: impl FnOnce(ExecOptions) -> ExecOptions,
+    ) -> Result<Session<'a>, RankError> {
+        Session::new(
+            self.kg,
+            self.question,
+            self.linked,
+            self.must_offer,
+            adapt(self.options),
+        )
+    }
+}

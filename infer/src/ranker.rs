@@ -1,0 +1,134 @@
+//! Rankers based on a sentence encoder: by meaning alone, or by meaning and words.
+
+use std::sync::Arc;
+
+use engine::encoder::Encoder;
+use toolbox::rank::{
+    RankError, Ranker, RankingContext, RelationCandidate, discount_walked, lexical, words,
+};
+
+/// Ranks by the cosine of question and text.
+pub struct EncoderRanker {
+    encoder: Encoder,
+    name: String,
+}
+
+impl EncoderRanker {
+    /// A ranker. Its name contains the digest of the encoder's folder, so that copies of a folder
+    /// give the same ranker.
+    #[must_use]
+    pub fn new(encoder: Encoder) -> Self {
+        let name = format!("encoder-{}", encoder.digest().get(..12).unwrap_or_default());
+        Self { encoder, name }
+    }
+
+    fn cosines(&self, question: &str, texts: &[String]) -> Result<Vec<f32>, RankError> {
+        let mut all: Vec<&str> = vec![question];
+        all.extend(texts.iter().map(String::as_str));
+        let vectors = self.encoder.encode(&all).map_err(|error| RankError {
+            ranker: self.name.clone(),
+            message: error.to_string(),
+        })?;
+        Ok(vectors[1..]
+            .iter()
+            .map(|vector| dot(&vectors[0], vector))
+            .collect())
+    }
+}
+
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// A question in one line with single spaces.
+fn clean(question: &str) -> String {
+    question.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A relation as text: its label, or the words of its last segment, followed by the words before.
+fn sentence(relation: &RelationCandidate) -> String {
+    let name = relation.name.trim_matches('_').replace("__", ".");
+    let (domain, last) = name
+        .rsplit_once(['.', '/', '#', ':'])
+        .unwrap_or(("", &name));
+    let own = relation
+        .label
+        .as_ref()
+        .map_or_else(|| words(last).join(" "), |label| words(label).join(" "));
+    let domain = words(domain).join(" ");
+    if domain.is_empty() {
+        own
+    } else {
+        format!("{own}, {domain}")
+    }
+}
+
+impl Ranker for EncoderRanker {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn score(&self, question: &str, texts: &[String]) -> Result<Vec<f32>, RankError> {
+        let texts: Vec<String> = texts.iter().map(|text| words(text).join(" ")).collect();
+        let cosines = self.cosines(&clean(question), &texts)?;
+        Ok(cosines
+            .into_iter()
+            .map(|cosine| 0.5 * (1.0 + cosine))
+            .collect())
+    }
+
+    fn score_relations(&self, asked: RankingContext<'_>, relations: &[RelationCandidate]) -> Result<Vec<f32>, RankError> {
+        let texts: Vec<String> = relations.iter().map(sentence).collect();
+        let mut scores = self.cosines(&clean(asked.question), &texts)?;
+        discount_walked(&mut scores, asked, relations);
+        Ok(scores)
+    }
+}
+
+/// The weight of the cosine relative to the lexical score.
+const COSINE_WEIGHT: f32 = 8.0;
+
+/// Ranks by the sum of the lexical score and the cosine. The lexical score knows which words a path
+/// has used and what a relation leads to; the cosine knows synonyms.
+pub struct MixedRanker {
+    meaning: EncoderRanker,
+    words: Arc<dyn Ranker>,
+}
+
+impl MixedRanker {
+    /// Combines the encoder with the lexical ranker.
+    #[must_use]
+    pub fn new(meaning: EncoderRanker) -> Self {
+        Self {
+            meaning,
+            words: lexical(),
+        }
+    }
+}
+
+impl Ranker for MixedRanker {
+    fn name(&self) -> String {
+        format!("lexical+{}", self.meaning.name())
+    }
+
+    fn score(&self, question: &str, texts: &[String]) -> Result<Vec<f32>, RankError> {
+        let meaning = self.meaning.score(question, texts)?;
+        let words = self.words.score(question, texts)?;
+        Ok(words
+            .into_iter()
+            .zip(meaning)
+            .map(|(words, meaning)| 0.5 * (words + meaning))
+            .collect())
+    }
+
+    fn score_relations(&self, asked: RankingContext<'_>, relations: &[RelationCandidate]) -> Result<Vec<f32>, RankError> {
+        let texts: Vec<String> = relations.iter().map(sentence).collect();
+        let cosines = self.meaning.cosines(&clean(asked.question), &texts)?;
+        let words = self.words.score_relations(asked, relations)?;
+        Ok(words
+            .into_iter()
+            .zip(cosines)
+            .map(|(words, cosine)| words + COSINE_WEIGHT * cosine)
+            .collect())
+    }
+}
