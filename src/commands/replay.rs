@@ -1,4 +1,4 @@
-//! `kgagent replay`: run the calls of a trace again and compare every event but the timing.
+//! `kgagent replay`: run the calls of a trace again and compare every event except the timing.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -16,8 +16,8 @@ use toolbox::prompt::Template;
 use toolbox::trace::{self, Event, Opening};
 
 use super::{graph, ranking};
-use crate::Outcome;
 use crate::cli::ReplayArgs;
+use crate::exit::ExitStatus;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
