@@ -51,27 +51,20 @@ fn names(arg: &Arg) -> impl Iterator<Item = &str> {
         .chain(arg.get_all_aliases().unwrap_or_default())
 }
 
-/// Whether clap itself adds the option.
-fn is_builtin(arg: &Arg) -> bool {
-    matches!(arg.get_long(), Some("help" | "version"))
-}
-
 /// Lets every option be given as `KGAGENT_LONG_NAME`. An older name counts if the current one is not
 /// set.
 fn with_environment(command: Command) -> Command {
+    let variable = |name: &str| format!("KGAGENT_{}", name.replace('-', "_").to_uppercase());
+    let is_set = |variable: &&String| std::env::var_os(variable).is_some();
     let command = command.mut_args(|arg| {
-        let variable = |name: &str| format!("KGAGENT_{}", name.replace('-', "_").to_uppercase());
-        let mut variables = names(&arg).map(variable);
-        let Some(first) = variables.next().filter(|_| !is_builtin(&arg)) else {
+        if matches!(arg.get_long(), Some("help" | "version")) {
             return arg;
-        };
-        let set = |variable: &String| std::env::var_os(variable).is_some();
-        let name = if set(&first) {
-            first
-        } else {
-            variables.find(set).unwrap_or(first)
-        };
-        arg.env(name).hide_env(true)
+        }
+        let variables: Vec<String> = names(&arg).map(variable).collect();
+        match variables.iter().find(is_set).or(variables.first()) {
+            Some(variable) => arg.env(variable).hide_env(true),
+            None => arg,
+        }
     });
     command.mut_subcommands(with_environment)
 }

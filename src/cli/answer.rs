@@ -22,11 +22,7 @@ pub(crate) enum EntitySource {
 
 const EXCLUSIONS: Names<ExcludeWhen> = &[
     ("never", "Keep them", ExcludeWhen::Never),
-    (
-        "answer",
-        "Drop them from the answer",
-        ExcludeWhen::Answer,
-    ),
+    ("answer", "Drop them from the answer", ExcludeWhen::Answer),
     (
         "others",
         "Drop them from the answer unless nothing else is left",

@@ -127,7 +127,12 @@ impl Vocabulary {
         self.print_relations(kg, ui);
         let classes = self.classes.iter().take(NAMED);
         let classes = classes.map(|(count, name)| vec![name.clone(), count.to_string()]);
-        print_list(&["class", "count"], classes.collect(), self.classes.len(), ui);
+        print_list(
+            &["class", "count"],
+            classes.collect(),
+            self.classes.len(),
+            ui,
+        );
         Ok(())
     }
 

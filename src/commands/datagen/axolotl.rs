@@ -24,9 +24,7 @@ pub(super) fn files(data: &Dataset, base: &str) -> Result<Vec<(&'static str, Str
             .first()
             .is_none_or(|turn| turn.role != Role::System)
         {
-            bail!(
-                "example `{id}` has no system turn; Axolotl would prepend an empty one"
-            );
+            bail!("example `{id}` has no system turn; Axolotl would prepend an empty one");
         }
         // Our tokenizer never encodes text as control tokens; Axolotl's does.
         if let Some(token) = SPECIAL.iter().find(|token| {

@@ -15,17 +15,16 @@ pub(crate) fn run(args: &ExportArgs, ui: &Ui) -> Result<ExitStatus> {
         (Some(_), _) if args.format != ExportFormat::ShareGpt => {
             bail!("--trainer requires --format sharegpt, which its configuration reads")
         }
-        (Some(_), None) => bail!(
-            "--trainer requires --base, the model to train, such as meta-llama/Llama-3.1-70B"
-        ),
+        (Some(_), None) => {
+            bail!("--trainer requires --base, the model to train, such as meta-llama/Llama-3.1-70B")
+        }
         // The configuration includes our chat template, which accepts turns in any order.
         (Some(TrainerName::Axolotl), Some(base)) => (
             ExportFormat::ShareGptTurns,
             axolotl::files(&Dataset::read(&args.data)?, base)?,
         ),
     };
-    let mut done =
-        datagen::export::export_with(&args.data, format, &args.out, &configurations)?;
+    let mut done = datagen::export::export_with(&args.data, format, &args.out, &configurations)?;
     let names = configurations.iter().map(|(name, _)| (*name).to_owned());
     done.files.extend(names);
     ui.say(format!(

@@ -29,14 +29,13 @@ pub(in crate::commands) fn generate(
         stage.set_length(total as u64);
         stage.set_position(done as u64);
     };
-    let report =
-        datagen::write_dataset(out, questions, graph, options, run, &progress, ui.stop())
-            .map_err(|error| match error {
-                datagen::Error::Stopped { .. } => {
-                    anyhow::Error::from(error).context("the same command continues from here")
-                }
-                other => other.into(),
-            })?;
+    let report = datagen::write_dataset(out, questions, graph, options, run, &progress, ui.stop())
+        .map_err(|error| match error {
+            datagen::Error::Stopped { .. } => {
+                anyhow::Error::from(error).context("the same command continues from here")
+            }
+            other => other.into(),
+        })?;
     stage.finish_and_clear();
     if report.resumed > 0 {
         ui.say(format!("{} questions had been done before", report.resumed));
