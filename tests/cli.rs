@@ -218,7 +218,7 @@ fn options_come_from_file_and_environment_and_unknown_keys_are_errors() {
     let out = place.run(&["kg", "stats"]);
     assert_eq!(code(&out), 2);
     assert!(
-        text(&out.stderr).contains("`gk` is no option"),
+        text(&out.stderr).contains("`gk` is not an option"),
         "{}",
         text(&out.stderr)
     );
@@ -426,7 +426,7 @@ fn an_answer_that_the_model_did_not_come_to_says_so() {
     ];
     let out = place.run(&ask);
     assert!(
-        code(&out) == 1 && text(&out.stdout).contains("the model did not come to one"),
+        code(&out) == 1 && text(&out.stdout).contains("the model failed to reach one"),
         "{}",
         text(&out.stdout)
     );

@@ -230,7 +230,7 @@ fn what_cannot_be_measured_is_said_and_leaves_nothing_behind() {
         (
             "direct",
             &["--model", "oracle"],
-            "there are gold programs for kg-agent and oda only",
+            "there are no gold turns for",
         ),
         ("retrieval,retrieval", &[], "retrieval is named twice"),
         ("nobody", &[], "nobody"),

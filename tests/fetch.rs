@@ -185,7 +185,7 @@ fn a_broken_connection_is_gone_on_with_and_an_interrupted_fetch_too() {
     assert!(
         output.status.code() == Some(2)
             && said(&output).contains("model.safetensors")
-            && said(&output).contains("goes on"),
+            && said(&output).contains("continues the download"),
         "{}",
         said(&output)
     );

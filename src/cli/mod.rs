@@ -7,6 +7,7 @@ mod datagen;
 mod export;
 mod graph;
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod reference;
 mod train;
 mod values;
