@@ -24,8 +24,8 @@ pub(crate) fn matches(args: &[std::ffi::OsString]) -> Result<ArgMatches> {
     Ok(command.get_matches_from(args))
 }
 
-/// The configuration file: `--config FILE`, else `KGAGENT_CONFIG`, else `kgagent.toml` in the current
-/// folder if it exists.
+/// The configuration file: `--config FILE`, else `KGAGENT_CONFIG`, else `kgagent.toml` in the
+/// current folder if it exists.
 fn file(args: &[std::ffi::OsString]) -> Option<PathBuf> {
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -51,8 +51,8 @@ fn names(arg: &Arg) -> impl Iterator<Item = &str> {
         .chain(arg.get_all_aliases().unwrap_or_default())
 }
 
-/// Lets every option be given as `KGAGENT_LONG_NAME`. An older name counts if the current one is not
-/// set.
+/// Lets every option be given as `KGAGENT_LONG_NAME`. An older name counts if the current one is
+/// not set.
 fn with_environment(command: Command) -> Command {
     let variable = |name: &str| format!("KGAGENT_{}", name.replace('-', "_").to_uppercase());
     let is_set = |variable: &&String| std::env::var_os(variable).is_some();
@@ -96,9 +96,9 @@ fn apply(mut command: Command, table: &toml::Table, path: &Path, section: &str) 
         };
         if !knows(&command, key) {
             bail!(
-                "{}: `{key}` is not an option of kgagent {}",
+                "{}: `{key}` is not an option of {}",
                 path.display(),
-                section.trim_end()
+                format!("kgagent {section}").trim_end()
             );
         }
         command = set_default(command, key, &values);

@@ -30,8 +30,8 @@ impl Ui {
         self.json
     }
 
-    /// Set when the user interrupts. Long work then finishes its step, saves what can be resumed and
-    /// returns.
+    /// Set when the user interrupts. Long work then finishes its step, saves what can be resumed
+    /// and returns.
     pub(crate) fn stop(&self) -> &AtomicBool {
         &self.stop
     }

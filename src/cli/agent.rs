@@ -265,8 +265,8 @@ pub(crate) enum Served {
     Own,
 }
 
-/// A model behind a server (`--model http://HOST:PORT/v1`). The key comes from the environment only:
-/// `KGAGENT_API_KEY`.
+/// A model behind a server (`--model http://HOST:PORT/v1`). The key comes from the environment
+/// only: `KGAGENT_API_KEY`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RemoteArgs {
     /// Server: name of the model.

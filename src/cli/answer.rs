@@ -108,8 +108,8 @@ pub(crate) struct EvalArgs {
     pub(crate) answering: AnsweringArgs,
     /// Model folder, GGUF file, http://HOST:PORT/v1 of an OpenAI-compatible server, or `oracle`.
     ///
-    /// The oracle replays gold programs as kg-agent or oda. The agents `retrieval` and `tog` need no
-    /// model.
+    /// The oracle replays gold programs as kg-agent or oda. The agents `retrieval` and `tog` need
+    /// no model.
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
     /// Source of the questions; see `datagen gold`.
@@ -151,11 +151,11 @@ pub(crate) struct EvalArgs {
     /// Write a trace of every question into the output folder.
     #[arg(long)]
     pub(crate) traces: bool,
-    /// Number of questions to answer in one batch [default: 16 on a GPU and for models larger than a
-    /// processor's cache, otherwise 1 per thread].
+    /// Number of questions to answer in one batch [default: 16 on a GPU and for models larger than
+    /// a processor's cache, otherwise 1 per thread].
     ///
-    /// A batch reads the weights once for all its questions. Answers do not depend on it, except for
-    /// rounding on a GPU.
+    /// A batch reads the weights once for all its questions. Answers do not depend on it, except
+    /// for rounding on a GPU.
     #[arg(long, value_name = "N")]
     pub(crate) batch: Option<usize>,
     /// Number of worker threads [default: all cores].

@@ -1,5 +1,5 @@
-//! Tests of the documentation of the command line: `docs/cli.md` is generated from clap's definition,
-//! and the commands in the documentation parse.
+//! Tests of the documentation of the command line: `docs/cli.md` is generated from clap's
+//! definition, and the commands in the documentation parse.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -179,8 +179,8 @@ fn lines(text: &str) -> Vec<String> {
     lines
 }
 
-/// The simple commands of a line of shell, as words. Comments, redirections and what a pipe feeds are
-/// left out; quoted text is one word.
+/// The simple commands of a line of shell, as words. Comments, redirections and what a pipe feeds
+/// are left out; quoted text is one word.
 fn commands(line: &str) -> Vec<Vec<String>> {
     let mut commands = vec![Vec::new()];
     let (mut word, mut quote, mut started, mut skip) = (String::new(), None, false, false);

@@ -20,8 +20,8 @@ use crate::ui::Ui;
 /// Number of tokens compared per conversation.
 const TOKENS: usize = 32;
 
-/// The record of an export and its comparison. A folder with this file may be overwritten by another
-/// export.
+/// The record of an export and its comparison. A folder with this file may be overwritten by
+/// another export.
 const RECORD: &str = "export.json";
 
 /// The questions of the comparison without a dataset.
@@ -226,8 +226,8 @@ fn prompts(
     Ok(prompts)
 }
 
-/// ollama's description of the file: our conversation format in its template language, and no penalty
-/// for repetition (its default is 1.1).
+/// ollama's description of the file: our conversation format in its template language, and no
+/// penalty for repetition (its default is 1.1).
 fn modelfile(file: &str, config: &ModelConfig) -> String {
     format!(
         "FROM ./{file}\nTEMPLATE \"\"\"{{{{ range .Messages }}}}<|{{{{ .Role }}}}|>{{{{ .Content }}}}{END}{{{{ end }}}}<|assistant|>\"\"\"\n\

@@ -56,8 +56,8 @@ pub(super) fn check(ranker: &dyn Ranker) -> Result<()> {
     }
 }
 
-/// The option that selects the ranker of this name. An encoder is named by its content; only the user
-/// knows its folder.
+/// The option that selects the ranker of this name. An encoder is named by its content; only the
+/// user knows its folder.
 pub(super) fn option_for(name: &str) -> String {
     match name.strip_prefix("lexical+") {
         _ if rank::by_name(name).is_some() => format!("give --ranker {name}"),

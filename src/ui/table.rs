@@ -1,7 +1,7 @@
 //! Tables and durations as text.
 
-/// A table as text. The first row is the head, columns are as wide as their widest cell, and numbers
-/// are right-aligned.
+/// A table as text. The first row is the head, columns are as wide as their widest cell, and
+/// numbers are right-aligned.
 pub(crate) fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {

@@ -79,8 +79,8 @@ fn list(texts: &[&str]) -> String {
     )
 }
 
-/// An upper bound on the tokens of the longest conversation: tokens have at least two bytes, and each
-/// turn adds two control tokens.
+/// An upper bound on the tokens of the longest conversation: tokens have at least two bytes, and
+/// each turn adds two control tokens.
 fn length(data: &Dataset) -> usize {
     let bytes = |turns: &[model::Turn]| {
         turns

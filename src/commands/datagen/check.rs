@@ -22,8 +22,8 @@ pub(crate) fn run(args: &CheckArgs, ui: &Ui) -> Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Reads each source with every front end of its format and compares the results. The check fails if
-/// two front ends answer differently.
+/// Reads each source with every front end of its format and compares the results. The check fails
+/// if two front ends answer differently.
 fn fronts(sources: &[String], ui: &Ui) -> Result<ExitStatus> {
     let compared = sources
         .iter()

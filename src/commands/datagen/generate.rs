@@ -43,8 +43,8 @@ pub(in crate::commands) fn generate(
     Ok(report)
 }
 
-/// Synthesizes questions about a graph, holds out a share of them, and writes the dataset of the rest
-/// to `out`.
+/// Synthesizes questions about a graph, holds out a share of them, and writes the dataset of the
+/// rest to `out`.
 pub(in crate::commands) fn synthesize(
     out: &Path,
     graph: &dyn Kg,
@@ -76,8 +76,8 @@ pub(in crate::commands) fn synthesize(
 ///
 /// A small model trained on synthesized questions sees too few examples of each name to spell more.
 /// On graphs with 411 and 726 relations such models answer 0.44 and 0.23 of people's questions by
-/// name but 0.62 and 0.42 by handle; on one with 27, 0.34 and 0.32 (docs/results.md, *Bring your own
-/// graph*).
+/// name but 0.62 and 0.42 by handle; on one with 27, 0.34 and 0.32 (docs/results.md, *Bring your
+/// own graph*).
 const SPELLED: usize = 200;
 
 /// How calls in synthesized data name relations by default.

@@ -1,5 +1,5 @@
-//! `kgagent datagen recall`: the ranks of gold relations in the lists that they are chosen from, and
-//! the same choices as training pairs of a relation retriever.
+//! `kgagent datagen recall`: the ranks of gold relations in the lists that they are chosen from,
+//! and the same choices as training pairs of a relation retriever.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

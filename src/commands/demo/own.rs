@@ -1,4 +1,5 @@
-//! `kgagent demo --graph FILE...`: the pipeline on the user's own graph, without any given questions.
+//! `kgagent demo --graph FILE...`: the pipeline on the user's own graph, without any given
+//! questions.
 
 use anyhow::{Context, Result};
 use datagen::pipeline::GenerateOptions;

@@ -99,8 +99,8 @@ impl<'a> Demo<'a> {
         self.folder("data")
     }
 
-    /// The training configuration. One agent trains within minutes; the settings for several are those
-    /// of docs/results.md (*Three agents, one model*).
+    /// The training configuration. One agent trains within minutes; the settings for several are
+    /// those of docs/results.md (*Three agents, one model*).
     fn training(&self) -> TrainConfig {
         let mut config = TrainConfig {
             epochs: EPOCHS,

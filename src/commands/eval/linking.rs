@@ -9,8 +9,8 @@ use infer::agent::{Linkable, Survived};
 use kg::Kg;
 use kg::term::{NodeId, RelId};
 
-/// For each stage: its name, the number of gold entities or relations of the gold query that it kept,
-/// and their number.
+/// For each stage: its name, the number of gold entities or relations of the gold query that it
+/// kept, and their number.
 pub(super) fn kept(
     graph: &dyn Kg,
     question: &GoldQuestion,

@@ -1,9 +1,9 @@
 //! `kgagent eval`: evaluate agents on questions with gold answers.
 //!
-//! [`setting`] says how questions are asked, [`run`](mod@run) evaluates an agent question by question
-//! ([`question`], [`gold`], [`linking`]), [`write`](mod@write), [`report`], [`qald`] and [`table`]
-//! present the result, and [`compare`](mod@compare) adds the papers' results. Nothing here depends on
-//! how an agent works; see [`infer::agent::answer_with`] and [`super::oracle`].
+//! [`setting`] says how questions are asked, [`run`](mod@run) evaluates an agent question by
+//! question ([`question`], [`gold`], [`linking`]), [`write`](mod@write), [`report`], [`qald`] and
+//! [`table`] present the result, and [`compare`](mod@compare) adds the papers' results. Nothing
+//! here depends on how an agent works; see [`infer::agent::answer_with`] and [`super::oracle`].
 
 mod compare;
 mod gold;

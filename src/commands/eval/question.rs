@@ -201,8 +201,8 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// The scores and the prediction of an outcome; `equal_program` says whether its program is the gold
-/// one.
+/// The scores and the prediction of an outcome; `equal_program` says whether its program is the
+/// gold one.
 fn scored(
     graph: &dyn Kg,
     question: &GoldQuestion,

@@ -46,8 +46,8 @@ pub(in crate::commands) struct Evaluation {
     pub(in crate::commands) metrics: Metrics,
     /// How well entities were found, if they were linked.
     pub(super) linking: Option<Linking>,
-    /// Questions that could not be evaluated, with the reason: no gold answer, or no verified program
-    /// for the oracle.
+    /// Questions that could not be evaluated, with the reason: no gold answer, or no verified
+    /// program for the oracle.
     pub(super) skipped: Vec<(String, String)>,
     pub(super) predictions: Vec<Prediction>,
     /// One per prediction.

@@ -26,8 +26,8 @@ pub(in crate::commands) enum Planning {
     Unneeded,
 }
 
-/// Weights up to this size fit into a processor's cache, where one question per thread is faster than
-/// a batch.
+/// Weights up to this size fit into a processor's cache, where one question per thread is faster
+/// than a batch.
 const CACHED: usize = 32 << 20;
 /// Default number of questions in a batch.
 const BATCH: usize = 16;

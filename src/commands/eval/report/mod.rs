@@ -1,5 +1,5 @@
-//! `report.html`: one self-contained file with tables, plots, the papers' results, and every question
-//! with the answers of all agents.
+//! `report.html`: one self-contained file with tables, plots, the papers' results, and every
+//! question with the answers of all agents.
 
 pub(in crate::commands) mod html;
 mod questions;
