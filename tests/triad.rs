@@ -186,10 +186,10 @@ fn gold_conversations_lead_the_agent_to_the_gold_answer() {
                 assert!(!outcome.answer.evidence.is_empty(), "{}", question.id);
             }
             (AnswerValue::Number(number), Value::Int(gold)) => {
-                assert_eq!(number, gold, "{}", question.id)
+                assert_eq!(number, gold, "{}", question.id);
             }
             (AnswerValue::Truth(truth), Value::Bool(gold)) => {
-                assert_eq!(truth, gold, "{}", question.id)
+                assert_eq!(truth, gold, "{}", question.id);
             }
             other => panic!("{}: {other:?}", question.id),
         }

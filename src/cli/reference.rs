@@ -57,7 +57,8 @@ fn section(command: &Command, name: &str, page: &mut String) {
     }
     let nested = name.contains(' ');
     let shown = |arg: &&Arg| {
-        !matches!(arg.get_id().as_str(), "help" | "version") && !(nested && arg.is_global_set())
+        let inherited = nested && arg.is_global_set();
+        !inherited && !matches!(arg.get_id().as_str(), "help" | "version")
     };
     let args: Vec<&Arg> = command.get_arguments().filter(shown).collect();
     let (positional, options): (Vec<&Arg>, Vec<&Arg>) =
@@ -72,7 +73,7 @@ fn section(command: &Command, name: &str, page: &mut String) {
 
 /// The list item of an argument; the first one of a command is preceded by an empty line.
 fn argument(arg: &Arg, page: &mut String) {
-    if !page.ends_with("\n\n") && !page.lines().last().is_some_and(|line| is_item(line)) {
+    if !page.ends_with("\n\n") && !page.lines().last().is_some_and(is_item) {
         page.push('\n');
     }
     let help = arg.get_long_help().or(arg.get_help());

@@ -198,7 +198,7 @@ impl Values {
         Self(vec![vec![title.to_owned(), "value".to_owned()]])
     }
 
-    fn add(&mut self, name: &str, value: impl ToString) {
+    fn add(&mut self, name: &str, value: &dyn ToString) {
         self.0.push(vec![name.to_owned(), value.to_string()]);
     }
 }
@@ -209,26 +209,26 @@ fn print_estimate(estimate: &Estimate, limit: Option<u64>, ui: &Ui) {
     let memory = estimate.memory;
     let fits = limit.is_none_or(|limit| memory.peak() <= limit);
     let mut table = Values::new("the run would have");
-    table.add("parameters", estimate.parameters);
-    table.add("trained parameters", estimate.trained_parameters);
-    table.add("examples", estimate.examples);
-    table.add("held-out examples", estimate.valid);
-    table.add("too long, left out", estimate.too_long);
-    table.add("longest example", estimate.longest);
-    table.add("tokens an epoch", estimate.tokens);
-    table.add("of these trained on", estimate.trained);
-    table.add("steps", estimate.steps);
-    table.add("tokens in all", estimate.total_tokens);
-    table.add("memory", gb(memory.peak()));
-    table.add("  weights", gb(memory.weights));
-    table.add("  gradients", gb(memory.gradients));
-    table.add("  optimizer", gb(memory.optimizer));
-    table.add("  activations", gb(memory.activations));
+    table.add("parameters", &estimate.parameters);
+    table.add("trained parameters", &estimate.trained_parameters);
+    table.add("examples", &estimate.examples);
+    table.add("held-out examples", &estimate.valid);
+    table.add("too long, left out", &estimate.too_long);
+    table.add("longest example", &estimate.longest);
+    table.add("tokens an epoch", &estimate.tokens);
+    table.add("of these trained on", &estimate.trained);
+    table.add("steps", &estimate.steps);
+    table.add("tokens in all", &estimate.total_tokens);
+    table.add("memory", &gb(memory.peak()));
+    table.add("  weights", &gb(memory.weights));
+    table.add("  gradients", &gb(memory.gradients));
+    table.add("  optimizer", &gb(memory.optimizer));
+    table.add("  activations", &gb(memory.activations));
     if let Some(limit) = limit {
-        table.add("memory free", gb(limit));
+        table.add("memory free", &gb(limit));
     }
     let unknown = "not measured: too large for this machine".to_owned();
-    table.add("time", estimate.seconds.map_or(unknown, seconds));
+    table.add("time", &estimate.seconds.map_or(unknown, seconds));
     ui.table(&table.0);
     if !fits {
         ui.say(
@@ -244,29 +244,29 @@ fn print_estimate(estimate: &Estimate, limit: Option<u64>, ui: &Ui) {
 fn print_summary(summary: &Summary, out: &Path, ui: &Ui) -> Result<()> {
     let share = |share: f64| format!("{share:.4}");
     let mut table = Values::new("training");
-    table.add("parameters", summary.parameters);
+    table.add("parameters", &summary.parameters);
     if summary.trained_parameters < summary.parameters {
-        table.add("trained parameters", summary.trained_parameters);
+        table.add("trained parameters", &summary.trained_parameters);
     }
-    table.add("examples", summary.examples);
-    table.add("steps", summary.steps);
-    table.add("tokens", summary.tokens);
-    table.add("tokens/s", format!("{:.0}", summary.tokens_per_second));
-    table.add("loss", format!("{:.4}", summary.loss));
+    table.add("examples", &summary.examples);
+    table.add("steps", &summary.steps);
+    table.add("tokens", &summary.tokens);
+    table.add("tokens/s", &format!("{:.0}", summary.tokens_per_second));
+    table.add("loss", &format!("{:.4}", summary.loss));
     if let Some(validation) = &summary.validation {
-        table.add("held-out loss", format!("{:.4}", validation.loss));
-        table.add("held-out accuracy", format!("{:.4}", validation.accuracy));
+        table.add("held-out loss", &format!("{:.4}", validation.loss));
+        table.add("held-out accuracy", &format!("{:.4}", validation.accuracy));
         if let Some(exact) = validation.exact() {
-            table.add("held-out calls exact", share(exact));
+            table.add("held-out calls exact", &share(exact));
         }
         for (tool, score) in &validation.tools {
-            table.add(&format!("  {tool}"), share(score.share()));
+            table.add(&format!("  {tool}"), &share(score.share()));
         }
         if let Some(threshold) = validation.doubt {
-            table.add("abstention threshold", share(threshold));
+            table.add("abstention threshold", &share(threshold));
         }
     }
-    table.add("time", seconds(summary.seconds));
+    table.add("time", &seconds(summary.seconds));
     ui.table(&table.0);
     ui.say(format!("\nwritten to {}", out.display()));
     ui.object(&json!({ "summary": serde_json::to_value(summary)?, "out": out }));
