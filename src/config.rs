@@ -1,19 +1,20 @@
-//! Options from the environment and from `kgagent.toml`: command line first, then `KGAGENT_…`, then the file, then the default.
+//! Options from the environment and from `kgagent.toml`. The command line comes first, then
+//! `KGAGENT_…`, then the file, then the default.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use clap::{ArgMatches, Command, CommandFactory};
+use clap::{Arg, ArgMatches, Command, CommandFactory};
 
 use crate::cli::Cli;
 
-/// Name of the file that is read from the current folder.
+/// The configuration file that is read from the current folder.
 const FILE: &str = "kgagent.toml";
 
-/// Parses the command line with the environment and the configuration file behind it.
+/// Parses the command line; missing options come from the environment and the configuration file.
 ///
 /// # Errors
-/// An unreadable file, or a key in it that is no option.
+/// If the file is unreadable or has a key that is not an option.
 pub(crate) fn matches(args: &[std::ffi::OsString]) -> Result<ArgMatches> {
     let command = with_environment(Cli::command());
     let command = match file(args) {
@@ -23,7 +24,8 @@ pub(crate) fn matches(args: &[std::ffi::OsString]) -> Result<ArgMatches> {
     Ok(command.get_matches_from(args))
 }
 
-/// `--config FILE` if given, else the one that `KGAGENT_CONFIG` names, else the file of the current folder if there is one.
+/// The configuration file: `--config FILE`, else `KGAGENT_CONFIG`, else `kgagent.toml` in the
+/// current folder if it exists.
 fn file(args: &[std::ffi::OsString]) -> Option<PathBuf> {
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -42,14 +44,27 @@ fn file(args: &[std::ffi::OsString]) -> Option<PathBuf> {
     here.exists().then(|| here.to_path_buf())
 }
 
-/// Every option with a long name can be given as `KGAGENT_LONG_NAME`.
+/// The long name of an option, followed by its older names.
+fn names(arg: &Arg) -> impl Iterator<Item = &str> {
+    arg.get_long()
+        .into_iter()
+        .chain(arg.get_all_aliases().unwrap_or_default())
+}
+
+/// Lets every option be given as `KGAGENT_LONG_NAME`. An older name counts if the current one is
+/// not set.
 fn with_environment(command: Command) -> Command {
-    let command = command.mut_args(|arg| match arg.get_long() {
-        Some(long) if long != "help" && long != "version" => {
-            let name = format!("KGAGENT_{}", long.replace('-', "_").to_uppercase());
-            arg.env(name).hide_env(true)
+    let variable = |name: &str| format!("KGAGENT_{}", name.replace('-', "_").to_uppercase());
+    let is_set = |variable: &&String| std::env::var_os(variable).is_some();
+    let command = command.mut_args(|arg| {
+        if matches!(arg.get_long(), Some("help" | "version")) {
+            return arg;
         }
-        _ => arg,
+        let variables: Vec<String> = names(&arg).map(variable).collect();
+        match variables.iter().find(is_set).or(variables.first()) {
+            Some(variable) => arg.env(variable).hide_env(true),
+            None => arg,
+        }
     });
     command.mut_subcommands(with_environment)
 }
@@ -63,7 +78,8 @@ fn with_file(command: Command, path: &Path) -> Result<Command> {
     apply(command, &table, path, "")
 }
 
-/// Keys of a table are options of the command and of those below it; a table is a subcommand's.
+/// Sets defaults from a table: a key is an option of the command or of its subcommands, a nested
+/// table belongs to the subcommand of that name.
 fn apply(mut command: Command, table: &toml::Table, path: &Path, section: &str) -> Result<Command> {
     for (key, value) in table {
         if let toml::Value::Table(inner) = value {
@@ -80,9 +96,9 @@ fn apply(mut command: Command, table: &toml::Table, path: &Path, section: &str) 
         };
         if !knows(&command, key) {
             bail!(
-                "{}: `{key}` is no option of kgagent {}",
+                "{}: `{key}` is not an option of {}",
                 path.display(),
-                section.trim_end()
+                format!("kgagent {section}").trim_end()
             );
         }
         command = set_default(command, key, &values);
@@ -100,13 +116,13 @@ fn plain(value: &toml::Value) -> String {
 fn knows(command: &Command, key: &str) -> bool {
     command
         .get_arguments()
-        .any(|arg| arg.get_long() == Some(key))
+        .any(|arg| names(arg).any(|name| name == key))
         || command.get_subcommands().any(|sub| knows(sub, key))
 }
 
 fn set_default(command: Command, key: &str, values: &[String]) -> Command {
     let command = command.mut_args(|arg| {
-        if arg.get_long() == Some(key) {
+        if names(&arg).any(|name| name == key) {
             arg.required(false).default_values(values.to_vec())
         } else {
             arg

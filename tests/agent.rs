@@ -1,4 +1,5 @@
-//! The loop from end to end on small graphs, without training: transcripts, traces, constrained decoding with random weights.
+//! The KG-Agent loop end to end on small graphs, without training: transcripts, traces, constrained
+//! decoding with random weights.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
 mod support;
@@ -24,7 +25,7 @@ use toolbox::grammar::Grammar;
 use toolbox::link::Linked;
 use toolbox::prompt::{Conversation, Layout, Template};
 
-/// The dialogue template under every naming that it can have and with observations, and the paper's.
+/// The dialogue template with every naming and with observations, and the paper's template.
 fn templates() -> Vec<Template> {
     let dialogue = |naming| Template {
         naming,
@@ -43,9 +44,10 @@ fn templates() -> Vec<Template> {
     ]
 }
 
-/// Feeding a gold program through the loop gives the training transcript byte for byte, in both layouts.
+/// A gold program fed through the loop gives the training transcript byte for byte, in both
+/// layouts.
 #[test]
-fn the_loop_writes_what_training_reads() {
+fn the_loop_writes_the_training_transcripts() {
     let kg = graph();
     let questions = questions(&kg, "questions.train.jsonl");
     for template in templates() {
@@ -107,12 +109,12 @@ fn the_loop_writes_what_training_reads() {
     }
 }
 
-/// Calls of each kind that the suite decodes; the long test takes 100,000.
+/// Number of calls of each kind that the suite decodes; the long test decodes 100,000.
 const RANDOM_CALLS: usize = 1_500;
 
-/// Has calls written on question after question, holds each to what is live and runs it, until `wanted` have been written; returns how many
-/// questions were ended by the writer.
-fn hold_to_live(
+/// Decodes calls on one question after another, checks that each uses only live names and runs it,
+/// until there are `wanted` calls. Returns the number of questions that the writer ended.
+fn check_live(
     kg: &FrozenKg,
     questions: &[datagen::question::GoldQuestion],
     template: &Template,
@@ -175,7 +177,7 @@ fn hold_to_live(
     (calls, ended)
 }
 
-/// Calls decoded from random weights all parse, name only what is live and end within the budget.
+/// Calls decoded from random weights all parse, use only live names and end within the budget.
 fn random_weights(wanted: usize) {
     let kg = graph();
     let questions = questions(&kg, "questions.train.jsonl");
@@ -190,7 +192,7 @@ fn random_weights(wanted: usize) {
         let template = &dialogues[seed as usize % dialogues.len()];
         let model = random_model(&dir.path().join(seed.to_string()), &[template], seed);
         let mut planner = LocalPlanner::new(&model);
-        calls += hold_to_live(&kg, &questions, template, wanted - calls, &mut |moment| {
+        calls += check_live(&kg, &questions, template, wanted - calls, &mut |moment| {
             planner.propose(moment).unwrap().text
         })
         .0;
@@ -198,9 +200,9 @@ fn random_weights(wanted: usize) {
     println!("{calls} calls decoded from {seed} random models");
 }
 
-/// The same from logits that no model gives: all equal, no numbers, infinities, everything for the end, noise.
-fn made_up_logits(wanted: usize) {
-    use infer::engine::{Decoder, EngineError, Vocab, generate};
+/// The same from degenerate logits: all equal, NaN, infinities, everything on the end token, noise.
+fn degenerate_logits(wanted: usize) {
+    use infer::engine::{Decoder, EngineError, Limits, Sampling, TokenTrie, Vocab, generate};
 
     struct Logits {
         kind: usize,
@@ -272,9 +274,9 @@ fn made_up_logits(wanted: usize) {
             assert!(written.ids.len() <= 256);
             written.text
         };
-        // A share of the questions a round, so that a short run sees every kind.
+        // A part of the questions per round, so that a short run sees every kind.
         let some = &questions[(round * 17) % 200..][..questions.len().min(40)];
-        let (made, finished) = hold_to_live(
+        let (made, finished) = check_live(
             &kg,
             some,
             &dialogues[round % dialogues.len()],
@@ -294,12 +296,12 @@ fn random_weights_write_only_valid_calls() {
 
 #[test]
 fn uniform_and_adversarial_logits_write_only_valid_calls() {
-    made_up_logits(2 * RANDOM_CALLS);
+    degenerate_logits(2 * RANDOM_CALLS);
 }
 
-/// What a GPU would compute answers as the kernels of the CPU do, step by step.
+/// The GPU's operations give the same answers as the CPU's kernels, step by step.
 #[test]
-fn tensors_answer_as_kernels_do() {
+fn tensors_and_kernels_give_the_same_answers() {
     let kg = graph();
     let template = Template::new(Layout::Dialogue);
     let dir = tempfile::tempdir().unwrap();
@@ -348,12 +350,13 @@ fn tensors_answer_as_kernels_do() {
 #[ignore = "minutes"]
 fn a_hundred_thousand_calls_are_all_valid() {
     random_weights(50_000);
-    made_up_logits(50_000);
+    degenerate_logits(50_000);
 }
 
-/// Weights that know nothing would rather write anything than what is live: left no doubt at all they say that there is nothing, left all of it they go on.
+/// A model with random weights puts nearly all probability outside the allowed tokens: with
+/// threshold 0 it abstains, with threshold 1 it continues.
 #[test]
-fn a_model_in_doubt_says_that_there_is_nothing() {
+fn a_model_above_its_abstention_threshold_abstains() {
     let kg = graph();
     let template = Template::new(Layout::Dialogue);
     let dir = tempfile::tempdir().unwrap();
@@ -373,19 +376,19 @@ fn a_model_in_doubt_says_that_there_is_nothing() {
     let mut went_on = 0;
     for seed in 0..6 {
         let model = random_model(&dir.path().join(seed.to_string()), &[&template], seed);
-        let proposed = |doubt: f64| {
+        let proposed = |threshold: f64| {
             LocalPlanner::new(&model)
-                .with_abstention_threshold(doubt)
+                .doubting(threshold)
                 .propose(&moment)
                 .unwrap()
                 .text
         };
         assert_eq!(proposed(0.0), "ans = end([])");
         went_on += usize::from(proposed(1.0) != "ans = end([])");
-        // Free text is the model's own, whatever it says.
-        let free = |doubt: f64| {
+        // Free text is never replaced by an abstention.
+        let free = |threshold: f64| {
             LocalPlanner::new(&model)
-                .with_abstention_threshold(doubt)
+                .doubting(threshold)
                 .write(moment.turns, &Grammar::free(1, 9, ""))
                 .unwrap()
                 .text
@@ -397,7 +400,7 @@ fn a_model_in_doubt_says_that_there_is_nothing() {
         );
     }
     assert!(went_on > 0);
-    // What its training measured is the model's own.
+    // A threshold measured in training is the model's default.
     let about = dir.path().join("0/kgagent.json");
     let mut info: KgAgentInfo = serde_json::from_slice(&fs::read(&about).unwrap()).unwrap();
     info.abstention_threshold = Some(0.625);

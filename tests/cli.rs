@@ -1,4 +1,5 @@
-//! The binary as a user runs it: commands, exit codes, configuration, traces, and the whole pipeline in its quick form.
+//! The binary as a user runs it: commands, exit codes, configuration, traces, and the whole
+//! pipeline in its quick form.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;
@@ -56,7 +57,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_graph_can_be_counted_queried_and_walked() {
+fn a_graph_has_statistics_queries_and_tools() {
     let place = Workplace::new();
     let stats = place.json(&["kg", "stats", "--kg", "graph", "--json"]);
     assert!(stats["triples"].as_u64().unwrap() > 3000);
@@ -138,7 +139,7 @@ fn an_unanswered_question_names_the_step_and_exits_with_1() {
 }
 
 #[test]
-fn a_damaged_label_index_is_found_and_ends_nothing() {
+fn a_damaged_label_index_is_detected() {
     let place = Workplace::new();
     assert_eq!(code(&place.run(&["kg", "check", "--kg", "graph"])), 0);
     let labels = place.0.path().join("graph/labels");
@@ -149,7 +150,7 @@ fn a_damaged_label_index_is_found_and_ends_nothing() {
     let columns = columns.unwrap();
     let whole = fs::read(&columns).unwrap();
     for flip in [1, 0x10, 0xff] {
-        // The footer stays, so that the file still looks like one.
+        // The footer stays, so that the file still has its format.
         let body = whole.len() - 100;
         let bytes: Vec<u8> = whole
             .iter()
@@ -218,7 +219,7 @@ fn options_come_from_file_and_environment_and_unknown_keys_are_errors() {
     let out = place.run(&["kg", "stats"]);
     assert_eq!(code(&out), 2);
     assert!(
-        text(&out.stderr).contains("`gk` is no option"),
+        text(&out.stderr).contains("`gk` is not an option"),
         "{}",
         text(&out.stderr)
     );
@@ -252,9 +253,9 @@ fn options_come_from_file_and_environment_and_unknown_keys_are_errors() {
     );
 }
 
-/// A folder that a command did not write is somebody's: it is refused before any work, and stays as it is.
+/// A folder that no command wrote is rejected before any work, and is not changed.
 #[test]
-fn what_a_command_did_not_write_is_not_replaced() {
+fn a_folder_that_no_command_wrote_is_not_replaced() {
     let place = Workplace::new();
     let here = place.0.path();
     fs::create_dir(here.join("mine")).unwrap();
@@ -320,7 +321,7 @@ fn what_a_command_did_not_write_is_not_replaced() {
     assert_eq!(left, ["dataset", "graph", "mine", "model", "result"]);
 }
 
-/// Writes a model of random weights.
+/// Writes a model with random weights.
 fn model(dir: &Path) {
     let tokenizer = model::Tokenizer::train_bpe(["a"].iter(), 262).unwrap();
     let config = model::Preset::Tiny.config(tokenizer.vocab_size());
@@ -335,7 +336,8 @@ fn model(dir: &Path) {
     .unwrap();
 }
 
-/// More names of relations than a small model learns to spell go by handle, unless the user says otherwise.
+/// Relations of a graph with more names than a small model learns to spell go by handle, unless the
+/// user chooses otherwise.
 #[test]
 fn relations_of_a_graph_with_many_go_by_handle() {
     let place = Workplace(tempfile::tempdir().unwrap());
@@ -379,7 +381,7 @@ fn text_of(out: &Output) -> String {
 }
 
 #[test]
-fn no_examples_are_no_success() {
+fn a_dataset_without_examples_is_a_failure() {
     let place = Workplace::new();
     place.write("q.jsonl", "{\"question\": \"Who is it?\", \"sparql\": \"SELECT ?x { ?x <http://a.test/p> <http://a.test/o> }\"}\n");
     let out = place.run(&[
@@ -409,9 +411,9 @@ fn no_examples_are_no_success() {
     );
 }
 
-/// What the model does wrong is not said to be missing in the graph.
+/// An error of the model is not reported as missing from the graph.
 #[test]
-fn an_answer_that_the_model_did_not_come_to_says_so() {
+fn an_answer_that_the_model_failed_to_reach_says_so() {
     let place = Workplace::new();
     place.write("script.txt", "nonsense\n");
     let ask = [
@@ -426,7 +428,7 @@ fn an_answer_that_the_model_did_not_come_to_says_so() {
     ];
     let out = place.run(&ask);
     assert!(
-        code(&out) == 1 && text(&out.stdout).contains("the model did not come to one"),
+        code(&out) == 1 && text(&out.stdout).contains("the model failed to reach one"),
         "{}",
         text(&out.stdout)
     );
@@ -469,10 +471,10 @@ fn bad_input_is_named_and_leaves_nothing_behind() {
     );
 }
 
-/// A build for the CPU says how to make another; no test has a GPU.
+/// A CPU build says how to build for a GPU; tests have no GPU.
 #[test]
 #[cfg(not(feature = "cuda-infer"))]
-fn a_gpu_is_not_quietly_replaced() {
+fn a_missing_gpu_is_an_error() {
     let place = Workplace::new();
     model(&place.0.path().join("model"));
     let out = place.run(&[
@@ -562,7 +564,7 @@ fn the_quick_demo_runs_the_whole_pipeline() {
 }
 
 #[test]
-fn a_killed_generation_goes_on_to_the_same_bytes() {
+fn a_killed_generation_resumes_to_the_same_bytes() {
     let place = Workplace::new();
     let source = format!("templates={}", data("templates.jsonl").display());
     let command = |out: &str| {
@@ -588,7 +590,7 @@ fn a_killed_generation_goes_on_to_the_same_bytes() {
     let size = || fs::metadata(&journal).map_or(0, |file| file.len());
     for kill in 1..=2_u64 {
         let mut run = command("parts").spawn().unwrap();
-        // Killed once it has written something more; a run that was quicker than this has nothing left to prove.
+        // Killed as soon as it has written more; a run that finished earlier needs no check.
         let before = size();
         while run.try_wait().unwrap().is_none() && size() < before + 100_000 * kill {
             std::thread::sleep(std::time::Duration::from_millis(1));
@@ -676,7 +678,7 @@ fn a_preview_prints_conversations_and_writes_nothing() {
 }
 
 #[test]
-fn formats_are_listed_and_a_foreign_file_names_its_own() {
+fn formats_are_listed_and_a_file_of_another_format_is_named() {
     let place = Workplace::new();
     let formats = place.json(&["datagen", "formats", "--json"]);
     let names: Vec<&str> = formats["formats"]
@@ -718,7 +720,7 @@ fn formats_are_listed_and_a_foreign_file_names_its_own() {
 }
 
 #[test]
-fn a_neighbourhood_becomes_a_graph_of_its_own() {
+fn a_neighbourhood_becomes_a_separate_graph() {
     let place = Workplace::new();
     let source = format!("jsonl={}", data("questions.train.jsonl").display());
     let out = place.json(&[
@@ -792,7 +794,7 @@ fn a_neighbourhood_becomes_a_graph_of_its_own() {
 }
 
 #[test]
-fn an_error_says_each_thing_once() {
+fn an_error_names_each_cause_once() {
     let place = Workplace(tempfile::tempdir().unwrap());
     let out = place.run(&["kg", "load", "--kg", "graph", "nowhere.ttl"]);
     let said = text(&out.stderr);

@@ -1,4 +1,5 @@
-//! `eval` as a user runs it: several agents on the same questions, the files it writes, the papers' results beside ours.
+//! `eval` as a user runs it: several agents on the same questions, its output files, the papers'
+//! results next to ours.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;
@@ -13,7 +14,7 @@ fn data(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Runs `kgagent` in a folder; output and exit code.
+/// Runs `kgagent` in a folder; returns output, errors and exit code.
 fn run(place: &Path, args: &[&str]) -> (String, String, i32) {
     let out = Command::new(env!("CARGO_BIN_EXE_kgagent"))
         .args(args)
@@ -38,7 +39,7 @@ fn load(place: &Path, files: &[PathBuf], format: &[&str]) {
 }
 
 #[test]
-fn agents_are_measured_side_by_side_and_every_run_writes_the_same() {
+fn agents_are_evaluated_together_and_every_run_writes_the_same() {
     let place = tempfile::tempdir().unwrap();
     load(
         place.path(),
@@ -78,7 +79,8 @@ fn agents_are_measured_side_by_side_and_every_run_writes_the_same() {
             .as_f64()
             .unwrap()
     };
-    // A gold program is right; walking the best relations is right on some and wrong on others.
+    // Gold programs are right; following the best relations is right on some questions and wrong on
+    // others.
     assert_eq!(of("kg-agent", "exact"), 1.0);
     for agent in ["retrieval", "tog"] {
         assert!(
@@ -129,7 +131,7 @@ fn agents_are_measured_side_by_side_and_every_run_writes_the_same() {
 }
 
 #[test]
-fn what_is_withheld_is_missed_by_gold_programs_and_walked_around_by_baselines() {
+fn gold_programs_abstain_on_hidden_relations_and_baselines_do_not() {
     let place = tempfile::tempdir().unwrap();
     load(
         place.path(),
@@ -161,7 +163,7 @@ fn what_is_withheld_is_missed_by_gold_programs_and_walked_around_by_baselines() 
         (count(oracle, "abstained"), oracle["exact"].as_f64()),
         (count(oracle, "n"), Some(1.0))
     );
-    // The same measure fails whoever answers with what is left.
+    // A baseline that answers with the remaining relations fails.
     assert!(count(tog, "answered") > count(tog, "n") / 2, "{tog}");
     assert_eq!(
         tog["exact"].as_f64(),
@@ -170,7 +172,7 @@ fn what_is_withheld_is_missed_by_gold_programs_and_walked_around_by_baselines() 
 }
 
 #[test]
-fn published_results_stand_beside_ours_and_hostile_labels_stay_text() {
+fn published_results_are_compared_and_hostile_labels_stay_text() {
     let place = tempfile::tempdir().unwrap();
     fs::write(
         place.path().join("kb.txt"),
@@ -221,7 +223,7 @@ fn published_results_stand_beside_ours_and_hostile_labels_stay_text() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_said_and_leaves_nothing_behind() {
+fn what_cannot_be_evaluated_is_an_error_and_leaves_no_files() {
     let place = tempfile::tempdir().unwrap();
     load(place.path(), &[data("graph.ttl")], &[]);
     let source = format!("jsonl={}", data("questions.new-entities.jsonl").display());
@@ -230,7 +232,7 @@ fn what_cannot_be_measured_is_said_and_leaves_nothing_behind() {
         (
             "direct",
             &["--model", "oracle"],
-            "there are gold programs for kg-agent and oda only",
+            "there are no gold turns for",
         ),
         ("retrieval,retrieval", &[], "retrieval is named twice"),
         ("nobody", &[], "nobody"),

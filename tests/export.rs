@@ -1,4 +1,4 @@
-//! `kgagent export`: what is written opens again, and what cannot be exported leaves nothing behind.
+//! `kgagent export`: exports open again, and failed exports leave no files.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;
@@ -14,7 +14,7 @@ fn kgagent(args: &[&str]) -> Output {
         .unwrap()
 }
 
-/// A model that has learned nothing.
+/// An untrained model.
 fn untrained(dir: &Path) {
     let tokenizer = Tokenizer::train_bpe(
         ["who directed the film of 1987? ans = end(e0)"]
@@ -40,7 +40,7 @@ fn untrained(dir: &Path) {
 }
 
 #[test]
-fn every_export_is_compared_and_says_so() {
+fn every_export_is_compared_and_reports_it() {
     let dir = tempfile::tempdir().unwrap();
     let (model, out) = (dir.path().join("untrained"), dir.path().join("out"));
     untrained(&model);
@@ -108,7 +108,7 @@ fn every_export_is_compared_and_says_so() {
 }
 
 #[test]
-fn what_cannot_be_exported_leaves_nothing() {
+fn a_failed_export_leaves_no_files() {
     let dir = tempfile::tempdir().unwrap();
     let (model, out) = (dir.path().join("model"), dir.path().join("out"));
     untrained(&model);
@@ -134,7 +134,7 @@ fn what_cannot_be_exported_leaves_nothing() {
         1,
         "only the model is there"
     );
-    // How many conversations of a dataset: none is none.
+    // The number of conversations must be positive.
     let run = kgagent(&[
         "export",
         "--model",
@@ -152,7 +152,7 @@ fn what_cannot_be_exported_leaves_nothing() {
     assert!(String::from_utf8_lossy(&run.stderr).contains("--prompts"));
 }
 
-/// What stands behind `key` in a line of a configuration, at any depth; quoted texts as they are meant.
+/// The value of `key` in a line of a configuration, at any depth; quoted texts are unquoted.
 fn said(text: &str, key: &str) -> Option<serde_json::Value> {
     let line = text.lines().find_map(|line| {
         line.trim_start()
@@ -164,7 +164,7 @@ fn said(text: &str, key: &str) -> Option<serde_json::Value> {
 }
 
 #[test]
-fn an_export_for_axolotl_reads_what_was_written_and_trains_on_the_agents_turns_only() {
+fn an_axolotl_configuration_reads_the_export_and_trains_on_the_agents_turns_only() {
     let dir = tempfile::tempdir().unwrap();
     let (data, out) = (dir.path().join("data"), dir.path().join("out"));
     fs::create_dir(&data).unwrap();
@@ -231,7 +231,7 @@ fn an_export_for_axolotl_reads_what_was_written_and_trains_on_the_agents_turns_o
         assert_eq!(deepspeed["zero_optimization"]["stage"], 3);
         assert!(text.contains(&format!("axolotl train {name}\n")));
 
-        // The records, read as the configuration says, are the conversations.
+        // Read as configured, the records are the conversations.
         let roles: Vec<(&str, String)> = ["system", "user", "assistant", "tool"]
             .map(|role| {
                 (

@@ -1,4 +1,5 @@
-//! `kgagent fetch` from a hub on this machine that breaks connections: nothing that has come is fetched again, and nothing wrong is kept.
+//! `kgagent fetch` from a local hub that breaks connections: complete parts are not fetched again,
+//! and corrupt files are not kept.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeMap;
@@ -14,15 +15,15 @@ use model::digest::sha256_hex;
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
-/// What the hub has, what it does wrong, and what it was asked.
+/// The files of the hub, its faults, and the requests it received.
 #[derive(Default)]
 struct Hub {
     files: BTreeMap<String, Vec<u8>>,
-    /// Digests that are told instead of the right ones.
+    /// Digests to send instead of the right ones.
     told: BTreeMap<String, String>,
-    /// Bytes after which the connections of a file break, one a connection.
+    /// Bytes after which each connection of a file breaks.
     breaks: BTreeMap<String, Vec<usize>>,
-    /// `FILE FROM`: bytes asked for, the short requests for a file's size left out.
+    /// `FILE FROM`: requested bytes, without the short requests for a file's size.
     asked: Vec<String>,
 }
 
@@ -110,7 +111,7 @@ fn answer(stream: TcpStream, hub: &Mutex<Hub>) -> Option<()> {
     out.write_all(part).ok()
 }
 
-/// Serves until the test ends; gives the address.
+/// Serves until the test ends; returns the address.
 fn serve(hub: Hub) -> (String, Arc<Mutex<Hub>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -173,9 +174,9 @@ fn snapshot(home: &Path) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_broken_connection_is_gone_on_with_and_an_interrupted_fetch_too() {
+fn a_broken_connection_and_an_interrupted_fetch_are_resumed() {
     let home = tempfile::tempdir().unwrap();
-    // Two breaks are borne; then as many as are tried, so that the first run fails.
+    // Two breaks are tolerated; then there is one per attempt, so that the first run fails.
     let breaks = [50_000, 60_000, 0, 0, 0].to_vec();
     let (address, hub) = serve(Hub {
         breaks: [("model.safetensors".to_owned(), breaks)].into(),
@@ -185,7 +186,7 @@ fn a_broken_connection_is_gone_on_with_and_an_interrupted_fetch_too() {
     assert!(
         output.status.code() == Some(2)
             && said(&output).contains("model.safetensors")
-            && said(&output).contains("goes on"),
+            && said(&output).contains("continues the download"),
         "{}",
         said(&output)
     );
@@ -206,13 +207,13 @@ fn a_broken_connection_is_gone_on_with_and_an_interrupted_fetch_too() {
         asked, expected,
         "every byte once, and what is not a model's not at all"
     );
-    // All there: nothing is asked for.
+    // Everything is cached: there are no requests.
     assert!(fetch(&address, home.path()).status.success());
     assert_eq!(hub.lock().unwrap().asked, expected);
 }
 
 #[test]
-fn what_came_whole_before_it_was_noted_is_fetched_again_and_what_is_wrong_is_not_kept() {
+fn an_unrecorded_file_is_fetched_again_and_a_corrupt_one_is_not_kept() {
     let home = tempfile::tempdir().unwrap();
     let (address, hub) = serve(hub());
     let blobs = home.path().join("hub/models--some--model/blobs");
@@ -246,7 +247,7 @@ fn what_came_whole_before_it_was_noted_is_fetched_again_and_what_is_wrong_is_not
 }
 
 #[test]
-fn what_a_repository_lacks_or_names_wrongly_is_said() {
+fn missing_files_and_wrong_names_are_errors() {
     for (name, text, says) in [
         ("tokenizer.json", None, "it has no tokenizer.json"),
         ("model.safetensors", None, "it has no model.safetensors"),

@@ -1,5 +1,6 @@
-//! Grammars for servers against the languages they are made of. With `KGAGENT_MASKS=FILE` the ignored test writes masks for
-//! `benches/peers/masks.py`, which compares them with llguidance's.
+//! Grammars for servers, compared with the languages they are generated from. With
+//! `KGAGENT_MASKS=FILE` the ignored test writes masks for `benches/peers/masks.py`, which compares
+//! them with llguidance's.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
 use std::io::Write;
@@ -10,7 +11,7 @@ use toolbox::call::{CallAcceptor, Live, LiveSet};
 use toolbox::gbnf;
 use toolbox::grammar::{Grammar, GrammarAcceptor};
 
-/// A generator of chance: splitmix64.
+/// A random number generator: splitmix64.
 struct Rng(u64);
 
 impl Rng {
@@ -35,8 +36,9 @@ const WORDS: [&str; 9] = [
     "true",
 ];
 
-/// A random phrase; `lists` says whether it may hold lists, whose grammar takes more than the phrase.
-fn phrase(rng: &mut Rng, depth: usize, lists: bool) -> Grammar {
+/// A random grammar; `lists` says whether it may contain lists, for which GBNF accepts more than
+/// the grammar.
+fn random_grammar(rng: &mut Rng, depth: usize, lists: bool) -> Grammar {
     let word = |rng: &mut Rng| Grammar::text(WORDS[rng.below(WORDS.len())]);
     if depth == 0 {
         return word(rng);
@@ -44,7 +46,7 @@ fn phrase(rng: &mut Rng, depth: usize, lists: bool) -> Grammar {
     let n = 1 + rng.below(3);
     let many = |rng: &mut Rng| {
         (0..n)
-            .map(|_| phrase(rng, depth - 1, lists))
+            .map(|_| random_grammar(rng, depth - 1, lists))
             .collect::<Vec<_>>()
     };
     match rng.below(5) {
@@ -98,7 +100,7 @@ fn live(rng: &mut Rng) -> Live {
     }
 }
 
-/// Random texts of a language, each with the bytes that may follow every prefix.
+/// Random texts of a language, each with the bytes allowed after every prefix.
 fn walks<A: Acceptor>(rng: &mut Rng, acceptor: &A, exact: bool, grammar: &str) -> Value {
     let walk = |rng: &mut Rng| {
         let (mut state, mut bytes, mut masks) = (acceptor.start(), Vec::new(), Vec::new());
@@ -122,27 +124,27 @@ fn walks<A: Acceptor>(rng: &mut Rng, acceptor: &A, exact: bool, grammar: &str) -
     json!({ "grammar": grammar, "exact": exact, "walks": walks })
 }
 
-/// Grammars with walks through their languages.
+/// Grammars with random texts of their languages.
 fn cases(count: usize) -> Vec<Value> {
     let mut rng = Rng(11);
     (0..count)
         .map(|i| match i % 3 {
             0 => {
-                let phrase = phrase(&mut rng, 3, false);
+                let language = random_grammar(&mut rng, 3, false);
                 walks(
                     &mut rng,
-                    &GrammarAcceptor::new(&phrase),
+                    &GrammarAcceptor::new(&language),
                     true,
-                    &gbnf::of_grammar(&phrase),
+                    &gbnf::of_phrase(&language),
                 )
             }
             1 => {
-                let phrase = phrase(&mut rng, 3, true);
+                let language = random_grammar(&mut rng, 3, true);
                 walks(
                     &mut rng,
-                    &GrammarAcceptor::new(&phrase),
+                    &GrammarAcceptor::new(&language),
                     false,
-                    &gbnf::of_grammar(&phrase),
+                    &gbnf::of_phrase(&language),
                 )
             }
             _ => {
@@ -154,7 +156,7 @@ fn cases(count: usize) -> Vec<Value> {
 }
 
 #[test]
-fn grammars_name_every_rule_they_have_and_have_every_rule_they_name() {
+fn every_rule_is_used_and_every_used_rule_exists() {
     for case in cases(90) {
         let grammar = case["grammar"].as_str().unwrap();
         let rules: Vec<&str> = grammar
@@ -162,7 +164,7 @@ fn grammars_name_every_rule_they_have_and_have_every_rule_they_name() {
             .map(|line| line.split_once(" ::= ").expect("a rule a line").0)
             .collect();
         assert_eq!(rules[0], "root");
-        // Names of rules stand outside quotes.
+        // Names of rules are outside quotes.
         let mut outside = String::new();
         let (mut quoted, mut escaped) = (false, false);
         for c in grammar.chars() {

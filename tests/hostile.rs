@@ -1,4 +1,5 @@
-//! A graph that means harm: names and labels that try to speak as someone else, for every agent and every form of its turns.
+//! A hostile graph, whose names and labels imitate control tokens and turns of other roles, for
+//! every agent and every form of its turns.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -18,7 +19,7 @@ use toolbox::oda::{OdaOptions, TurnForm};
 use toolbox::prompt::{Layout, Template};
 use toolbox::trace::TraceEvent;
 
-/// A graph whose names and labels try to speak as someone else.
+/// A graph whose names and labels imitate control tokens and turns of other roles.
 fn hostile() -> FrozenKg {
     let long = "x".repeat(1 << 20);
     let labels = [
@@ -52,8 +53,8 @@ fn hostile() -> FrozenKg {
     .unwrap()
 }
 
-/// Checks that the prompts of an outcome have the turns they should have and no more: encoded, they hold one control token to begin and one to
-/// end each.
+/// Checks that the prompts of an outcome have exactly the expected turns: encoded, each has one
+/// control token at its start and one at its end.
 fn well_formed(outcome: &Outcome, chat: &ChatFormat) {
     for sample in &outcome.samples {
         let whole = chat.encode(sample).unwrap();
@@ -82,7 +83,7 @@ fn well_formed(outcome: &Outcome, chat: &ChatFormat) {
     }
 }
 
-/// Every agent with every template that it can have.
+/// Every agent with each of its templates.
 fn forms() -> Vec<(AgentKind, Template)> {
     let dialogue = |naming, observe| Template {
         naming,
@@ -116,7 +117,7 @@ fn forms() -> Vec<(AgentKind, Template)> {
 }
 
 #[test]
-fn hostile_graphs_change_no_turns_and_get_nothing_invalid_called() {
+fn hostile_graphs_add_no_turns_and_cause_no_invalid_calls() {
     let kg = hostile();
     let dir = tempfile::tempdir().unwrap();
     for (at, (agent, template)) in forms().into_iter().enumerate() {
@@ -149,8 +150,10 @@ fn hostile_graphs_change_no_turns_and_get_nothing_invalid_called() {
     }
 }
 
-/// Whatever was refused must be what no grammar rules out: things that do not compare, answers of statements only, what was done before, templates
-/// that say nothing of what they ask for, tries that leave out what nothing fits, and questions that end before they are answered.
+/// Every rejected call must be one that no grammar can rule out: values that cannot be compared,
+/// answers of statements only, repeated actions, templates that do not constrain their variable,
+/// tries that leave out a mention without candidates, and questions that end before they are
+/// answered.
 fn nothing_invalid(agent: &AgentKind, outcome: &Outcome) {
     let known = [
         "compare",

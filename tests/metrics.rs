@@ -1,4 +1,5 @@
-//! Scores against cases worked by hand and against the published scorers written anew (`benches/peers/scorers.py`).
+//! Scores compared with hand-computed cases and with reimplementations of the published scorers
+//! (`benches/peers/scorers.py`).
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ struct Case {
     want: BTreeMap<String, f64>,
 }
 
-/// Scores compared.
+/// Compares the scores of all cases; returns the number of comparisons.
 fn compare(cases: &[Case]) -> usize {
     let mut compared = 0;
     for case in cases {
@@ -51,7 +52,7 @@ fn read(path: &str) -> String {
 }
 
 #[test]
-fn scores_are_those_worked_by_hand() {
+fn scores_equal_those_computed_by_hand() {
     let cases: Vec<Case> = serde_json::from_str(&read("benches/peers/scorers.json")).unwrap();
     let compared = compare(&cases);
     assert!(compared > 120, "only {compared} scores compared");
@@ -61,7 +62,7 @@ fn scores_are_those_worked_by_hand() {
 }
 
 #[test]
-fn scores_are_those_of_the_published_scorers() {
+fn scores_equal_those_of_the_published_scorers() {
     let cases: Vec<Case> = read("benches/peers/scorers.random.jsonl")
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -134,7 +135,7 @@ fn means_by_group() {
 }
 
 #[test]
-fn stages_failures_and_what_the_model_made_up_are_counted() {
+fn stages_failures_and_model_answers_are_counted() {
     let stage = |kept| vec![("entities found".to_owned(), kept, 2)];
     let made_up = Scored {
         from_model: true,
@@ -162,7 +163,7 @@ fn stages_failures_and_what_the_model_made_up_are_counted() {
 }
 
 #[test]
-fn intervals_hold_the_mean_narrow_with_n_and_never_change() {
+fn intervals_contain_the_mean_narrow_with_n_and_are_reproducible() {
     let sample = |n: usize| {
         (0..n)
             .map(|i| Scores {
@@ -182,7 +183,8 @@ fn intervals_hold_the_mean_narrow_with_n_and_never_change() {
     assert!(width(40) > 2.0 * width(400));
     assert_eq!(intervals(&sample(40), 1), intervals(&sample(40), 1));
     assert_eq!(intervals(&sample(40), 1).get("exact"), Some([1.0, 1.0]));
-    // Two systems that differ on few questions differ surely where each alone is uncertain.
+    // The interval of a difference on few questions is narrower than the intervals of the two
+    // systems.
     let a: Vec<f64> = (0..200).map(|i| f64::from(u8::from(i % 2 == 0))).collect();
     let b: Vec<f64> = (0..200)
         .map(|i| f64::from(u8::from(i % 2 == 0 && i % 10 != 0)))

@@ -1,5 +1,5 @@
-//! ODA from end to end on the demo graph, without training: ideal runs, the paper's three cases step by step, what a loop does when its
-//! planner fails, and decoding with random weights.
+//! ODA end to end on the demo graph, without training: ideal runs, the paper's three cases step by
+//! step, a failing planner, and decoding with random weights.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod support;
@@ -59,10 +59,10 @@ fn lines(turns: &[Turn]) -> Vec<String> {
         .collect()
 }
 
-/// The ideal run of a program remembers its sets and answers as it does; nearly every program has one; the loop writes what training reads,
-/// byte for byte.
+/// Nearly every program has an ideal run, which remembers the program's sets and gives its answer.
+/// The loop writes the training transcripts byte for byte.
 #[test]
-fn ideal_runs_answer_like_their_programs() {
+fn ideal_runs_give_the_answers_of_their_programs() {
     let kg = graph();
     let questions = questions(&kg, "questions.train.jsonl");
     let check = VerifyOptions {
@@ -97,7 +97,7 @@ fn ideal_runs_answer_like_their_programs() {
         };
         ideal += 1;
         given_up += usize::from(texts.last().is_some_and(|text| text == "answer none"));
-        // The training example of this question was made with or without observations.
+        // The training example of this question has observations or not.
         let [example] = &examples.examples(question, &verified).unwrap()[..] else {
             panic!("{} has one dialogue", question.id)
         };
@@ -135,7 +135,8 @@ fn ideal_runs_answer_like_their_programs() {
         .unwrap();
         assert_eq!(outcome.invalid, 0, "{}", question.id);
         assert_eq!(lines(&outcome.samples[0]), trained, "{}", question.id);
-        // The evidence is among the triples of what was remembered: the answer's program made every set it rests on.
+        // The evidence is among the remembered triples: the answer's program made every set that it
+        // uses.
         assert_eq!(
             outcome.answer.is_none(),
             verified.abstain || verified.value.is_empty(),
@@ -150,7 +151,7 @@ fn ideal_runs_answer_like_their_programs() {
     assert!(given_up > 5, "{given_up}");
 }
 
-/// Case 1 of the paper: one action, the capital remembered, the answer.
+/// Case 1 of the paper: one action, the remembered capital, the answer.
 #[test]
 fn the_capital_of_tokyo() {
     let kg = graph();
@@ -188,7 +189,7 @@ fn the_capital_of_tokyo() {
     );
 }
 
-/// Case 2: two actions, one a novel, and what they have in common.
+/// Case 2: two actions, one per novel, and their common setting.
 #[test]
 fn the_common_setting_of_two_novels() {
     let kg = graph();
@@ -260,7 +261,7 @@ fn the_birthplace_of_a_partner() {
         memory.unwrap(),
         "e0 -[people.person.partner]-> v0 -[people.person.place_of_birth]-> v1"
     );
-    // The same as another model would write it.
+    // The same in another model's words.
     let turns = [
         "Thought: Goethe comes first.\nAction: GetNeighbor\nEntity_id: Johann Wolfgang von Goethe",
         "Thought: the partner.\nTriples:\n- people.person.partner\n- people.person.shoe_size",
@@ -272,7 +273,7 @@ fn the_birthplace_of_a_partner() {
     assert_eq!((again.answer, again.invalid), (outcome.answer, 0));
 }
 
-/// The three cases once more as the paper walks them: single entities, single triples.
+/// The three cases with single entities and single triples, as in the paper.
 #[test]
 fn the_cases_with_single_triples() {
     let kg = graph();
@@ -366,7 +367,7 @@ fn the_cases_with_single_triples() {
     assert_eq!(outcome.answer.evidence.len(), 2);
     assert_eq!(outcome.answer.texts(), scripted_birthplace(&kg));
 
-    // Of several triples along one relation only those that were picked are remembered.
+    // Of several triples of one relation, only the selected ones are remembered.
     let question = "Which museums are in Tokyo?";
     let lines = shown(question, &["tokyo"], &["neighbor e0"]);
     let museum = handle(&lines, "Tokyo National Museum");
@@ -389,7 +390,7 @@ fn the_cases_with_single_triples() {
         &["neighbor e0", &both.join("; "), "answer union(v1, v3)"],
     );
     assert_eq!(outcome.answer.texts().len(), 2);
-    // The same by rule.
+    // The same with the rule-based reflection.
     let options = OdaOptions {
         reflection: Reflection::Similarity,
         kept: 2,
@@ -420,9 +421,9 @@ fn scripted_birthplace(kg: &FrozenKg) -> Vec<String> {
 }
 
 #[test]
-fn how_two_entities_are_linked() {
+fn a_path_links_two_entities() {
     let kg = graph();
-    // A path of two triples over the city between them.
+    // A path of two triples through the city between them.
     let question = "What links Tokyo and Japan?";
     let outcome = scripted(
         &kg,
@@ -466,9 +467,10 @@ fn how_two_entities_are_linked() {
     assert_eq!(judged.answer.value, AnswerValue::Truth(true));
 }
 
-/// Spec B.4: what cannot be done is asked for again, twice at most; behind the last iteration an answer is forced; a repeated action is refused.
+/// Rules B.4: an invalid action is requested again at most twice; after the last iteration an
+/// answer is forced; a repeated action is rejected.
 #[test]
-fn a_failing_planner_is_asked_again_and_then_done_without() {
+fn a_failing_planner_is_asked_again_at_most_twice() {
     let kg = graph();
     let run = |options: &OdaOptions, turns: &[&str]| {
         scripted(
@@ -560,7 +562,8 @@ fn reflection_without_a_model() {
             "{chosen}"
         );
         if (reflection, kept) == (Reflection::Similarity, 1) {
-            // What is most like the question is of which country Tokyo is the capital: words alone do not tell directions apart.
+            // The most similar triple says of which country Tokyo is the capital: words alone do
+            // not distinguish directions.
             assert_eq!(
                 (chosen.as_str(), outcome.answer.texts()),
                 ("~location.country.capital", vec!["Japan".to_owned()])
@@ -592,7 +595,7 @@ fn reflection_without_a_model() {
     assert_eq!(memory, Some(3));
 }
 
-/// Turns decoded from random weights are all taken, and every question comes to an end.
+/// Turns decoded from random weights are all accepted, and every question ends.
 #[test]
 fn random_weights_write_only_valid_turns() {
     let kg = graph();
@@ -634,7 +637,8 @@ fn random_weights_write_only_valid_turns() {
         )
         .unwrap();
         assert_eq!(run.awaited(), Awaited::Action);
-        // What can fail: comparisons of things that do not compare, answers of statements only, and the same sets combined once more.
+        // Possible failures: comparisons of incomparable values, answers of statements only, and
+        // repeated combinations of the same sets.
         for event in &outcome.events {
             if let TraceEvent::Error { message } = event {
                 assert!(

@@ -1,4 +1,5 @@
-//! A model behind a server: what is sent, and what a server that misbehaves comes to. The server is a thread of the test.
+//! A model behind a server: the requests, and the effects of a faulty server. The server is a
+//! thread of the test.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod support;
@@ -26,19 +27,19 @@ enum Answer {
     Raw(u16, &'static str),
     /// Half a body, then the connection ends.
     Close,
-    /// Nothing for as long as the client waits.
+    /// Nothing while the client waits.
     Hang,
-    /// A body that never ends, in drops.
+    /// A body that never ends, in small pieces.
     Drip,
 }
 
-/// Body and authorization header of a request.
+/// The body and the authorization header of a request.
 type Request = (Value, Option<String>);
 
-/// A server that gives these answers in order and the last one for ever.
+/// A server that gives these answers in order and repeats the last one.
 struct Server {
     url: String,
-    /// What it was asked.
+    /// The requests it received.
     seen: Arc<Mutex<Vec<Request>>>,
 }
 
@@ -141,7 +142,7 @@ fn colours() -> Grammar {
 }
 
 #[test]
-fn an_answer_is_taken_and_what_was_sent_is_a_chat() {
+fn a_request_is_a_chat_and_its_reply_is_used() {
     let server = Server::start(vec![Answer::Say("```\nblue\n```")]);
     let proposal = server
         .planner(|options| options.key = Some("secret".to_owned()))
@@ -161,7 +162,7 @@ fn an_answer_is_taken_and_what_was_sent_is_a_chat() {
         (body["temperature"].as_f64(), key.as_deref()),
         (Some(0.0), Some("Bearer secret"))
     );
-    // Fields that are one server's own are sent to no other.
+    // Server-specific fields are only sent to that server.
     assert!(
         [
             "grammar",
@@ -199,7 +200,7 @@ fn a_server_that_takes_grammars_gets_one() {
 }
 
 #[test]
-fn what_cannot_be_used_is_asked_for_again_a_bounded_number_of_times() {
+fn an_invalid_reply_is_requested_again_at_most_twice() {
     let server = Server::start(vec![Answer::Say("green"), Answer::Say("red")]);
     assert_eq!(
         server
@@ -216,7 +217,8 @@ fn what_cannot_be_used_is_asked_for_again_a_bounded_number_of_times() {
         (2, 4, &json!("green"))
     );
     drop(seen);
-    // A model that never learns: three requests, and its last word goes to the agent, which refuses it.
+    // A model that never gives a valid reply: after three requests the last reply goes to the
+    // agent, which rejects it.
     let server = Server::start(vec![Answer::Say("green")]);
     assert_eq!(
         server
@@ -230,7 +232,7 @@ fn what_cannot_be_used_is_asked_for_again_a_bounded_number_of_times() {
 }
 
 #[test]
-fn passing_failures_are_tried_again_and_lasting_ones_are_not() {
+fn transient_failures_are_retried_and_permanent_ones_are_not() {
     let server = Server::start(vec![
         Answer::Raw(503, "loading"),
         Answer::Close,
@@ -284,7 +286,7 @@ fn passing_failures_are_tried_again_and_lasting_ones_are_not() {
 }
 
 #[test]
-fn a_server_that_hangs_or_drips_is_given_up_at_the_deadline() {
+fn a_server_that_hangs_or_drips_is_abandoned_at_the_deadline() {
     for answer in [Answer::Hang, Answer::Drip] {
         let server = Server::start(vec![answer]);
         let begun = Instant::now();
@@ -293,7 +295,7 @@ fn a_server_that_hangs_or_drips_is_given_up_at_the_deadline() {
             .write(&turns(), &colours())
             .unwrap_err();
         assert!(error.to_string().contains("700ms"), "{error}");
-        // Generous to a busy machine; for ever is what must not be.
+        // Generous for a busy machine; the point is that the call ends.
         assert!(
             begun.elapsed() < Duration::from_secs(15),
             "{:?}",
@@ -304,7 +306,7 @@ fn a_server_that_hangs_or_drips_is_given_up_at_the_deadline() {
 }
 
 #[test]
-fn nobody_there_and_no_http_are_said() {
+fn an_unreachable_server_and_other_protocols_are_errors() {
     let closed = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -416,7 +418,8 @@ fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
     drop(seen);
     let (code, out) = run(&["replay", "t.jsonl", "--kg", "g"]);
     assert_eq!(code, 0, "{out}");
-    // An export of our own gets the turns of its training: no list of tools, and what tools answer in their own role.
+    // An export of our own model gets the turns of its training: no tool list, and tool results in
+    // the tool role.
     let server = Server::start(calls.map(Answer::Say).to_vec());
     let (code, out) = run(&[
         "ask",
@@ -446,7 +449,8 @@ fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
             .contains("get_tail_entity")
     );
     drop(seen);
-    // A question that the server refuses is one without an answer; where nothing but refusals comes, that is an error.
+    // A question that the server rejects has no answer; if it rejects all of them, that is an
+    // error.
     let source = format!("jsonl={}", data("questions.cases.jsonl"));
     let eval = |server: &Server, out: &str| {
         let threads = ["--threads", "1", "--traces", "--json"];
@@ -488,7 +492,7 @@ fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
         code == 2 && out.contains("failed at all 3") && !place.path().join("none").exists(),
         "{out}"
     );
-    // A server that only hangs ends the command with an error that names it.
+    // A hanging server ends the command with an error that names it.
     let server = Server::start(vec![Answer::Hang]);
     let (code, out) = run(&[
         "ask",
@@ -509,7 +513,8 @@ fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
     );
 }
 
-/// The worked examples in the crate are conversations that data generation makes today, some of every agent, and stand between the rules and the question.
+/// The worked examples in the crate equal conversations that data generation makes, for every
+/// agent, and come between the rules and the question.
 #[test]
 fn a_served_model_reads_rules_and_worked_examples_first() {
     let kg = graph();

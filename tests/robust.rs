@@ -1,4 +1,5 @@
-//! The robust mode of the kg-agent loop: errors go back, nothing is done twice, several programs side by side, traces that replay.
+//! The robust mode of the kg-agent loop: errors returned to the model, no repeated calls, several
+//! programs in parallel, traces that replay.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod support;
@@ -66,7 +67,7 @@ const LIST: &str = "get_relation(e0)";
 const PARTNER: &str = "v0 = get_tail_entity(e0, people.person.partner)";
 
 #[test]
-fn an_error_goes_back_and_the_next_call_counts() {
+fn an_error_is_returned_and_the_next_call_counts() {
     let kg = graph();
     let outcome = scripted(
         &kg,
@@ -87,12 +88,12 @@ fn an_error_goes_back_and_the_next_call_counts() {
         "{:?}",
         errors(&outcome)
     );
-    // The transcript that one would train on has none of the failures.
+    // The training transcript has no failures.
     assert!(!format!("{:?}", outcome.samples).contains("no.such.relation"));
 }
 
 #[test]
-fn the_papers_loop_takes_thirty_steps_and_asks_for_nothing_again() {
+fn the_papers_loop_takes_thirty_steps_and_never_retries() {
     let kg = graph();
     let paper = |calls: Vec<String>| {
         let linked = Linked::new(&kg, QUESTION, &[kg.by_name("goethe").unwrap()]);
@@ -143,7 +144,7 @@ fn the_papers_loop_takes_thirty_steps_and_asks_for_nothing_again() {
 }
 
 #[test]
-fn a_step_is_asked_for_again_twice_and_no_more() {
+fn a_step_is_retried_at_most_twice() {
     let kg = graph();
     let outcome = scripted(
         &kg,
@@ -156,7 +157,7 @@ fn a_step_is_asked_for_again_twice_and_no_more() {
 }
 
 #[test]
-fn nothing_is_done_twice() {
+fn no_call_is_repeated() {
     let kg = graph();
     let again = "v1 = get_tail_entity(e0, people.person.partner)";
     let outcome = scripted(
@@ -170,7 +171,7 @@ fn nothing_is_done_twice() {
 }
 
 #[test]
-fn an_answer_of_another_kind_is_refused_where_that_is_asked_for() {
+fn an_answer_of_another_kind_is_rejected_if_requested() {
     let kg = graph();
     let texts = [
         LIST,
@@ -203,8 +204,8 @@ fn an_answer_of_another_kind_is_refused_where_that_is_asked_for() {
     );
 }
 
-/// What was decoded, as a script.
-fn written(events: &[TraceEvent]) -> Vec<Proposal> {
+/// The decoded turns, as a script.
+fn written(events: &[Event]) -> Vec<Proposal> {
     let mut logprobs = events.iter().filter_map(|event| {
         if let TraceEvent::Tokens { logprob, .. } = event {
             Some(*logprob)
@@ -229,7 +230,7 @@ fn written(events: &[TraceEvent]) -> Vec<Proposal> {
 }
 
 #[test]
-fn a_beam_decodes_valid_calls_keeps_the_likelier_and_replays() {
+fn a_beam_decodes_valid_calls_keeps_the_likelier_ones_and_replays() {
     let kg = graph();
     let dir = tempfile::tempdir().unwrap();
     let template = Template::new(Layout::Dialogue);
@@ -255,7 +256,7 @@ fn a_beam_decodes_valid_calls_keeps_the_likelier_and_replays() {
         kept.map(|event| serde_json::to_string(event).unwrap())
             .collect::<Vec<_>>()
     };
-    // Weights that know nothing write nothing invalid and nothing twice.
+    // Random weights write no invalid and no repeated calls.
     assert_eq!(outcome.invalid, 0, "{:?}", errors(&outcome));
     let beams: Vec<_> = outcome
         .events
@@ -289,7 +290,7 @@ fn a_beam_decodes_valid_calls_keeps_the_likelier_and_replays() {
 }
 
 #[test]
-fn calls_side_by_side_have_the_models_own_probability_and_only_the_first_is_doubted() {
+fn parallel_calls_have_the_models_probability_and_only_the_first_may_abstain() {
     let kg = graph();
     let dir = tempfile::tempdir().unwrap();
     let template = Template::new(Layout::Dialogue);
@@ -303,8 +304,8 @@ fn calls_side_by_side_have_the_models_own_probability_and_only_the_first_is_doub
         turns: conversation.prompt(),
     };
     let mut plain = LocalPlanner::new(&model);
-    // Weights that know nothing doubt every call.
-    let mut doubting = LocalPlanner::new(&model).with_abstention_threshold(0.5);
+    // With random weights every call is above the threshold.
+    let mut abstaining = LocalPlanner::new(&model).doubting(0.5);
     let mut refused = Vec::new();
     for choice in 0..4 {
         let held = plain
@@ -315,17 +316,17 @@ fn calls_side_by_side_have_the_models_own_probability_and_only_the_first_is_doub
             .propose_except(&moment, &refused, Some(choice))
             .unwrap()
             .unwrap();
-        // Held to what is live few tokens are to choose, and each among few.
+        // Constrained to live names, few tokens are chosen, each from a few.
         assert!(
             own.text == held.text && own.logprob < held.logprob - 1.0,
             "{own:?} {held:?}"
         );
-        let doubted = doubting
+        let abstained = abstaining
             .propose_except(&moment, &refused, Some(choice))
             .unwrap()
             .unwrap();
         assert_eq!(
-            doubted.text,
+            abstained.text,
             if choice == 0 {
                 "ans = end([])".to_owned()
             } else {

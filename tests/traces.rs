@@ -1,5 +1,5 @@
-//! Traces through the binary: the same question, seed and model give the same bytes whatever else is answered, in what order, together or
-//! alone and on how many threads; and a trace decodes again.
+//! Traces through the binary: the same question, seed and model give the same bytes for any other
+//! questions, order, batch and number of threads; and a trace decodes again.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod support;
@@ -14,7 +14,7 @@ use support::{data, random_model};
 use toolbox::agent::Agent;
 use toolbox::prompt::Template;
 
-/// Runs `kgagent` in a folder; what it printed and the exit code.
+/// Runs `kgagent` in a folder; returns output and exit code.
 fn run(place: &Path, args: &[&str]) -> (String, i32) {
     let out = Command::new(env!("CARGO_BIN_EXE_kgagent"))
         .args(args)
@@ -26,7 +26,8 @@ fn run(place: &Path, args: &[&str]) -> (String, i32) {
     (text, out.status.code().unwrap())
 }
 
-/// A graph, a random model for every agent and two files with the same questions in opposite orders.
+/// A folder with a graph, a random model for all agents, and two files with the same questions in
+/// opposite orders.
 fn place(questions: usize) -> tempfile::TempDir {
     let place = tempfile::tempdir().unwrap();
     let files = [data("graph.ttl"), data("ontology.ttl")];
@@ -55,7 +56,7 @@ fn place(questions: usize) -> tempfile::TempDir {
     place
 }
 
-/// The traces of every agent by question, timings left out.
+/// The traces of every agent by question, without timings.
 fn traces(out: &Path, agents: &[&str]) -> BTreeMap<(String, String), String> {
     let mut traces = BTreeMap::new();
     for agent in agents {
@@ -113,7 +114,7 @@ fn a_trace_depends_on_its_question_alone() {
                 .concat(),
             );
             assert_eq!(code, 0, "{out}");
-            // What each stage of its linking kept of gold is said of the agent that links.
+            // Linking recall per stage is reported for the agent that links.
             assert_eq!(
                 out.contains("linking by triad") && out.contains("traversal"),
                 agents.contains(&"triad"),
@@ -144,7 +145,7 @@ fn a_trace_depends_on_its_question_alone() {
 }
 
 #[test]
-fn a_trace_decodes_again_and_another_model_is_found_out() {
+fn a_trace_decodes_again_and_another_model_is_detected() {
     let place = place(2);
     for options in [
         &["--agent", "kg-agent,oda,triad"][..],
@@ -194,7 +195,7 @@ fn a_trace_decodes_again_and_another_model_is_found_out() {
 }
 
 #[test]
-fn a_trace_replays_what_was_withheld_and_asks_for_its_ranker() {
+fn a_trace_replays_hidden_relations_and_requires_its_ranker() {
     let place = place(4);
     let eval = |out: &str, options: &[&str]| {
         let args = [
@@ -244,7 +245,7 @@ fn a_trace_replays_what_was_withheld_and_asks_for_its_ranker() {
             "{text}"
         );
         assert_eq!(replay(&trace, &["--ranker", "shuffled"]).1, 0);
-        // Earlier traces do not name their ranker.
+        // Old traces do not name their ranker.
         let text = fs::read_to_string(&trace)
             .unwrap()
             .replacen(",\"ranker\":\"shuffled\"", "", 1);

@@ -1,4 +1,5 @@
-//! `kgagent train` as a user runs it: asked to stop it saves and says how to go on, and a dry run says what it would need.
+//! `kgagent train` as a user runs it: a signal saves the run and prints how to resume it, and a dry
+//! run prints what training would need.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;
@@ -54,7 +55,7 @@ fn train(place: &Path, out: &str, more: &[&str]) -> Command {
 }
 
 #[test]
-fn a_dry_run_says_what_training_then_does() {
+fn a_dry_run_predicts_the_training() {
     let dir = place();
     let output = train(dir.path(), "model", &["--dry-run", "--json"])
         .output()
@@ -89,7 +90,7 @@ fn a_dry_run_says_what_training_then_does() {
 }
 
 #[test]
-fn a_device_or_precision_that_is_not_to_be_had_is_said_and_checkpointing_needs_less() {
+fn an_unavailable_device_or_precision_is_an_error_and_checkpointing_needs_less_memory() {
     let dir = place();
     let refused = |more: &[&str]| {
         let output = train(dir.path(), "model", more).output().unwrap();
@@ -121,7 +122,7 @@ fn a_device_or_precision_that_is_not_to_be_had_is_said_and_checkpointing_needs_l
     );
 }
 
-/// Sends `signal` once the first checkpoint is there.
+/// Sends `signal` after the first checkpoint.
 #[cfg(unix)]
 #[test]
 fn a_signal_finishes_the_step_and_saves() {
@@ -172,7 +173,7 @@ fn a_signal_finishes_the_step_and_saves() {
 }
 
 #[test]
-fn fetch_stays_offline_where_it_is_told_to() {
+fn fetch_stays_offline_if_told_to() {
     let dir = tempfile::tempdir().unwrap();
     let fetch = || {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kgagent"));

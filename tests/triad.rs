@@ -1,5 +1,5 @@
-//! Triad from end to end without training: gold conversations, the agent that is fed with them, decoding under its grammars with random weights,
-//! and what is missing from a graph.
+//! Triad end to end without training: gold conversations, the agent replaying them, constrained
+//! decoding with random weights, and missing relations.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
 mod support;
@@ -39,7 +39,7 @@ fn examples(kg: &FrozenKg, questions: &[GoldQuestion]) -> Vec<Example> {
         .train
 }
 
-/// Answers each prompt as the gold conversations do, whichever of them it belongs to; what they do not hold is an error.
+/// Answers each prompt as in the gold conversations; an unknown prompt is an error.
 struct Gold(BTreeMap<Vec<String>, String>);
 
 impl Gold {
@@ -121,8 +121,9 @@ fn run(
     )
 }
 
-/// The questions of the demo can nearly all be said in Triad's sub-tasks, and whoever answers as the gold conversations do gets the gold answer, with
-/// the triples that prove it, through the very prompts that training saw.
+/// Nearly all demo questions can be expressed in Triad's sub-tasks. A planner that replays the gold
+/// conversations gets the gold answer and its evidence through exactly the prompts of the training
+/// data.
 #[test]
 fn gold_conversations_lead_the_agent_to_the_gold_answer() {
     let kg = graph();
@@ -146,7 +147,8 @@ fn gold_conversations_lead_the_agent_to_the_gold_answer() {
             continue;
         }
         said += 1;
-        // The retry and the pairs of relations are other prompts; one try with one relation is what is replayed.
+        // Retries and pairs of relations have other prompts; the replay uses one try with one
+        // relation.
         let plain = own
             .iter()
             .any(|example| example.messages[1].content.contains("\ntried: "));
@@ -185,10 +187,10 @@ fn gold_conversations_lead_the_agent_to_the_gold_answer() {
                 assert!(!outcome.answer.evidence.is_empty(), "{}", question.id);
             }
             (AnswerValue::Number(number), Value::Int(gold)) => {
-                assert_eq!(number, gold, "{}", question.id)
+                assert_eq!(number, gold, "{}", question.id);
             }
             (AnswerValue::Truth(truth), Value::Bool(gold)) => {
-                assert_eq!(truth, gold, "{}", question.id)
+                assert_eq!(truth, gold, "{}", question.id);
             }
             other => panic!("{}: {other:?}", question.id),
         }
@@ -205,7 +207,7 @@ fn gold_conversations_lead_the_agent_to_the_gold_answer() {
 }
 
 #[test]
-fn random_weights_write_only_what_can_be_read() {
+fn random_weights_write_only_turns_that_parse() {
     let kg = graph();
     let asked = questions(&kg, "questions.train.jsonl");
     let dir = tempfile::tempdir().unwrap();
@@ -224,7 +226,8 @@ fn random_weights_write_only_what_can_be_read() {
                 .filter_map(|topic| kg.by_name(&topic.name))
                 .collect();
             let linked = Linked::new(&kg, &question.question, &topics);
-            // A template may say nothing of what it asks for: that much no grammar of ours rules out. All else reads back.
+            // Our grammar cannot exclude templates that do not constrain their variable. All others
+            // parse.
             let outcome = run(
                 &kg,
                 &question.question,
@@ -240,9 +243,9 @@ fn random_weights_write_only_what_can_be_read() {
     assert!(written > 100, "{written}");
 }
 
-/// What is missing is not made up: the gold conversation without the edge ends in nothing and says what was missing.
+/// Without the relation, the gold conversation ends without an answer and names what is missing.
 #[test]
-fn a_missing_relation_ends_in_none_with_its_reason() {
+fn a_missing_relation_ends_without_an_answer_and_gives_the_reason() {
     let kg = graph();
     let questions = questions(&kg, "questions.train.jsonl");
     let made = examples(&kg, &questions);

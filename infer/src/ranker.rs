@@ -77,7 +77,11 @@ impl Ranker for EncoderRanker {
             .collect())
     }
 
-    fn score_relations(&self, asked: RankingContext<'_>, relations: &[RelationCandidate]) -> Result<Vec<f32>, RankError> {
+    fn score_relations(
+        &self,
+        asked: RankingContext<'_>,
+        relations: &[RelationCandidate],
+    ) -> Result<Vec<f32>, RankError> {
         let texts: Vec<String> = relations.iter().map(sentence).collect();
         let mut scores = self.cosines(&clean(asked.question), &texts)?;
         discount_walked(&mut scores, asked, relations);
@@ -121,7 +125,11 @@ impl Ranker for MixedRanker {
             .collect())
     }
 
-    fn score_relations(&self, asked: RankingContext<'_>, relations: &[RelationCandidate]) -> Result<Vec<f32>, RankError> {
+    fn score_relations(
+        &self,
+        asked: RankingContext<'_>,
+        relations: &[RelationCandidate],
+    ) -> Result<Vec<f32>, RankError> {
         let texts: Vec<String> = relations.iter().map(sentence).collect();
         let cosines = self.meaning.cosines(&clean(asked.question), &texts)?;
         let words = self.words.score_relations(asked, relations)?;

@@ -5,61 +5,50 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use model::gguf::Recipe;
 
-/// What is written.
+use super::values::{Names, one_of};
+
+/// A format of exported models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExportFormat {
-    /// A model folder in Hugging Face layout, an adapter merged into its base.
+pub(crate) enum ModelFormat {
+    /// Model folder in Hugging Face layout, with an adapter merged into its base.
     Merged,
-    /// One file for llama.cpp and what is built on it.
+    /// One file for llama.cpp and programs built on it.
     Gguf,
-    /// That file and a Modelfile.
+    /// The GGUF file and a Modelfile.
     Ollama,
 }
 
-/// How numbers are stored in a GGUF file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Quantize {
-    /// 32 bits.
-    F32,
-    /// 16 bits.
-    F16,
-    /// 8 bits.
-    #[value(name = "q8_0")]
-    Q8_0,
-    /// A mixture of 4 and 6 bits.
-    #[value(name = "q4_k_m")]
-    Q4KM,
-}
-
-impl Quantize {
-    pub(crate) fn recipe(self) -> Recipe {
-        match self {
-            Self::F32 => Recipe::F32,
-            Self::F16 => Recipe::F16,
-            Self::Q8_0 => Recipe::Q8_0,
-            Self::Q4KM => Recipe::Q4KM,
-        }
-    }
-}
+const RECIPES: Names<Recipe> = &[
+    ("f32", "32 bits", Recipe::F32),
+    ("f16", "16 bits", Recipe::F16),
+    ("q8_0", "8 bits", Recipe::Q8_0),
+    ("q4_k_m", "A mixture of 4 and 6 bits", Recipe::Q4KM),
+];
 
 #[derive(Debug, Args)]
 pub(crate) struct ModelExportArgs {
     /// Model folder, or the folder of an adapter.
     #[arg(long, value_name = "DIR")]
     pub(crate) model: PathBuf,
-    /// What to write.
+    /// Format to write.
     #[arg(long, value_enum)]
-    pub(crate) format: ExportFormat,
+    pub(crate) format: ModelFormat,
     /// Folder to write.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
-    /// How numbers are stored in a GGUF file.
-    #[arg(long, value_enum, default_value = "f16")]
-    pub(crate) quantize: Quantize,
-    /// Dataset folder whose conversations the export is compared on; without it, on some questions that stand in the program.
+    /// Number format of the weights in a GGUF file.
+    #[arg(long, value_parser = one_of(RECIPES), default_value = "f16")]
+    pub(crate) quantize: Recipe,
+    /// Dataset folder with conversations for the comparison [default: built-in questions].
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
-    /// Conversations of the dataset that the export is compared on, spread over it.
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..), requires = "data")]
+    /// Number of conversations to compare on, spread over the dataset.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 16,
+        value_parser = clap::value_parser!(u32).range(1..),
+        requires = "data"
+    )]
     pub(crate) prompts: u32,
 }

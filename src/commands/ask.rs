@@ -1,9 +1,10 @@
-//! `kgagent ask`: answer one question, with program, evidence and, where there is no answer, the step that emptied.
+//! `kgagent ask`: answer one question, with program and evidence, or with the step at which nothing
+//! was left.
 
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use infer::agent::{Outcome as Answered, Task, answer_with};
+use infer::agent::{AgentKind, Outcome, Task, answer_with};
 use infer::planner::{Planner, Scripted};
 use kg::Kg;
 use kg::term::NodeId;
@@ -16,60 +17,28 @@ use toolbox::rank::Ranker;
 
 use super::eval::Planning;
 use super::{graph, ranking};
-use crate::Outcome;
 use crate::cli::AskArgs;
+use crate::exit::ExitStatus;
 use crate::ui::Ui;
 
-pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
+pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<ExitStatus> {
     let graph = graph::open(&args.answering.graph)?;
     let ranker = ranking::open(&args.answering.ranking)?;
     let entities = topics(&graph, &args.question, &args.entities, ranker.as_ref())?;
-    let agent = args.answering.kind(args.agent, args.entities.is_empty());
-    let name = args.model.as_deref().unwrap_or("none");
-    let (mut planner, template): (Box<dyn Planner>, Template) = match name.strip_prefix("scripted:")
-    {
-        Some(file) => {
-            let text =
-                std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
-            let turns = text
-                .lines()
-                .map(|line| line.trim().trim_end_matches(';').to_owned())
-                .filter(|line| !line.is_empty())
-                .collect();
-            (
-                Box::new(Scripted::new(turns)),
-                Template::of(agent.trained_as()),
-            )
-        }
-        None => {
-            let (planning, template) =
-                Planning::open(&agent, args.model.as_deref(), &args.answering, &mut None)?;
-            if let Planning::Local(model) = &planning
-                && let Some(warning) = ranking::mismatch(ranker.as_ref(), model.info())
-            {
-                ui.warn(&warning);
-            }
-            let Some(planner) = planning.planner(args.answering.doubt) else {
-                bail!(
-                    "the oracle replays gold programs, and a question of your own has none; see `eval`"
-                )
-            };
-            (planner, template)
-        }
-    };
-    let exclude = Exclude {
-        nodes: Vec::new(),
-        when: args.exclude_topics.when(),
-    };
+    let agent = (args.agent)(&args.answering.agents, args.entities.is_empty());
+    let (mut planner, template) = planner(args, &agent, ranker.as_ref(), ui)?;
     let options = ExecOptions {
-        exclude,
+        exclude: Exclude {
+            nodes: Vec::new(),
+            when: args.exclude_topics,
+        },
         ranker: Arc::clone(&ranker),
         ..ExecOptions::default()
     };
-    let task = task(&graph, &args.question, &entities, options, &template, name);
+    let name = args.model.as_deref().unwrap_or("none");
     let task = Task {
         model_knowledge: args.answering.allow_model_knowledge,
-        ..task
+        ..task(&graph, &args.question, &entities, options, &template, name)
     };
     let outcome = answer_with(&agent, task, planner.as_mut())?;
     if let Some(path) = &args.trace {
@@ -81,14 +50,46 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
     print_text(ui, &args.question, &names, &outcome);
     ui.object(&object(&args.question, &names, &outcome));
     Ok(if outcome.answer.is_none() {
-        Outcome::Negative
+        ExitStatus::Negative
     } else {
-        Outcome::Done
+        ExitStatus::Done
     })
 }
 
-/// A question as a task for an agent. The entities are what `options` excludes, where it excludes anything.
-pub(crate) fn task<'a>(
+/// The planner of `--model` and its template.
+fn planner(
+    args: &AskArgs,
+    agent: &AgentKind,
+    ranker: &dyn Ranker,
+    ui: &Ui,
+) -> Result<(Box<dyn Planner>, Template)> {
+    let model = args.model.as_deref();
+    if let Some(file) = model.and_then(|name| name.strip_prefix("scripted:")) {
+        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
+        let turns = text
+            .lines()
+            .map(|line| line.trim().trim_end_matches(';').to_owned())
+            .filter(|line| !line.is_empty())
+            .collect();
+        return Ok((
+            Box::new(Scripted::new(turns)),
+            Template::of(agent.trained_as()),
+        ));
+    }
+    let (planning, template) = Planning::open(agent, model, &args.answering, &mut None)?;
+    if let Planning::Local(model) = &planning
+        && let Some(warning) = ranking::mismatch(ranker, model.info())
+    {
+        ui.warn(&warning);
+    }
+    let Some(planner) = planning.planner(args.answering.abstention_threshold) else {
+        bail!("the oracle replays gold programs, and your own question has none; see `eval`")
+    };
+    Ok((planner, template))
+}
+
+/// A question as a task for an agent. The excluded nodes of `options` become the topic entities.
+pub(super) fn task<'a>(
     graph: &'a dyn Kg,
     question: &'a str,
     entities: &[NodeId],
@@ -101,8 +102,9 @@ pub(crate) fn task<'a>(
     Task::new(graph, question, linked, options, template, planner_name)
 }
 
-/// The topic entities: those given, else those that the question mentions; where a name means several, `ranker` says which.
-pub(crate) fn topics(
+/// The given topic entities, or else those mentioned in the question. `ranker` decides between
+/// entities of the same name.
+pub(super) fn topics(
     graph: &dyn Kg,
     question: &str,
     given: &[String],
@@ -113,30 +115,30 @@ pub(crate) fn topics(
     }
     let mut nodes = Vec::new();
     for name in given {
-        let called = || -> Result<Option<NodeId>> {
-            Ok(link::candidates(graph, name)?
+        let node = match graph.by_name(name) {
+            Some(node) => Some(node),
+            None => link::candidates(graph, name)?
                 .first()
-                .map(|candidate| candidate.node))
+                .map(|found| found.node),
         };
-        match graph
-            .by_name(name)
-            .map_or_else(called, |node| Ok(Some(node)))?
-        {
-            Some(node) => nodes.push(node),
-            None => bail!(
-                "the graph has no entity `{name}`; give an id or a label as `kg query` shows them"
-            ),
-        }
+        nodes.push(node.with_context(|| {
+            format!(
+                "the graph has no entity `{name}`; give an id or a label as shown by `kg query`"
+            )
+        })?);
     }
     Ok(nodes)
 }
 
-/// Members of an answer, and evidence triples, that are printed.
+/// Maximum number of printed answers, and of printed evidence triples.
 const PRINTED: usize = 20;
 
-/// An answer with what explains it, for machines.
-pub(crate) fn object(question: &str, entities: &[String], outcome: &Answered) -> serde_json::Value {
-    let mut object = json!({ "question": question, "entities": entities, "answer": outcome.answer, "calls": outcome.calls, "tokens": outcome.tokens });
+/// An outcome as JSON.
+pub(super) fn object(question: &str, entities: &[String], outcome: &Outcome) -> serde_json::Value {
+    let mut object = json!({
+        "question": question, "entities": entities, "answer": outcome.answer,
+        "calls": outcome.calls, "tokens": outcome.tokens,
+    });
     if let Some(failure) = outcome.failure {
         object["failure"] = json!(failure);
     }
@@ -146,8 +148,8 @@ pub(crate) fn object(question: &str, entities: &[String], outcome: &Answered) ->
     object
 }
 
-/// Prints an answer with what explains it.
-pub(crate) fn print_text(ui: &Ui, question: &str, entities: &[String], outcome: &Answered) {
+/// Prints an outcome.
+pub(super) fn print_text(ui: &Ui, question: &str, entities: &[String], outcome: &Outcome) {
     let answer = &outcome.answer;
     ui.say(format!("question  {question}"));
     if entities.is_empty() {
@@ -155,28 +157,21 @@ pub(crate) fn print_text(ui: &Ui, question: &str, entities: &[String], outcome: 
     } else {
         ui.say(format!("entities  {}", entities.join(", ")));
     }
-    match outcome.stuck() {
-        Some(reason) => ui.say(format!(
-            "answer    none: the model did not come to one: {reason}"
-        )),
-        None => ui.say(format!("answer    {}", answer_text(answer))),
-    }
+    ui.say(format!("answer    {}", answer_text(outcome)));
     if answer.provenance == Provenance::Model {
-        ui.say("source    what the model knows itself; nothing in the graph proves it");
+        ui.say("source    the model's own knowledge; nothing in the graph proves it");
     }
-    for (i, call) in answer.program.iter().enumerate() {
-        ui.say(format!(
-            "{} {call}",
-            if i == 0 { "program  " } else { "         " }
-        ));
-    }
-    for (i, triple) in answer.evidence.iter().take(PRINTED).enumerate() {
-        ui.say(format!(
-            "{} {}",
-            if i == 0 { "evidence " } else { "         " },
-            triple.text.join(" · ")
-        ));
-    }
+    let lines = |name: &str, lines: &mut dyn Iterator<Item = String>| {
+        for (i, line) in lines.enumerate() {
+            ui.say(format!("{:<9} {line}", if i == 0 { name } else { "" }));
+        }
+    };
+    lines("program", &mut answer.program.iter().cloned());
+    let evidence = answer.evidence.iter().take(PRINTED);
+    lines(
+        "evidence",
+        &mut evidence.map(|triple| triple.text.join(" · ")),
+    );
     if answer.evidence.len() > PRINTED {
         ui.say(format!(
             "          … and {} more triples",
@@ -191,25 +186,28 @@ pub(crate) fn print_text(ui: &Ui, question: &str, entities: &[String], outcome: 
     }
 }
 
-/// The answer in one line.
-fn answer_text(answer: &Answer) -> String {
-    match &answer.value {
+/// The answer of an outcome in one line.
+pub(super) fn answer_text(outcome: &Outcome) -> String {
+    if let Some(reason) = outcome.stuck() {
+        return format!("none: the model failed to reach one: {reason}");
+    }
+    let Answer { value, .. } = &outcome.answer;
+    match value {
         AnswerValue::Set(members) if members.is_empty() => {
             "none: the graph has no answer to this".to_owned()
         }
         AnswerValue::Set(members) => {
+            let shown: Vec<&str> = members
+                .iter()
+                .take(PRINTED)
+                .map(|member| member.label.as_str())
+                .collect();
             let more = if members.len() > PRINTED {
                 format!(", … ({} in all)", members.len())
             } else {
                 String::new()
             };
-            members
-                .iter()
-                .take(PRINTED)
-                .map(|member| member.label.as_str())
-                .collect::<Vec<_>>()
-                .join(", ")
-                + &more
+            shown.join(", ") + &more
         }
         AnswerValue::Number(number) => number.to_string(),
         AnswerValue::Truth(true) => "yes".to_owned(),

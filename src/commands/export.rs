@@ -1,7 +1,8 @@
-//! `kgagent export`: a model for other programs. What was written is loaded again and compared before it is called done.
+//! `kgagent export`: a model in a format of other programs. The export is loaded again and compared
+//! with the model before it is committed.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use common::fs::{StagedFolder, check_target};
@@ -12,17 +13,18 @@ use model::tokenizer::END;
 use model::{ChatFormat, Dataset, ModelConfig, ModelFolder, Part, Role, Turn};
 use serde_json::json;
 
-use crate::Outcome;
-use crate::cli::{ExportFormat, ModelExportArgs};
+use crate::cli::{ModelExportArgs, ModelFormat};
+use crate::exit::ExitStatus;
 use crate::ui::Ui;
 
-/// Tokens compared of a conversation.
+/// Number of tokens compared per conversation.
 const TOKENS: usize = 32;
 
-/// What was written and how it compares, beside every export: the mark by which a folder of an earlier one is known.
+/// The record of an export and its comparison. A folder with this file may be overwritten by
+/// another export.
 const RECORD: &str = "export.json";
 
-/// What is asked where no dataset is given.
+/// The questions of the comparison without a dataset.
 const QUESTIONS: [&str; 6] = [
     "Who directed the film that won the prize in 1987?",
     "How many rivers flow through both countries?",
@@ -32,7 +34,7 @@ const QUESTIONS: [&str; 6] = [
     "Name the languages that are spoken on the island.",
 ];
 
-pub(crate) fn run(args: &ModelExportArgs, ui: &Ui) -> Result<Outcome> {
+pub(crate) fn run(args: &ModelExportArgs, ui: &Ui) -> Result<ExitStatus> {
     check_target(&args.out, &[RECORD])?;
     let folder = ModelFolder::open(&args.model)
         .with_context(|| format!("cannot open the model {}", args.model.display()))?;
@@ -46,69 +48,20 @@ pub(crate) fn run(args: &ModelExportArgs, ui: &Ui) -> Result<Outcome> {
         || "model".to_owned(),
         |name| name.to_string_lossy().into_owned(),
     );
+    let stage = ui.progress("export", "step", None);
     let staged = StagedFolder::new(&args.out)?;
-    let recipe = args.quantize.recipe();
-    // What is opened again: the folder itself, or a file in it.
-    let (written, what) = match args.format {
-        ExportFormat::Merged => {
-            ModelFolder::write_into(
-                &staged,
-                &folder.config,
-                &folder.tokenizer,
-                &folder.info,
-                &folder.weights()?,
-            )?;
-            (staged.path().to_path_buf(), "merged weights".to_owned())
-        }
-        ExportFormat::Gguf | ExportFormat::Ollama => {
-            let file = format!("{name}.{}.gguf", recipe.name());
-            let path = staged.path().join(&file);
-            gguf::write(
-                &path,
-                &name,
-                &folder.config,
-                &folder.tokenizer,
-                &folder.info,
-                &folder.weights()?,
-                recipe,
-            )?;
-            if args.format == ExportFormat::Ollama {
-                staged.file("Modelfile", modelfile(&file, &folder.config).as_bytes())?;
-            }
-            let blocks = folder.config.hidden_size.is_multiple_of(256)
-                && folder.config.intermediate_size.is_multiple_of(256);
-            let note = if recipe == Recipe::Q4KM && !blocks {
-                " (rows that are no multiple of 256 long in Q8_0)"
-            } else {
-                ""
-            };
-            (path, format!("GGUF, {}{note}", recipe.name()))
-        }
-    };
+    let (written, what) = write(args, &folder, &name, &staged)?;
     let bytes = size(&written)?;
-    let original = LocalModel::open(&args.model)?;
-    let again = LocalModel::open(&written).context("the export cannot be loaded again")?;
-    let prompts = prompts(
-        original.chat(),
-        args.data.as_deref(),
-        args.prompts as usize,
-        folder.config.context(),
-    )?;
-    let found = compare(
-        original.engine(),
-        again.engine(),
-        &prompts,
-        TOKENS,
-        original.chat().end_of_turn(),
-    )?;
-    check(args.format, recipe, &found)?;
-    let card = card(&name, &what, &found, args);
+    let found = compare_with_original(args, &folder, &written)?;
+    stage.finish_and_clear();
+    check(args.format, args.quantize, &found)?;
     let mut readme = fs::read_to_string(staged.path().join("README.md")).unwrap_or_default();
-    readme.push_str(&card);
+    readme.push_str(&card(&name, &what, &found, args));
     staged.file("README.md", readme.as_bytes())?;
-    let record = json!({
-        "format": what, "bytes": bytes, "prompts": found.prompts, "tokens": found.tokens, "equal_tokens": found.token_share(),
-        "equal_texts": found.text_share(), "largest_difference": found.largest, "largest_logit": found.scale,
+    let mut record = json!({
+        "format": what, "bytes": bytes, "prompts": found.prompts, "tokens": found.tokens,
+        "equal_tokens": found.token_share(), "equal_texts": found.text_share(),
+        "largest_difference": found.largest, "largest_logit": found.scale,
     });
     staged.file(RECORD, format!("{record:#}\n").as_bytes())?;
     staged.commit()?;
@@ -118,22 +71,81 @@ pub(crate) fn run(args: &ModelExportArgs, ui: &Ui) -> Result<Outcome> {
         args.out.display()
     ));
     ui.say(format!(
-        "compared on {} prompts, {} tokens: same choice {:.2} %, largest difference of a logit {:.4} (logits reach {:.1})",
+        "compared on {} prompts, {} tokens: same choice {:.2} %, largest difference of a logit \
+         {:.4} (logits reach {:.1})",
         found.prompts,
         found.tokens,
         100.0 * found.token_share(),
         found.largest,
         found.scale
     ));
-    let mut object = record;
-    object["out"] = json!(args.out);
-    ui.object(&object);
-    Ok(Outcome::Done)
+    record["out"] = json!(args.out);
+    ui.object(&record);
+    Ok(ExitStatus::Done)
 }
 
-/// Refuses an export that is not the model: rounding explains small differences only.
-fn check(format: ExportFormat, recipe: Recipe, found: &LogitComparison) -> Result<()> {
-    let exact = format == ExportFormat::Merged || recipe == Recipe::F32;
+/// Writes the export. Returns the path to open it by (the folder or a file in it) and what it is in
+/// words.
+fn write(
+    args: &ModelExportArgs,
+    folder: &ModelFolder,
+    name: &str,
+    staged: &StagedFolder,
+) -> Result<(PathBuf, String)> {
+    let ModelFolder {
+        config,
+        tokenizer,
+        info,
+        ..
+    } = folder;
+    if args.format == ModelFormat::Merged {
+        ModelFolder::write_into(staged, config, tokenizer, info, &folder.weights()?)?;
+        return Ok((staged.path().to_path_buf(), "merged weights".to_owned()));
+    }
+    let recipe = args.quantize;
+    let file = format!("{name}.{}.gguf", recipe.name());
+    let path = staged.path().join(&file);
+    let weights = folder.weights()?;
+    gguf::write(&path, name, config, tokenizer, info, &weights, recipe)?;
+    if args.format == ModelFormat::Ollama {
+        staged.file("Modelfile", modelfile(&file, config).as_bytes())?;
+    }
+    let blocks =
+        config.hidden_size.is_multiple_of(256) && config.intermediate_size.is_multiple_of(256);
+    let note = if recipe == Recipe::Q4KM && !blocks {
+        " (rows whose length is not a multiple of 256 in Q8_0)"
+    } else {
+        ""
+    };
+    Ok((path, format!("GGUF, {}{note}", recipe.name())))
+}
+
+/// Loads the export and compares it with the model.
+fn compare_with_original(
+    args: &ModelExportArgs,
+    folder: &ModelFolder,
+    written: &Path,
+) -> Result<LogitComparison> {
+    let original = LocalModel::open(&args.model)?;
+    let again = LocalModel::open(written).context("the export cannot be loaded")?;
+    let prompts = prompts(
+        original.chat(),
+        args.data.as_deref(),
+        args.prompts as usize,
+        folder.config.context(),
+    )?;
+    Ok(compare(
+        original.engine(),
+        again.engine(),
+        &prompts,
+        TOKENS,
+        original.chat().end_of_turn(),
+    )?)
+}
+
+/// Rejects an export that differs from the model by more than rounding explains.
+fn check(format: ModelFormat, recipe: Recipe, found: &LogitComparison) -> Result<()> {
+    let exact = format == ModelFormat::Merged || recipe == Recipe::F32;
     let most = match recipe {
         _ if exact => 1e-3,
         Recipe::F32 | Recipe::F16 => 2e-2,
@@ -146,7 +158,8 @@ fn check(format: ExportFormat, recipe: Recipe, found: &LogitComparison) -> Resul
     let most = most * found.scale.max(1.0);
     if found.largest > most {
         bail!(
-            "the export differs from the model: a logit by {} where {most:.4} is the most that rounding explains; nothing was written",
+            "the export differs from the model: a logit by {}, but rounding explains at most \
+             {most:.4}; nothing was written",
             found.largest
         );
     }
@@ -162,7 +175,7 @@ fn size(path: &Path) -> Result<u64> {
         .sum()
 }
 
-/// Openings of at most so many conversations up to a turn of the model's.
+/// Prompts from at most `most` conversations, each up to the model's last turn.
 fn prompts(
     chat: &ChatFormat,
     data: Option<&Path>,
@@ -213,8 +226,8 @@ fn prompts(
     Ok(prompts)
 }
 
-/// What ollama needs to know beside the file: our conversation format in its template language, and that what was written before is written again
-/// (its default penalty for that is 1.1).
+/// ollama's description of the file: our conversation format in its template language, and no
+/// penalty for repetition (its default is 1.1).
 fn modelfile(file: &str, config: &ModelConfig) -> String {
     format!(
         "FROM ./{file}\nTEMPLATE \"\"\"{{{{ range .Messages }}}}<|{{{{ .Role }}}}|>{{{{ .Content }}}}{END}{{{{ end }}}}<|assistant|>\"\"\"\n\
@@ -225,21 +238,25 @@ fn modelfile(file: &str, config: &ModelConfig) -> String {
 
 fn card(name: &str, what: &str, found: &LogitComparison, args: &ModelExportArgs) -> String {
     let on = args.data.as_ref().map_or_else(
-        || "questions that stand in kgagent".to_owned(),
+        || "kgagent's built-in questions".to_owned(),
         |data| format!("conversations of {}", data.display()),
     );
-    let pieces = if args.format == ExportFormat::Merged {
+    let pieces = if args.format == ModelFormat::Merged {
         ""
     } else {
-        "\nMeasured is what kgagent makes of the file, which rounds the weights. llama.cpp rounds activations more (beside F16 to F16, beside quantised \
-        weights to 8 bits), which adds about as much again and is not measured here. llama-cpp-python (0.3.36) loses tokens of more than 32 bytes from the text it gives back; \
-        llama.cpp's own server does not.\n\nThe file holds the whole tokenizer.json too, which kgagent reads. Where llama.cpp does \
-        not know how the model's tokenizer splits words, the vocabulary is written as pieces, which it merges without such a split; tokens that end inside a character are not used there.\n"
+        "\nThe comparison measures how kgagent runs the file, whose weights are rounded. llama.cpp also \
+         rounds activations (to F16 with F16 weights, to 8 bits with quantized ones), which adds \
+         about as much again and is not measured here. llama-cpp-python (0.3.36) drops tokens of \
+         more than 32 bytes from its text; llama.cpp's own server does not.\n\nThe file also holds \
+         the whole tokenizer.json, which kgagent reads. If llama.cpp does not know how the model's \
+         tokenizer splits words, the vocabulary is written as pieces, which llama.cpp merges without \
+         such a split; tokens that end inside a character are then not used.\n"
     };
     format!(
-        "\n# Export of {name}\n\n{what}, written by `kgagent export` and loaded again: on {} {on} with {} tokens in all the largest difference of a \
-        logit is {:.4} (logits reach {:.1}); at {:.2} % of the positions both choose the same token, and {} of {} texts are the same to the \
-        end.\n{pieces}",
+        "\n# Export of {name}\n\n{what}, written by `kgagent export` and loaded again: on {} {on} with \
+         a total of {} tokens the largest difference of a logit is {:.4} (logits reach {:.1}); at \
+         {:.2} % of the positions both choose the same token, and {} of {} texts are the same to the \
+         end.\n{pieces}",
         found.prompts,
         found.tokens,
         found.largest,

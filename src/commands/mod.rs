@@ -1,16 +1,16 @@
-//! The commands, one file each; what several need stands here.
+//! The commands, one module each; [`graph`], [`ranking`] and [`oracle`] serve several of them.
 
 pub(crate) mod ask;
-mod axolotl;
 pub(crate) mod datagen;
 pub(crate) mod demo;
 pub(crate) mod eval;
 pub(crate) mod export;
 pub(crate) mod fetch;
 pub(crate) mod graph;
-pub(crate) mod ranking;
-pub(crate) mod recall;
+mod oracle;
+mod ranking;
 pub(crate) mod replay;
+pub(crate) mod stats;
 pub(crate) mod subgraph;
 pub(crate) mod tool;
 pub(crate) mod train;

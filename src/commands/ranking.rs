@@ -1,9 +1,9 @@
-//! `--ranker`: what ranks relations, and whether a model was trained under the same.
+//! `--ranker`: opens rankers and compares them with the one that a model was trained with.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use infer::engine::encoder::Encoder;
 use infer::ranker::{EncoderRanker, MixedRanker};
 use model::KgAgentInfo;
@@ -11,8 +11,8 @@ use toolbox::rank::{self, Ranker};
 
 use crate::cli::RankingArgs;
 
-/// The ranker that was asked for.
-pub(crate) fn open(args: &RankingArgs) -> Result<Arc<dyn Ranker>> {
+/// Opens the requested ranker.
+pub(super) fn open(args: &RankingArgs) -> Result<Arc<dyn Ranker>> {
     if let Some(known) = rank::by_name(&args.ranker) {
         return Ok(known);
     }
@@ -20,14 +20,15 @@ pub(crate) fn open(args: &RankingArgs) -> Result<Arc<dyn Ranker>> {
         Some(folder) => (true, folder),
         None => (false, args.ranker.as_str()),
     };
-    let vectors = args.vectors.clone().or_else(cache_folder);
-    let Some(vectors) = vectors else {
-        bail!(
-            "neither XDG_CACHE_HOME nor HOME is set; say with --vectors where an encoder's vectors are kept"
-        )
-    };
+    let vectors = args.vectors.clone().or_else(cache_folder).context(
+        "neither XDG_CACHE_HOME nor HOME is set; name a cache folder for the encoder's vectors \
+         with --vectors",
+    )?;
     let encoder = Encoder::open(Path::new(folder), Some(&vectors)).with_context(|| {
-        format!("cannot open the encoder {folder} (--ranker is lexical, shuffled, an encoder's folder, or lexical+DIR)")
+        format!(
+            "cannot open the encoder {folder} (--ranker is lexical, shuffled, an encoder's folder, \
+             or lexical+DIR)"
+        )
     })?;
     let ranker = EncoderRanker::new(encoder);
     Ok(if mixed {
@@ -48,8 +49,9 @@ fn cache_folder() -> Option<PathBuf> {
         .map(|cache| cache.join("kgagent").join("vectors"))
 }
 
-/// What to say on the command line for the ranker of this name. An encoder is named by its content; where it lies only the user knows.
-pub(crate) fn wanted(name: &str) -> String {
+/// The option that selects the ranker of this name. An encoder is named by its content; only the
+/// user knows its folder.
+pub(super) fn option_for(name: &str) -> String {
     match name.strip_prefix("lexical+") {
         _ if rank::by_name(name).is_some() => format!("give --ranker {name}"),
         Some(_) => "give --ranker lexical+DIR with that encoder's folder".to_owned(),
@@ -57,9 +59,13 @@ pub(crate) fn wanted(name: &str) -> String {
     }
 }
 
-/// A line of warning where a model saw lists in another ranker's order: it was trained to trust the order it saw.
-pub(crate) fn mismatch(ranker: &dyn Ranker, info: &KgAgentInfo) -> Option<String> {
+/// A warning if the model was trained with another ranker: it relies on the order of the lists.
+pub(super) fn mismatch(ranker: &dyn Ranker, info: &KgAgentInfo) -> Option<String> {
     let (ours, theirs) = (ranker.name(), &info.ranker);
-    (!theirs.is_empty() && *theirs != ours)
-        .then(|| format!("the model was trained on lists ranked by `{theirs}`, and these are ranked by `{ours}`; see --ranker"))
+    (!theirs.is_empty() && *theirs != ours).then(|| {
+        format!(
+            "the model was trained on lists ranked by `{theirs}`, but these are ranked by \
+             `{ours}`; see --ranker"
+        )
+    })
 }

@@ -1,4 +1,4 @@
-//! `kgagent replay`: run the calls of a trace again and compare every event but the timing.
+//! `kgagent replay`: run the calls of a trace again and compare every event except the timing.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -7,24 +7,25 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use infer::agent::{AgentKind, Task, answer_with};
 use infer::planner::{LocalModel, LocalPlanner, Planner, Proposal, Scripted};
-use kg::Kg;
 use kg::term::NodeId;
+use kg::{FrozenKg, Kg};
 use serde_json::json;
 use toolbox::exec::{Exclude, ExecOptions};
 use toolbox::link::Linked;
 use toolbox::prompt::Template;
+use toolbox::rank::Ranker;
 use toolbox::trace::{self, Opening, TraceEvent};
 
-use super::{graph, ranking};
-use crate::Outcome;
+use super::{graph, oracle, ranking};
 use crate::cli::ReplayArgs;
+use crate::exit::ExitStatus;
 use crate::ui::Ui;
 
-pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
+pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<ExitStatus> {
     let file =
         File::open(&args.trace).with_context(|| format!("cannot open {}", args.trace.display()))?;
     let events = trace::read(BufReader::new(file))
-        .with_context(|| format!("{} is no trace", args.trace.display()))?;
+        .with_context(|| format!("{} is not a trace", args.trace.display()))?;
     let graph = graph::open(&args.graph)?;
     let ranker = ranking::open(&args.ranking)?;
     let Some(TraceEvent::Observe(opening)) = events.first() else {
@@ -33,104 +34,121 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
             args.trace.display()
         );
     };
-    let Opening {
-        agent,
-        options,
-        model_knowledge,
-        question,
-        entities,
-        kg_hash,
-        template_hash,
-        planner,
-        exclude,
-        without,
-        ..
-    } = opening.as_ref();
-    let ranked_by = opening.ranker.as_str();
-    let kind = AgentKind::traced(agent, options)
-        .map_err(|error| anyhow::anyhow!("the trace is of the agent `{agent}` with options that this version does not have: {error}"))?;
-    if kg_hash != graph.content_hash() {
-        bail!(
-            "the trace was made on the graph {kg_hash}, this folder holds {}",
-            graph.content_hash()
-        );
-    }
-    let Some(template) = Template::by_hash(template_hash) else {
-        bail!(
-            "the trace was rendered by template {template_hash}, which this version does not have"
-        );
-    };
-    // Another order of relations is another prompt. A trace that does not say what ranked may still be of this ranker.
-    if !ranked_by.is_empty() && ranked_by != ranker.name() {
-        bail!(
-            "the trace was made with relations ranked by `{ranked_by}`, and these are ranked by `{}`; {}",
-            ranker.name(),
-            ranking::wanted(ranked_by)
-        );
-    }
-    let nodes = |names: &[String]| -> Result<Vec<NodeId>> {
-        names
-            .iter()
-            .map(|name| {
-                graph
-                    .by_name(name)
-                    .with_context(|| format!("the graph has no entity `{name}`"))
-            })
-            .collect()
-    };
-    let mut planner_again: Box<dyn Planner> = match &args.decode {
-        Some(folder) => {
-            let model = LocalModel::open_on(args.device.into(), folder)
-                .with_context(|| format!("cannot load the model {}", folder.display()))?;
-            let doubt = args.doubt.unwrap_or(model.abstention_threshold());
-            Box::new(LocalPlanner::new(&Arc::new(model)).with_abstention_threshold(doubt))
-        }
-        None => Box::new(Scripted::with(written(&events))),
-    };
-    let exclude = Exclude {
-        nodes: nodes(&exclude.0)?,
-        when: exclude.1,
-    };
-    let without = nodes(without)?.into_iter().map(NodeId::relation).collect();
-    let exec = ExecOptions {
-        exclude,
-        without,
-        ranker: Arc::clone(&ranker),
-        ..ExecOptions::default()
-    };
-    let linked = Linked::new(&graph, question, &nodes(entities)?);
-    let task = Task {
-        model_knowledge: *model_knowledge,
-        ..Task::new(&graph, question, linked, exec, &template, planner)
-    };
-    let task = if planner == "oracle" {
-        task.for_oracle(&[])
-    } else {
-        task
-    };
-    let mut again = answer_with(&kind, task, planner_again.as_mut())?;
+    let template = check(opening, &graph, ranker.as_ref())?;
+    let mut planner = planner(args, &events)?;
+    let mut again = answer_again(opening, &graph, &template, &ranker, planner.as_mut())?;
     if let (true, Some(TraceEvent::Observe(opening))) =
-        (ranked_by.is_empty(), again.events.first_mut())
+        (opening.ranker.is_empty(), again.first_mut())
     {
         opening.ranker.clear();
     }
-    let differ = compare(&events, &again.events, args.decode.is_some())?;
-    ui.object(
-        &json!({ "events": events.len(), "equal": differ.is_none(), "first_difference": differ }),
-    );
-    match differ {
+    let difference = compare(&events, &again, args.decode.is_some())?;
+    ui.object(&json!({
+        "events": events.len(), "equal": difference.is_none(), "first_difference": difference,
+    }));
+    Ok(match difference {
         None => {
             ui.say(format!("{} events replayed, all equal", events.len()));
-            Ok(Outcome::Done)
+            ExitStatus::Done
         }
         Some(difference) => {
             ui.say(difference);
-            Ok(Outcome::Negative)
+            ExitStatus::Negative
         }
-    }
+    })
 }
 
-/// What was written, in order, each turn with the log-probability that stands before it.
+/// Checks that graph and ranker are those of the trace, and returns its template.
+fn check(opening: &Opening, graph: &FrozenKg, ranker: &dyn Ranker) -> Result<Template> {
+    if opening.kg_hash != graph.content_hash() {
+        bail!(
+            "the trace was made on the graph {}, this folder holds {}",
+            opening.kg_hash,
+            graph.content_hash()
+        );
+    }
+    let template = Template::by_hash(&opening.template_hash).with_context(|| {
+        format!(
+            "the trace was rendered by template {}, which this version does not have",
+            opening.template_hash
+        )
+    })?;
+    // Another order of relations gives another prompt. Old traces do not name their ranker, and may
+    // still be from this one.
+    if !opening.ranker.is_empty() && opening.ranker != ranker.name() {
+        bail!(
+            "the trace was made with relations ranked by `{}`, and these are ranked by `{}`; {}",
+            opening.ranker,
+            ranker.name(),
+            ranking::option_for(&opening.ranker)
+        );
+    }
+    Ok(template)
+}
+
+/// The model of `--decode`, or a script of the turns in the trace.
+fn planner(args: &ReplayArgs, events: &[TraceEvent]) -> Result<Box<dyn Planner>> {
+    let Some(folder) = &args.decode else {
+        return Ok(Box::new(Scripted::with(written(events))));
+    };
+    let model = LocalModel::open_on(args.device, folder)
+        .with_context(|| format!("cannot load the model {}", folder.display()))?;
+    let threshold = args
+        .abstention_threshold
+        .unwrap_or(model.abstention_threshold());
+    Ok(Box::new(
+        LocalPlanner::new(&Arc::new(model)).with_abstention_threshold(threshold),
+    ))
+}
+
+/// Answers the question of a trace again and returns the events.
+fn answer_again(
+    opening: &Opening,
+    graph: &FrozenKg,
+    template: &Template,
+    ranker: &Arc<dyn Ranker>,
+    planner: &mut dyn Planner,
+) -> Result<Vec<TraceEvent>> {
+    let agent = AgentKind::traced(&opening.agent, &opening.options).map_err(|error| {
+        anyhow::anyhow!(
+            "the trace is of the agent `{}` with options that this version does not have: {error}",
+            opening.agent
+        )
+    })?;
+    let nodes = |names: &[String]| -> Result<Vec<NodeId>> {
+        let node = |name: &String| {
+            graph
+                .by_name(name)
+                .with_context(|| format!("the graph has no entity `{name}`"))
+        };
+        names.iter().map(node).collect()
+    };
+    let without = nodes(&opening.without)?;
+    let options = ExecOptions {
+        exclude: Exclude {
+            nodes: nodes(&opening.exclude.0)?,
+            when: opening.exclude.1,
+        },
+        // Only gold programs may end on statements (rule R22).
+        refuse_statements: opening.planner != oracle::NAME,
+        without: without.into_iter().map(NodeId::relation).collect(),
+        ranker: Arc::clone(ranker),
+        ..ExecOptions::default()
+    };
+    let task = Task {
+        kg: graph,
+        question: &opening.question,
+        linked: Linked::new(graph, &opening.question, &nodes(&opening.entities)?),
+        must_offer: &[],
+        options,
+        template,
+        planner_name: &opening.planner,
+        model_knowledge: opening.model_knowledge,
+    };
+    Ok(answer_with(&agent, task, planner)?.events)
+}
+
+/// The turns of a trace in order, each with the log-probability recorded before it.
 fn written(events: &[TraceEvent]) -> Vec<Proposal> {
     let mut last = 0.0;
     let mut turns = Vec::new();
@@ -150,7 +168,8 @@ fn written(events: &[TraceEvent]) -> Vec<Proposal> {
     turns
 }
 
-/// The first event that differs; timings are not compared, and tokens only where they were decoded again.
+/// The first event that differs. Timings are not compared, and tokens only if they were decoded
+/// again.
 fn compare(then: &[TraceEvent], now: &[TraceEvent], tokens: bool) -> Result<Option<String>> {
     let comparable = |events: &[TraceEvent]| -> Result<Vec<String>, serde_json::Error> {
         let kept = events.iter().filter(|event| match event {

@@ -1,4 +1,4 @@
-//! `kgagent kg subgraph`: the neighbourhood of a question set's entities as a graph of its own (ODA §3.2, spec B.5).
+//! `kgagent kg subgraph`: the neighbourhood of entities as a separate graph (ODA §3.2, rules B.5).
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -10,34 +10,29 @@ use anyhow::{Context, Result, bail};
 use common::journal::Journal;
 use datagen::read::ReadOptions;
 use kg::Kg;
-use kg::subgraph::{
-    Direction, Neighbourhood, Subgraph, SubgraphOptions, check_target, write_files,
-};
+use kg::subgraph::{Neighbourhood, Subgraph, SubgraphOptions, check_target, write_files};
 use kg::term::NodeId;
 use rayon::prelude::*;
 use serde_json::json;
 
-use super::{datagen as sources, graph};
-use crate::Outcome;
-use crate::cli::{DirectionName, KgSubgraphArgs};
+use super::datagen::source;
+use super::graph;
+use crate::cli::KgSubgraphArgs;
+use crate::exit::ExitStatus;
 use crate::ui::{Ui, seconds};
 
-pub(crate) fn run(args: &KgSubgraphArgs, ui: &Ui) -> Result<Outcome> {
+pub(crate) fn run(args: &KgSubgraphArgs, ui: &Ui) -> Result<ExitStatus> {
     ui.catch_interrupts()?;
     check_target(&args.out)?;
     let graph = graph::open(&args.graph)?;
     let (entities, unknown) = entities(args, &graph)?;
     if entities.is_empty() {
-        bail!("the graph holds none of the {unknown} entities that were named");
+        bail!("the graph has none of the {unknown} named entities");
     }
     let options = SubgraphOptions {
         hops: args.hops,
         fan_out: args.fan_out,
-        direction: match args.direction {
-            DirectionName::Out => Direction::Out,
-            DirectionName::In => Direction::In,
-            DirectionName::Both => Direction::Both,
-        },
+        direction: args.direction,
     };
     let begun = Instant::now();
     let partial = partial(args)?;
@@ -52,8 +47,8 @@ pub(crate) fn run(args: &KgSubgraphArgs, ui: &Ui) -> Result<Outcome> {
         .num_threads(args.threads.unwrap_or(0))
         .build()?;
     let (around, resumed) =
-        pool.install(|| walk(&graph, &entities, &options, &journal, &found, ui))?;
-    let walked = begun.elapsed().as_secs_f64();
+        pool.install(|| extract(&graph, &entities, &options, &journal, &found, ui))?;
+    let extracted = begun.elapsed().as_secs_f64();
     let count = around.len();
     let subgraph = Subgraph::new(&graph, options, around);
     let files = pool.install(|| write_files(&subgraph, &args.out))?;
@@ -63,7 +58,7 @@ pub(crate) fn run(args: &KgSubgraphArgs, ui: &Ui) -> Result<Outcome> {
         .with_context(|| format!("cannot remove {}", partial.display()))?;
 
     let triples = subgraph.triples().len();
-    let rate = (count - resumed) as f64 / walked.max(1e-9);
+    let rate = (count - resumed) as f64 / extracted.max(1e-9);
     let mut rows = vec![vec!["file".to_owned(), "triples".to_owned()]];
     rows.extend(
         files
@@ -73,29 +68,39 @@ pub(crate) fn run(args: &KgSubgraphArgs, ui: &Ui) -> Result<Outcome> {
     );
     ui.table(&rows);
     ui.say(format!(
-        "\n{count} entities, {unknown} not in the graph; {triples} triples of {}; walked in {} ({rate:.0} entities/s), all in {}{}",
+        "\n{count} entities, {unknown} not in the graph; {triples} triples of {}; extracted in {} ({rate:.0} \
+         entities/s), total {}{}",
         graph.len(),
-        seconds(walked),
+        seconds(extracted),
         seconds(took),
-        if resumed > 0 { format!(", {resumed} had been done before") } else { String::new() }
+        if resumed > 0 {
+            format!(", {resumed} had been done before")
+        } else {
+            String::new()
+        }
     ));
     ui.object(&json!({
-        "entities": count, "unknown": unknown, "triples": triples, "seconds": walked, "seconds_in_all": took, "entities_per_second": rate, "resumed": resumed,
-        "files": files.iter().map(|(path, triples)| json!({ "file": path, "triples": triples })).collect::<Vec<_>>(),
+        "entities": count, "unknown": unknown, "triples": triples, "seconds": extracted,
+        "seconds_in_all": took, "entities_per_second": rate, "resumed": resumed,
+        "files": files
+            .iter()
+            .map(|(path, triples)| json!({ "file": path, "triples": triples }))
+            .collect::<Vec<_>>(),
     }));
-    Ok(Outcome::Done)
+    Ok(ExitStatus::Done)
 }
 
-/// The entities asked for, sorted, and how many names the graph does not know.
+/// The requested entities in order, and the number of names that the graph does not have.
 fn entities(args: &KgSubgraphArgs, graph: &dyn Kg) -> Result<(Vec<NodeId>, usize)> {
     let mut names: BTreeSet<String> = args.entities.iter().cloned().collect();
     for name in &names {
-        // A name on the command line is meant; one of a question set may be missing from a slice of its graph.
+        // A missing name is an error on the command line; a question set may name entities that a
+        // slice of its graph lacks.
         graph
             .by_name(name)
-            .with_context(|| format!("the graph holds no entity `{name}`"))?;
+            .with_context(|| format!("the graph has no entity `{name}`"))?;
     }
-    let questions = sources::read(&args.sources, Some(graph), &ReadOptions::default())?;
+    let questions = source::read(&args.sources, Some(graph), &ReadOptions::default())?;
     names.extend(
         questions
             .iter()
@@ -103,7 +108,7 @@ fn entities(args: &KgSubgraphArgs, graph: &dyn Kg) -> Result<(Vec<NodeId>, usize
             .map(|topic| topic.name.clone()),
     );
     if names.is_empty() {
-        bail!("the questions name no topic entities; give some with --entity");
+        bail!("the questions name no topic entities; name some with --entity");
     }
     let nodes: Vec<Option<NodeId>> = names.iter().map(|name| graph.by_name(name)).collect();
     let unknown = nodes.iter().filter(|node| node.is_none()).count();
@@ -113,12 +118,12 @@ fn entities(args: &KgSubgraphArgs, graph: &dyn Kg) -> Result<(Vec<NodeId>, usize
     Ok((nodes, unknown))
 }
 
-/// Where work in progress lies: `OUT.partial`.
+/// The journal of unfinished work: `OUT.partial`.
 fn partial(args: &KgSubgraphArgs) -> Result<PathBuf> {
     let name = args
         .out
         .file_name()
-        .with_context(|| format!("{} is no file or folder name", args.out.display()))?;
+        .with_context(|| format!("{} is not a file or folder name", args.out.display()))?;
     let path = args
         .out
         .with_file_name(format!("{}.partial", name.to_string_lossy()));
@@ -127,13 +132,13 @@ fn partial(args: &KgSubgraphArgs) -> Result<PathBuf> {
         .filter(|parent| !parent.as_os_str().is_empty())
     {
         std::fs::create_dir_all(parent)
-            .with_context(|| format!("cannot make {}", parent.display()))?;
+            .with_context(|| format!("cannot create {}", parent.display()))?;
     }
     Ok(path)
 }
 
-/// Neighbourhoods in order of the entities, and how many were there already.
-fn walk(
+/// The neighbourhoods in the order of the entities, and how many the journal had already.
+fn extract(
     graph: &dyn Kg,
     entities: &[NodeId],
     options: &SubgraphOptions,
@@ -143,23 +148,23 @@ fn walk(
 ) -> Result<(Vec<Neighbourhood>, usize)> {
     let mut done: Vec<Option<Neighbourhood>> = vec![None; entities.len()];
     for entry in found {
-        if let Some(place) = usize::try_from(entry.piece)
+        if let Some(slot) = usize::try_from(entry.piece)
             .ok()
             .and_then(|i| done.get_mut(i))
         {
-            *place = Neighbourhood::from_record(&journal.read(entry)?);
+            *slot = Neighbourhood::from_record(&journal.read(entry)?);
         }
     }
     let todo: Vec<usize> = (0..entities.len()).filter(|&i| done[i].is_none()).collect();
     let resumed = entities.len() - todo.len();
-    let bar = ui.bar(Some(entities.len() as u64), "walk");
-    bar.set_position(resumed as u64);
+    let stage = ui.progress("extract", "entity", Some(entities.len() as u64));
+    stage.set_position(resumed as u64);
     let finished = AtomicUsize::new(resumed);
     let done = Mutex::new(done);
     let work = |&i: &usize| -> Result<()> {
         if ui.stop().load(Ordering::Relaxed) {
             bail!(
-                "stopped after {} of {} entities; the same command goes on from here",
+                "stopped after {} of {} entities; the same command continues from here",
                 finished.load(Ordering::Relaxed),
                 entities.len()
             );
@@ -168,11 +173,11 @@ fn walk(
         journal.append(i as u64, &around.to_record())?;
         done.lock().unwrap_or_else(PoisonError::into_inner)[i] = Some(around);
         finished.fetch_add(1, Ordering::Relaxed);
-        bar.inc(1);
+        stage.inc(1);
         Ok(())
     };
     let result = todo.par_iter().try_for_each(work);
-    bar.finish_and_clear();
+    stage.finish_and_clear();
     result?;
     Ok((
         done.into_inner()

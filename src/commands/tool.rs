@@ -1,4 +1,4 @@
-//! `kgagent tool`: run calls by hand.
+//! `kgagent tool`: run calls on a graph.
 
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -8,11 +8,11 @@ use toolbox::link::Linked;
 use toolbox::trace::ResultText;
 
 use super::graph;
-use crate::Outcome;
 use crate::cli::ToolArgs;
+use crate::exit::ExitStatus;
 use crate::ui::Ui;
 
-pub(crate) fn run(args: &ToolArgs, ui: &Ui) -> Result<Outcome> {
+pub(crate) fn run(args: &ToolArgs, ui: &Ui) -> Result<ExitStatus> {
     let calls = parse_program(&args.calls).context("the calls do not parse")?;
     let kg = graph::open(&args.graph)?;
     let mut session = Session::new(
@@ -34,11 +34,11 @@ pub(crate) fn run(args: &ToolArgs, ui: &Ui) -> Result<Outcome> {
         }
     }
     ui.object(&json!({ "steps": results }));
-    Ok(Outcome::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// A result in one or two lines.
-pub(crate) fn show(result: &ResultText) -> String {
+fn show(result: &ResultText) -> String {
     match result {
         ResultText::Relations { out, r#in } => {
             format!("out: {}\n    in: {}", list(out), list(r#in))

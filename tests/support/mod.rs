@@ -1,5 +1,5 @@
-//! The demo graph and its questions, and models that know nothing, for tests of agents.
-#![allow(dead_code, reason = "no test uses all of it")]
+//! The demo graph, its questions, and models with random weights, for tests of agents.
+#![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,7 +31,8 @@ pub(crate) fn questions(kg: &FrozenKg, name: &str) -> Vec<GoldQuestion> {
     source.read(Some(kg), &ReadOptions::default()).unwrap()
 }
 
-/// A model of one layer with random weights for agents with these templates, its tokens from the training questions.
+/// A model with one layer, random weights and a tokenizer trained on the training questions, for
+/// agents with these templates.
 pub(crate) fn random_model(dir: &Path, templates: &[&Template], seed: u64) -> Arc<LocalModel> {
     let texts: Vec<String> = std::fs::read_to_string(data("questions.train.jsonl"))
         .unwrap()

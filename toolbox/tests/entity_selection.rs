@@ -29,10 +29,10 @@ fn ten_candidates_are_shown_and_k_may_be_selected() {
     let shown = one.turns.last().unwrap().text();
     assert_eq!(shown.lines().count(), 1 + MEANINGS, "{shown}");
     assert!(shown.contains("\nd9 casablanca09 film"), "{shown}");
-    assert!(one.phrase.matches("d9") && !one.phrase.matches("d10"));
-    assert!(!one.phrase.matches("d0, d1"));
+    assert!(one.grammar.matches("d9") && !one.grammar.matches("d10"));
+    assert!(!one.grammar.matches("d0, d1"));
     let two = entity_request(&kg, "Who directed Casablanca?", "Casablanca", &nodes, 2);
-    assert!(two.phrase.matches("d0, d1") && two.phrase.matches("d3"));
+    assert!(two.grammar.matches("d0, d1") && two.grammar.matches("d3"));
 }
 
 /// Rules C.3: an answer outside the candidates selects nothing.

@@ -1,8 +1,8 @@
 //! The agents and their options.
 
 use serde::{Deserialize, Serialize};
-use toolbox::oda::OdaOptions;
 use toolbox::agent::Agent;
+use toolbox::oda::OdaOptions;
 use toolbox::triad;
 
 /// An agent with its options. Each variant has an entry in [`AgentKind::profile`] and an arm in

@@ -3,7 +3,9 @@
 //! turns; a turn that cannot be read or executed is requested again (rules B.4).
 
 use toolbox::exec::ExecOptions;
-use toolbox::oda::{Action, Awaited, OdaOptions, Run, AnswerTurn, parse_action_lenient, parse_reflection_lenient};
+use toolbox::oda::{
+    Action, AnswerTurn, Awaited, OdaOptions, Run, parse_action_lenient, parse_reflection_lenient,
+};
 use toolbox::trace::TraceEvent;
 
 use super::kind::AgentKind;
@@ -32,10 +34,10 @@ pub fn answer(
     let session = task.into_session(|exec| ExecOptions {
         max_steps: exec.max_steps.max(CALLS),
         ..exec
-    });
+    })?;
     let no_entity = session.linked().entities.is_empty();
     let mut oda = OdaLoop {
-        run: Run::open(session, template, options),
+        run: Run::open(session, template, options)?,
         planner,
         record,
     };

@@ -7,13 +7,14 @@ use std::time::Instant;
 
 use toolbox::answer::Answer;
 use toolbox::call::{Arg, Call, HandleKind, Tool};
-use toolbox::rank::RankError;
 use toolbox::exec::Session;
+use toolbox::rank::RankError;
 
 use super::kind::AgentKind;
 use super::outcome::Outcome;
 use super::recorder::Recorder;
 use super::task::Task;
+use crate::InferError;
 
 /// The size of a search over paths.
 #[derive(Clone, Copy)]

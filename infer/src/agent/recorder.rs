@@ -6,7 +6,7 @@ use common::transcript::Turn;
 use kg::term::NodeId;
 use toolbox::answer::Answer;
 use toolbox::exec::{Session, Step};
-use toolbox::trace::{TraceEvent, Opening, ResultText, TRACE_VERSION};
+use toolbox::trace::{Opening, ResultText, TRACE_VERSION, TraceEvent};
 
 use super::kind::AgentKind;
 use super::outcome::Outcome;

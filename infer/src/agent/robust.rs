@@ -12,7 +12,7 @@ use toolbox::call::{Call, Target, Tool, parse_call};
 use toolbox::exec::{Observation, Session, Value};
 use toolbox::prompt::Conversation;
 use toolbox::rank::RankError;
-use toolbox::trace::{TraceEvent, RankedProgram};
+use toolbox::trace::{RankedProgram, TraceEvent};
 
 use super::kind::{AgentKind, Robust};
 use super::outcome::{NO_CALL, Outcome};
@@ -66,7 +66,9 @@ pub fn answer(
 }
 
 /// Replays a program, whose calls are known to succeed.
-fn replay<'g>(task: &Task<'g>, program: &BeamProgram,
+fn replay<'g>(
+    task: &Task<'g>,
+    program: &BeamProgram,
 ) -> Result<(Session<'g>, Conversation), RankError> {
     let mut session = task.session()?;
     let mut conversation = Conversation::open(task.template, &session);

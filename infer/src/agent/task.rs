@@ -3,9 +3,9 @@
 use kg::Kg;
 use kg::term::NodeId;
 use toolbox::exec::{ExecOptions, Session};
-use toolbox::rank::RankError;
 use toolbox::link::Linked;
 use toolbox::prompt::Template;
+use toolbox::rank::RankError;
 
 /// One question for an agent.
 pub struct Task<'a> {

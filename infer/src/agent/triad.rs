@@ -12,7 +12,7 @@ use kg::term::{NodeId, RelId};
 use toolbox::exec::{Relation, Session};
 use toolbox::link;
 use toolbox::triad::{
-    self, Ended, TriadFailure, FilledQuery, PHASES, TriadRequest, Solved, SubTask, Tried, Try,
+    self, Ended, FilledQuery, PHASES, Solved, SubTask, TriadFailure, TriadRequest, Tried, Try,
 };
 
 use super::kind::{AgentKind, TriadOptions};
@@ -71,7 +71,7 @@ pub fn answer(
             .nodes
             .extend(meanings.filter(|node| !excluded.contains(node)));
         exec
-    });
+    })?;
     let (found, failures) = triad.tries(&session, &meanings, deadline)?;
     let answer = match &found {
         Some((query, solved)) => triad::from_graph(&session, query, solved),

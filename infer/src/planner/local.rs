@@ -102,7 +102,9 @@ impl LocalModel {
     /// one.
     #[must_use]
     pub fn abstention_threshold(&self) -> f64 {
-        self.info.abstention_threshold.unwrap_or(ABSTENTION_THRESHOLD)
+        self.info
+            .abstention_threshold
+            .unwrap_or(ABSTENTION_THRESHOLD)
     }
 
     /// The template that the model was trained on for an agent.

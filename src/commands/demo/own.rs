@@ -1,110 +1,119 @@
-//! `kgagent demo --graph FILE...`: the whole pipeline on a graph of one's own, without a single question given.
+//! `kgagent demo --graph FILE...`: the pipeline on the user's own graph, without any given
+//! questions.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use datagen::pipeline::GenerateOptions;
 use datagen::question::GoldQuestion;
 use datagen::read::ReadOptions;
-use kg::Kg;
-use serde_json::json;
+use datagen::synth::SynthOptions;
+use datagen::verify::VerifyOptions;
+use toolbox::prompt::{Layout, Template};
 
-use super::{Laps, Made, finish, samples};
-use crate::Outcome;
-use crate::cli::{DemoArgs, EntitySource, KgArg, KgLoadArgs, SampleArgs, SynthArgs};
-use crate::commands::{datagen as sources, graph};
+use super::super::datagen::{generate, source};
+use super::pipeline::{Demo, Laps};
+use super::report;
+use crate::cli::{DemoArgs, EntitySource, SYNTH_ABSTAIN};
 use crate::ui::Ui;
 
-/// Share of the questions that are kept out of training and measured on.
+/// Share of the questions that are held out for the evaluation.
 const HELD_BACK: f64 = 0.05;
-/// Questions under `--quick`.
+/// Number of questions under `--quick`.
 const QUICK: usize = 400;
-/// Held-out questions that are shown.
+/// Number of held-out questions that are shown.
 const SHOWN: usize = 3;
 
-pub(super) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
-    let mut laps = Laps::new();
-    let loading = KgLoadArgs::plain(args.out.join("graph"), args.graph.clone());
-    let (graph, manifest) = graph::load_files(&loading, ui)?;
-    ui.say(format!(
-        "1. loaded {} triples into {}",
-        manifest.triples,
-        loading.kg.display()
-    ));
+pub(super) fn run(args: &DemoArgs, ui: &Ui) -> Result<()> {
+    let mut laps = Laps::start();
+    let demo = Demo::load(args, &args.graph, ui)?;
     laps.lap("load");
 
-    let synth = SynthArgs {
-        graph: KgArg::whole(&loading.kg),
-        count: if args.quick {
-            QUICK.min(args.count)
-        } else {
-            args.count
-        },
-        out: args.out.join("data"),
-        samples: SampleArgs::plain(&args.agents, args.seed),
-        abstain: 0.04,
-        hold_back: HELD_BACK,
-    };
-    let report = sources::synthesise(&synth, &graph, ui)?;
-    let Some(coverage) = &report.coverage else {
-        bail!("the report of {} has no coverage", synth.out.display())
-    };
+    let report = synthesize_data(&demo)?;
+    let coverage = report.coverage.as_ref();
+    let coverage = coverage.context("the data report has no coverage")?;
     ui.say(format!(
-        "2. made {} questions of it, all verified, over {} of {} relations and {} of {} classes, into {}",
+        "2. generated {} questions, all verified, over {} of {} relations and {} of {} classes, \
+         into {}",
         coverage.questions,
         coverage.relations_covered,
         coverage.relations_usable,
         coverage.classes_covered,
         coverage.classes_usable,
-        synth.out.display()
+        demo.data().display()
     ));
-    laps.lap("ask");
+    laps.lap("generate");
 
-    let (model_dir, local, summary) = super::train(args, &synth.out, ui)?;
+    let trained = demo.train()?;
     laps.lap("train");
 
-    let source = format!("jsonl={}", synth.out.join("heldout.jsonl").display());
-    let questions = sources::read(
-        std::slice::from_ref(&source),
-        Some(&graph as &dyn Kg),
+    let held_out = format!("jsonl={}", demo.data().join("heldout.jsonl").display());
+    let questions = source::read(
+        std::slice::from_ref(&held_out),
+        Some(&demo.graph),
         &ReadOptions::default(),
     )
     .context("no questions were held out; ask for more with --count")?;
-    let about = json!({ "model": model_dir, "source": source, "entities": "linked" });
     let mut measured = Vec::new();
     for &agent in &args.agents {
-        let (name, setting) = (
-            super::called(args, agent, "held-out"),
-            super::setting(agent, &local, EntitySource::Linked)?,
-        );
-        let metrics = super::measure(&args.out, &name, &graph, &questions, &setting, &about, ui)?;
-        measured.push((name, metrics));
+        let entities = EntitySource::Linked;
+        measured.push(demo.evaluate(agent, &trained, "held-out", &held_out, entities)?);
     }
     ui.say(format!(
         "4. evaluated on {} held-out questions, entities linked",
-        measured[0].1.n
+        measured[0].metrics.n
     ));
     laps.lap("evaluate");
 
     ui.say(format!("5. {SHOWN} of them"));
-    let shown: Vec<&str> = various(&questions);
-    let samples = samples(args.agents[0], &graph, &local, &shown, ui)?;
-    laps.lap("answer");
-    let made = Made {
-        laps,
-        measured,
-        report,
-        summary,
-        samples,
-    };
-    finish(args, &made, ui)?;
+    let shown = various(&questions);
+    let samples = demo.ask(&trained, &shown)?;
+    laps.lap("ask");
+    report::finish(&demo, &laps, &measured, &report, &trained.summary, &samples)?;
     ui.say(format!(
-        "\nask it yourself:  kgagent ask --kg {} --model {} \"{}\"",
-        loading.kg.display(),
-        model_dir.display(),
+        "\nask your own:  kgagent ask --kg {} --model {} \"{}\"",
+        demo.folder("graph").display(),
+        demo.folder("model").display(),
         shown.first().copied().unwrap_or("…")
     ));
-    Ok(Outcome::Done)
+    Ok(())
 }
 
-/// A few questions of different shapes.
+/// Generates questions about the graph and the training data.
+fn synthesize_data(demo: &Demo<'_>) -> Result<datagen::report::Report> {
+    let args = demo.args;
+    let synth = SynthOptions {
+        count: if args.quick {
+            QUICK.min(args.count)
+        } else {
+            args.count
+        },
+        seed: args.seed,
+        ..SynthOptions::default()
+    };
+    let options = GenerateOptions {
+        template: Template {
+            naming: generate::synth_naming(&demo.graph),
+            ..Template::new(Layout::Dialogue)
+        },
+        agents: generate::agents(&args.agents),
+        verify: VerifyOptions {
+            abstain: true,
+            ..VerifyOptions::default()
+        },
+        seed: args.seed,
+        abstain: SYNTH_ABSTAIN,
+        ..GenerateOptions::default()
+    };
+    generate::synthesize(
+        &demo.data(),
+        &demo.graph,
+        &synth,
+        HELD_BACK,
+        options,
+        demo.ui,
+    )
+}
+
+/// The first questions of different shapes.
 fn various(questions: &[GoldQuestion]) -> Vec<&str> {
     let mut shapes = Vec::new();
     let mut shown = Vec::new();

@@ -1,70 +1,80 @@
-//! Published results beside ours: the papers' tables as data (`papers.json`), and how our setting differs from theirs.
+//! Published results compared with ours: the papers' tables (`papers.json`), and how the settings
+//! differ.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use toolbox::metrics::{Metrics, SCORES};
 
-use super::run::Evaluated;
+use super::result::Evaluation;
 
 /// A table of a paper; values are percentages.
 #[derive(Debug, Deserialize)]
-pub(super) struct Published {
+pub(super) struct PublishedTable {
     /// Its number in our notes.
     pub(super) id: String,
     /// Paper and table.
     pub(super) source: String,
     /// Graph, entities, model, split.
     pub(super) setting: String,
-    /// What is odd about it.
+    /// A caveat.
     #[serde(default)]
     pub(super) note: Option<String>,
-    pub(super) columns: Vec<Column>,
-    pub(super) rows: Vec<Row>,
+    pub(super) columns: Vec<PublishedColumn>,
+    pub(super) rows: Vec<PublishedRow>,
 }
 
-/// What a column measures, in our names.
+/// What a column measures, in our terms.
 #[derive(Debug, Deserialize)]
-pub(super) struct Column {
+pub(super) struct PublishedColumn {
     /// Format of the source.
     pub(super) dataset: String,
     /// Name of the score.
     pub(super) metric: String,
-    /// Dimension and value of a group, as in `hops=2`; all questions without it.
+    /// Dimension and value of a group, as in `hops=2`; `None` means all questions.
     pub(super) group: Option<String>,
 }
 
 /// A system's results.
 #[derive(Debug, Deserialize)]
-pub(super) struct Row {
+pub(super) struct PublishedRow {
     pub(super) model: String,
     pub(super) values: Vec<Option<f64>>,
 }
 
-/// A published table cut to one data set, with our rows under it.
-pub(crate) struct Beside {
+/// A published table restricted to one dataset, followed by our rows.
+pub(in crate::commands) struct ComparisonTable {
     pub(super) title: String,
-    /// Head first.
+    /// The first row is the head.
     pub(super) rows: Vec<Vec<String>>,
-    /// What differs, a line each.
+    /// How the settings differ, in lines.
     pub(super) differs: Vec<String>,
 }
 
 /// The tables of all papers.
-pub(super) fn published() -> Result<Vec<Published>> {
-    serde_json::from_str(include_str!("papers.json")).context("the papers' tables are damaged")
+pub(super) fn published() -> Result<Vec<PublishedTable>> {
+    serde_json::from_str(include_str!("papers.json")).context("papers.json is damaged")
 }
 
-/// The published tables on a data set with our results beneath; `ours` says in which setting these came about.
-pub(super) fn beside(dataset: &str, evaluated: &[Evaluated], ours: &str) -> Result<Vec<Beside>> {
+/// The published tables on a dataset with our results; `ours` describes our setting.
+pub(super) fn compare(
+    dataset: &str,
+    evaluations: &[Evaluation],
+    ours: &str,
+) -> Result<Vec<ComparisonTable>> {
     let tables = published()?;
     Ok(tables
         .iter()
         .filter(|table| table.columns.iter().any(|column| column.dataset == dataset))
-        .map(|table| one(table, dataset, evaluated, ours))
+        .map(|table| one(table, dataset, evaluations, ours))
         .collect())
 }
 
-fn one(table: &Published, dataset: &str, evaluated: &[Evaluated], ours: &str) -> Beside {
+fn one(
+    table: &PublishedTable,
+    dataset: &str,
+    evaluations: &[Evaluation],
+    ours: &str,
+) -> ComparisonTable {
     let columns: Vec<usize> = (0..table.columns.len())
         .filter(|&i| table.columns[i].dataset == dataset)
         .collect();
@@ -95,12 +105,12 @@ fn one(table: &Published, dataset: &str, evaluated: &[Evaluated], ours: &str) ->
             );
         }
     }
-    for evaluated in evaluated {
+    for evaluation in evaluations {
         let value = |&i: &usize| {
-            shown(measured(&evaluated.metrics, &table.columns[i]).map(|value| value * 100.0))
+            shown(measured(&evaluation.metrics, &table.columns[i]).map(|value| value * 100.0))
         };
         rows.push(
-            std::iter::once(format!("here: {}", evaluated.agent))
+            std::iter::once(format!("here: {}", evaluation.agent))
                 .chain(columns.iter().map(value))
                 .collect(),
         );
@@ -110,7 +120,7 @@ fn one(table: &Published, dataset: &str, evaluated: &[Evaluated], ours: &str) ->
         format!("here: {ours}"),
     ];
     differs.extend(table.note.iter().map(|note| format!("note: {note}")));
-    Beside {
+    ComparisonTable {
         title: format!("{} ({})", table.source, table.id),
         rows,
         differs,
@@ -118,7 +128,7 @@ fn one(table: &Published, dataset: &str, evaluated: &[Evaluated], ours: &str) ->
 }
 
 /// Our value for a column.
-fn measured(metrics: &Metrics, column: &Column) -> Option<f64> {
+fn measured(metrics: &Metrics, column: &PublishedColumn) -> Option<f64> {
     let index = SCORES.iter().position(|score| *score == column.metric)?;
     let of = match &column.group {
         None => metrics,
@@ -136,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_published_table_is_whole_and_in_our_names() {
+    fn every_published_table_is_complete_and_uses_our_score_names() {
         let tables = published().unwrap();
         let ids: Vec<&str> = tables.iter().map(|table| table.id.as_str()).collect();
         assert_eq!(
@@ -173,7 +183,7 @@ mod tests {
                 );
             }
         }
-        // What the papers say of themselves can be worked out again from the stored numbers.
+        // Averages stated in the papers follow from the stored numbers.
         let row = |id: &str, model: &str| {
             let table = tables.iter().find(|table| table.id == id).unwrap();
             table

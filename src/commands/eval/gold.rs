@@ -1,4 +1,4 @@
-//! Gold answers in the form in which predictions are compared with them.
+//! Gold answers in a form that can be compared with predictions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,14 +9,19 @@ use kg::{Kg, QueryAnswer, QueryLimits, fold};
 use toolbox::answer::{Answer, AnswerValue, Member};
 use toolbox::metrics::Answers;
 
-/// Gold answers, and how predictions are brought into their form.
-pub(super) struct Gold {
+/// The gold answers of a question.
+pub(super) struct GoldAnswers {
     pub(super) answers: Answers,
-    /// Published labels are compared as folded labels; everything else as terms.
+    /// Whether answers are compared as folded labels (published answers) or as terms (all others).
     by_label: bool,
 }
 
-impl Gold {
+impl GoldAnswers {
+    /// The published answers if they bind or if there is no gold query; else the result of the gold
+    /// query.
+    ///
+    /// # Errors
+    /// If the query cannot be parsed or evaluated, with the reason.
     pub(super) fn of(graph: &dyn Kg, question: &GoldQuestion) -> Result<Self, String> {
         let only = matches!(question.query, GoldQuery::AnswersOnly { .. });
         if let Some(labels) = question
@@ -25,7 +30,7 @@ impl Gold {
             .filter(|_| question.answers_bind || only)
         {
             let ids: BTreeSet<String> = labels.iter().map(|answer| fold(answer)).collect();
-            // Aliases belong to the one answer there is.
+            // Aliases belong to a single answer.
             let aliases = match (&question.query, labels.first().filter(|_| ids.len() == 1)) {
                 (GoldQuery::AnswersOnly { aliases }, Some(answer)) => aliases
                     .iter()
@@ -69,15 +74,15 @@ impl Gold {
         })
     }
 
-    /// Where the right answer is that there is none.
-    pub(super) fn nothing() -> Self {
+    /// No gold answers: the right prediction is to abstain.
+    pub(super) fn none() -> Self {
         Self {
             answers: Answers::default(),
             by_label: false,
         }
     }
 
-    /// An answer in the form of the gold ones.
+    /// A prediction in the form of the gold answers.
     pub(super) fn comparable(&self, answer: &Answer) -> Answers {
         let AnswerValue::Set(members) = &answer.value else {
             return Answers::of_labels(answer.texts());
@@ -97,7 +102,7 @@ impl Gold {
     }
 }
 
-/// What people read for a term.
+/// The label of a term.
 fn label(graph: &dyn Kg, term: &Term) -> String {
     if let Some(literal) = term.as_literal() {
         return literal.lexical.clone();
@@ -109,7 +114,8 @@ fn label(graph: &dyn Kg, term: &Term) -> String {
     )
 }
 
-/// A term as it is compared; whole numbers by value, so that a computed count equals ours.
+/// A term as text for comparison. Integers are compared by value, so that a computed count equals a
+/// gold literal.
 fn comparable(term: &Term) -> String {
     match term.as_literal() {
         Some(literal)
@@ -134,7 +140,7 @@ mod tests {
     use toolbox::metrics::score;
 
     #[test]
-    fn an_alias_counts_as_the_answer_it_stands_for() {
+    fn an_alias_counts_as_its_answer() {
         let graph = kg::FrozenKg::from_triples(Vec::new());
         let question = GoldQuestion {
             id: "1".to_owned(),
@@ -150,7 +156,7 @@ mod tests {
             kind: None,
             exclude: ExcludeWhen::Never,
         };
-        let gold = Gold::of(&graph, &question).unwrap();
+        let gold = GoldAnswers::of(&graph, &question).unwrap();
         let answer = |labels: &[&str]| {
             let member = |label: &&str| {
                 let term = Term::Literal(Literal::plain((*label).to_owned()));

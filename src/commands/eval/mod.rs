@@ -1,12 +1,17 @@
-//! `kgagent eval`: measure agents on questions with gold answers.
+//! `kgagent eval`: evaluate agents on questions with gold answers.
 //!
-//! [`setting`] says who answers and how questions are put, [`run`](mod@run) puts them and scores the answers against [`gold`], [`write`], [`report`],
-//! [`qald`] and [`table`] show what came of it, [`compare`] sets the papers' results beside it. Nothing here knows how an agent works: see [`infer::agent::answer_with`].
+//! [`setting`] says how questions are asked, [`run`](mod@run) evaluates an agent question by
+//! question ([`question`], [`gold`], [`linking`]), [`write`](mod@write), [`report`], [`qald`] and
+//! [`table`] present the result, and [`compare`](mod@compare) adds the papers' results. Nothing
+//! here depends on how an agent works; see [`infer::agent::answer_with`] and [`super::oracle`].
 
 mod compare;
 mod gold;
+mod linking;
 mod qald;
-mod report;
+mod question;
+pub(super) mod report;
+mod result;
 mod run;
 mod setting;
 mod table;
@@ -22,45 +27,37 @@ use kg::Kg;
 use serde_json::json;
 use toolbox::rank::Ranker;
 
-pub(crate) use self::run::evaluate;
-pub(crate) use self::setting::{Planning, Setting};
-pub(crate) use self::table::{head, row};
-pub(crate) use self::write::write;
+pub(super) use self::run::evaluate;
+pub(super) use self::setting::{Planning, Setting};
+pub(super) use self::table::{head, row};
+pub(super) use self::write::write;
 
-use super::{datagen as sources, graph, ranking};
-use crate::Outcome;
+use self::compare::{ComparisonTable, compare};
+use self::result::Evaluation;
+use super::datagen::source;
+use super::{graph, ranking};
 use crate::cli::{EntitySource, EvalArgs};
+use crate::exit::ExitStatus;
 use crate::ui::Ui;
 
-pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<Outcome> {
+pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<ExitStatus> {
     write::check_target(&args.out)?;
     let graph = graph::open(&args.answering.graph)?;
     let ranker = ranking::open(&args.answering.ranking)?;
-    let settings = settings(args, &ranker)?;
-    for setting in &settings {
-        if let Planning::Local(model) = &setting.planning
-            && let Some(warning) = ranking::mismatch(ranker.as_ref(), model.info())
-        {
-            ui.warn(&warning);
-            break;
-        }
-    }
-    let all = sources::read(
-        std::slice::from_ref(&args.source),
-        Some(&graph),
-        &ReadOptions {
-            seed: args.seed,
-            ..ReadOptions::default()
-        },
-    )?;
+    let settings = settings(args, &ranker, ui)?;
+    let reading = ReadOptions {
+        seed: args.seed,
+        ..ReadOptions::default()
+    };
+    let all = source::read(std::slice::from_ref(&args.source), Some(&graph), &reading)?;
     let questions = limited(all, args.limit, args.seed);
     let Some(first) = questions.first() else {
-        bail!("the source {} has no questions to measure on", args.source)
+        bail!("the source {} has no questions", args.source)
     };
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(args.threads.unwrap_or(0))
         .build()?;
-    let evaluated = settings
+    let evaluations = settings
         .iter()
         .map(|setting| pool.install(|| evaluate(&graph, &questions, setting, ui)))
         .collect::<Result<Vec<_>>>()?;
@@ -74,68 +71,78 @@ pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<Outcome> {
             questions.len(),
             args.source
         );
-        compare::beside(&first.source, &evaluated, &ours)?
+        compare(&first.source, &evaluations, &ours)?
     } else {
         Vec::new()
     };
-    let setting = json!({ "model": model, "source": args.source, "entities": entities, "ranker": ranker.name(), "graph": graph.content_hash(), "triples": graph.len() });
-    write(&args.out, &evaluated, &setting, &published, args.traces)?;
-    table::print(&evaluated, ui);
+    let setting = json!({
+        "model": model, "source": args.source, "entities": entities, "ranker": ranker.name(),
+        "graph": graph.content_hash(), "triples": graph.len(),
+    });
+    write(&args.out, &evaluations, &setting, &published, args.traces)?;
+    table::print(&evaluations, ui);
     if args.compare && published.is_empty() {
         ui.say(format!("\nno published table is on `{}`", first.source));
     }
-    for table in &published {
+    print_published(&published, ui);
+    ui.say(format!("\nwritten to {}", args.out.display()));
+    print_object(&evaluations, &setting, ui)?;
+    Ok(ExitStatus::Done)
+}
+
+fn print_published(published: &[ComparisonTable], ui: &Ui) {
+    for table in published {
         ui.say(format!("\n{}", table.title));
         ui.table(&table.rows);
         table.differs.iter().for_each(|line| ui.say(line));
     }
-    ui.say(format!("\nwritten to {}", args.out.display()));
-    let mut objects = evaluated
+}
+
+/// Prints the metrics as JSON: one object, or with several agents a list of them.
+fn print_object(evaluations: &[Evaluation], setting: &serde_json::Value, ui: &Ui) -> Result<()> {
+    let mut objects = evaluations
         .iter()
-        .map(|one| write::metrics_object(one, &setting))
+        .map(|one| write::metrics_object(one, setting))
         .collect::<Result<Vec<_>>>()?;
     match objects.len() {
         1 => ui.object(&objects.remove(0)),
         _ => ui.object(&json!({ "agents": objects })),
     }
-    Ok(Outcome::Done)
+    Ok(())
 }
 
-/// The setting of each agent; a model is loaded once for all of them.
-fn settings(args: &EvalArgs, ranker: &Arc<dyn Ranker>) -> Result<Vec<Setting>> {
-    let exclude = args.exclude_topics.map(crate::cli::ExcludeTopics::when);
+/// The setting of each agent. All agents share one loaded model.
+fn settings(args: &EvalArgs, ranker: &Arc<dyn Ranker>, ui: &Ui) -> Result<Vec<Setting>> {
+    let answering = &args.answering;
+    let linked = args.entities == EntitySource::Linked;
     let mut loaded = None;
     let mut settings: Vec<Setting> = Vec::new();
-    let linked = args.entities == EntitySource::Linked;
-    for agent in args
-        .agents
-        .iter()
-        .map(|&name| args.answering.kind(name, linked))
-    {
+    for agent in &args.agents {
+        let agent = agent(&answering.agents, linked);
         if settings.iter().any(|setting| setting.agent == agent) {
             bail!("{} is named twice", agent.name());
         }
-        let setting = Setting::open(
-            agent,
-            args.model.as_deref(),
-            &args.answering,
-            &mut loaded,
-            args.entities,
-            exclude,
-            Arc::clone(ranker),
-        )?;
+        let (planning, template) =
+            Planning::open(&agent, args.model.as_deref(), answering, &mut loaded)?;
         settings.push(Setting {
+            exclude: args.exclude_topics,
+            ranker: Arc::clone(ranker),
             batch: args.batch,
+            abstention_threshold: answering.abstention_threshold,
+            model_knowledge: answering.allow_model_knowledge,
             withhold: args.withhold,
-            doubt: args.answering.doubt,
-            model_knowledge: args.answering.allow_model_knowledge,
-            ..setting
+            ..Setting::new(agent, planning, template, args.entities)
         });
+    }
+    if let Some(warning) = loaded.and_then(|model| ranking::mismatch(ranker.as_ref(), model.info()))
+    {
+        ui.warn(&warning);
     }
     Ok(settings)
 }
 
-/// At most `limit` questions of each hop count, chosen by a hash of id and seed; the order stays.
+/// At most `limit` questions of each hop count, chosen by a hash of id and seed, in their original
+/// order.
 fn limited(questions: Vec<GoldQuestion>, limit: Option<usize>, seed: u64) -> Vec<GoldQuestion> {
     let Some(limit) = limit else { return questions };
     let mut order: Vec<usize> = (0..questions.len()).collect();
@@ -149,10 +156,6 @@ fn limited(questions: Vec<GoldQuestion>, limit: Option<usize>, seed: u64) -> Vec
             keep[i] = true;
         }
     }
-    questions
-        .into_iter()
-        .zip(keep)
-        .filter(|(_, keep)| *keep)
-        .map(|(question, _)| question)
-        .collect()
+    let kept = questions.into_iter().zip(keep).filter(|(_, keep)| *keep);
+    kept.map(|(question, _)| question).collect()
 }

@@ -1,10 +1,10 @@
-//! Predictions in QALD's JSON, which the evaluators of that challenge read.
+//! Predictions in QALD's JSON format, for the evaluators of that challenge.
 
 use kg::term::Term;
 use serde_json::{Value, json};
 use toolbox::answer::AnswerValue;
 
-use super::run::Prediction;
+use super::result::Prediction;
 
 const INTEGER: &str = "http://www.w3.org/2001/XMLSchema#integer";
 
@@ -36,7 +36,7 @@ fn answer(value: &AnswerValue) -> Value {
     }
 }
 
-/// A term as SPARQL's JSON results write it.
+/// A term in the SPARQL JSON results format.
 fn term(term: &Term) -> Value {
     match term {
         Term::Iri(iri) => json!({ "type": "uri", "value": iri }),
@@ -61,7 +61,7 @@ mod tests {
     use toolbox::answer::Member;
 
     #[test]
-    fn truths_numbers_and_terms_have_their_forms() {
+    fn booleans_numbers_and_terms_have_their_forms() {
         assert_eq!(
             answer(&AnswerValue::Truth(true)),
             json!({ "head": {}, "boolean": true })

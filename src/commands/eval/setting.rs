@@ -1,4 +1,4 @@
-//! Who answers, and how questions are put.
+//! How questions are asked: agent, planner, entities, exclusions and ranker.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,31 +9,33 @@ use infer::engine::Batch;
 use infer::planner::{LocalModel, LocalPlanner, Planner, RemotePlanner, Scripted};
 use toolbox::exec::ExcludeWhen;
 use toolbox::prompt::Template;
-use toolbox::rank::Ranker;
+use toolbox::rank::{self, Ranker};
 
+use super::super::oracle;
 use crate::cli::{AnsweringArgs, EntitySource, Served};
 
-/// Who plans.
-pub(crate) enum Planning {
+/// What plans for an agent.
+pub(in crate::commands) enum Planning {
     /// The gold programs.
     Oracle,
     /// A model folder or file.
     Local(Arc<LocalModel>),
     /// A model behind a server.
     Remote(RemotePlanner),
-    /// The agent needs nobody.
-    Nobody,
+    /// Nothing: the agent needs no planner.
+    Unneeded,
 }
 
-/// Weights up to this size stay in a processor's cache, where threads with a question each are faster than questions together.
+/// Weights up to this size fit into a processor's cache, where one question per thread is faster
+/// than a batch.
 const CACHED: usize = 32 << 20;
-/// Questions answered together where nobody says how many.
-const TOGETHER: usize = 16;
+/// Default number of questions in a batch.
+const BATCH: usize = 16;
 
 impl Planning {
-    /// Who plans for an agent, and the template of its turns: a model folder (or file), a server (`http://…`), `oracle`, or nobody where the agent needs none. A
-    /// model that has been loaded is taken from `loaded`.
-    pub(crate) fn open(
+    /// The planning of an agent and the template of its turns. `model` is a model folder or file, a
+    /// server (`http://…`), or `oracle`. A model loaded before is taken from `loaded`.
+    pub(in crate::commands) fn open(
         agent: &AgentKind,
         model: Option<&str>,
         answering: &AnsweringArgs,
@@ -42,17 +44,15 @@ impl Planning {
         let remote = &answering.remote;
         let usual = Template::of(agent.trained_as());
         Ok(match model {
-            _ if !agent.needs_model() => (Self::Nobody, usual),
+            _ if !agent.needs_model() => (Self::Unneeded, usual),
             None => bail!("{} needs a model: name one with --model", agent.name()),
-            Some("oracle") if !matches!(agent, AgentKind::KgAgent | AgentKind::Oda(_)) => {
-                bail!(
-                    "there are gold programs for kg-agent and oda only; `--model oracle` cannot answer as {}",
-                    agent.name()
-                )
-            }
-            Some("oracle") => (Self::Oracle, usual),
+            Some(oracle::NAME) if !oracle::plays(agent) => bail!(
+                "there are no gold turns for {}: `--model oracle` cannot answer as it",
+                agent.name()
+            ),
+            Some(oracle::NAME) => (Self::Oracle, usual),
             Some(url) if url.starts_with("http://") || url.starts_with("https://") => {
-                // A model that was not trained on these dialogues has to read what the tools are.
+                // A model that was not trained on these dialogues needs a description of the tools.
                 let toolbox = agent.writes_programs() && remote.served == Served::Any;
                 (
                     Self::Remote(RemotePlanner::new(remote.options(url)?)?),
@@ -63,7 +63,7 @@ impl Planning {
                 let model = match loaded {
                     Some(model) => Arc::clone(model),
                     None => {
-                        let opened = LocalModel::open_on(answering.device.into(), Path::new(name))
+                        let opened = LocalModel::open_on(answering.device, Path::new(name))
                             .with_context(|| format!("cannot load the model {name}"))?;
                         Arc::clone(loaded.insert(Arc::new(opened)))
                     }
@@ -74,106 +74,100 @@ impl Planning {
         })
     }
 
-    /// A planner for one thread; none for the oracle, which needs the question first.
-    pub(crate) fn planner(&self, doubt: Option<f64>) -> Option<Box<dyn Planner>> {
+    /// A planner for one thread; `None` for the oracle, which needs the question first.
+    pub(in crate::commands) fn planner(&self, threshold: Option<f64>) -> Option<Box<dyn Planner>> {
         match self {
             Self::Oracle => None,
             Self::Local(model) => Some(Box::new(
                 LocalPlanner::new(model)
-                    .with_abstention_threshold(doubt.unwrap_or(model.abstention_threshold())),
+                    .with_abstention_threshold(threshold.unwrap_or(model.abstention_threshold())),
             )),
             Self::Remote(planner) => Some(Box::new(planner.clone())),
-            Self::Nobody => Some(Box::new(Scripted::new(Vec::new()))),
+            Self::Unneeded => Some(Box::new(Scripted::new(Vec::new()))),
         }
     }
 
-    /// How many of `questions` are answered together; `None` where every thread takes questions of its own.
-    pub(super) fn together(&self, asked: Option<usize>, questions: usize) -> Option<usize> {
+    /// The number of questions to answer in one batch; `None` if threads work independently.
+    pub(super) fn batch(&self, requested: Option<usize>, questions: usize) -> Option<usize> {
         let Self::Local(model) = self else {
             return None;
         };
         let usual = if model.engine().is_on_device() || model.engine().bytes() > CACHED {
-            TOGETHER
+            BATCH
         } else {
             1
         };
-        Some(asked.unwrap_or(usual).min(questions)).filter(|n| *n > 1)
+        Some(requested.unwrap_or(usual).min(questions)).filter(|n| *n > 1)
     }
 
-    /// Planners that take their steps together, one for each of `n` threads.
+    /// `n` planners that decode in one batch, for one thread each.
     pub(super) fn planners(
         &self,
         n: usize,
         threads: usize,
-        doubt: Option<f64>,
+        threshold: Option<f64>,
     ) -> Result<Vec<Box<dyn Planner + Send>>> {
         let Self::Local(model) = self else {
             return Ok(Vec::new());
         };
-        let (batch, doubt) = (
-            Batch::new(model.engine(), threads)?,
-            doubt.unwrap_or(model.abstention_threshold()),
-        );
-        Ok((0..n)
-            .map(|_| {
-                Box::new(LocalPlanner::in_batch(model, &batch).with_abstention_threshold(doubt))
-                    as Box<dyn Planner + Send>
-            })
-            .collect())
+        let batch = Batch::new(model.engine(), threads)?;
+        let threshold = threshold.unwrap_or(model.abstention_threshold());
+        let planner = |_| -> Box<dyn Planner + Send> {
+            Box::new(LocalPlanner::in_batch(model, &batch).with_abstention_threshold(threshold))
+        };
+        Ok((0..n).map(planner).collect())
     }
 
     /// The name in traces.
     pub(super) fn name(&self) -> &'static str {
         match self {
-            Self::Oracle => "oracle",
+            Self::Oracle => oracle::NAME,
             Self::Local(_) => "local model",
             Self::Remote(_) => "remote model",
-            Self::Nobody => "none",
+            Self::Unneeded => "none",
         }
     }
 }
 
-/// How questions are put, and to whom.
-pub(crate) struct Setting {
-    pub(crate) agent: AgentKind,
-    pub(crate) planning: Planning,
-    pub(crate) template: Template,
-    pub(crate) entities: EntitySource,
-    pub(crate) exclude: Option<ExcludeWhen>,
-    pub(crate) ranker: Arc<dyn Ranker>,
-    /// Questions answered together; without it the size of the model decides.
-    pub(crate) batch: Option<usize>,
-    /// How much doubt a local model's choice may leave, where not as much as the model says; see [`LocalPlanner::with_abstention_threshold`].
-    pub(crate) doubt: Option<f64>,
-    /// Whether the model may answer by itself where the graph has no answer.
-    pub(crate) model_knowledge: bool,
-    /// Whether a relation that the question needs is taken out of the agent's view.
-    pub(crate) withhold: bool,
+/// How questions are asked, and what answers them.
+pub(in crate::commands) struct Setting {
+    pub(super) agent: AgentKind,
+    pub(super) planning: Planning,
+    pub(super) template: Template,
+    pub(super) entities: EntitySource,
+    /// Which topic entities to drop; `None` follows the convention of the source.
+    pub(super) exclude: Option<ExcludeWhen>,
+    pub(super) ranker: Arc<dyn Ranker>,
+    /// Questions per batch; `None` decides by the size of the model.
+    pub(super) batch: Option<usize>,
+    /// Probability above which a local model abstains; `None` takes the model's own threshold. See
+    /// [`LocalPlanner::doubting`].
+    pub(super) abstention_threshold: Option<f64>,
+    /// Whether the model may answer from its own knowledge if the graph has no answer.
+    pub(super) model_knowledge: bool,
+    /// Whether a relation that the question needs is hidden from the agent.
+    pub(super) withhold: bool,
 }
 
 impl Setting {
-    /// The setting of an agent; see [`Planning::open`].
-    pub(crate) fn open(
+    /// A setting with the default options.
+    pub(in crate::commands) fn new(
         agent: AgentKind,
-        model: Option<&str>,
-        answering: &AnsweringArgs,
-        loaded: &mut Option<Arc<LocalModel>>,
+        planning: Planning,
+        template: Template,
         entities: EntitySource,
-        exclude: Option<ExcludeWhen>,
-        ranker: Arc<dyn Ranker>,
-    ) -> Result<Self> {
-        let (planning, template) = Planning::open(&agent, model, answering, loaded)?;
-        Ok(Self {
+    ) -> Self {
+        Self {
             agent,
             planning,
             template,
             entities,
-            exclude,
-            ranker,
+            exclude: None,
+            ranker: rank::lexical(),
             batch: None,
-            doubt: None,
+            abstention_threshold: None,
             model_knowledge: false,
             withhold: false,
-        })
+        }
     }
 }

@@ -3,11 +3,11 @@
 use datagen::linking::Linking;
 use toolbox::metrics::Metrics;
 
-use super::run::Evaluated;
+use super::result::Evaluation;
 use crate::ui::{Ui, seconds};
 
-/// The row of a table for metrics.
-pub(crate) fn row(name: &str, metrics: &Metrics) -> Vec<String> {
+/// The row of some metrics.
+pub(in crate::commands) fn row(name: &str, metrics: &Metrics) -> Vec<String> {
     let s = &metrics.scores;
     let share = |x: f64| format!("{x:.4}");
     vec![
@@ -24,8 +24,8 @@ pub(crate) fn row(name: &str, metrics: &Metrics) -> Vec<String> {
     ]
 }
 
-/// The head of such a table.
-pub(crate) fn head() -> Vec<String> {
+/// The head of a table of metrics.
+pub(in crate::commands) fn head() -> Vec<String> {
     [
         "questions",
         "n",
@@ -42,7 +42,8 @@ pub(crate) fn head() -> Vec<String> {
     .to_vec()
 }
 
-pub(super) fn print(evaluated: &[Evaluated], ui: &Ui) {
+/// Prints the metrics, how well entities were linked, and which questions were skipped.
+pub(super) fn print(evaluated: &[Evaluation], ui: &Ui) {
     let several = evaluated.len() > 1;
     let mut rows = vec![head()];
     for one in evaluated {
@@ -63,7 +64,7 @@ pub(super) fn print(evaluated: &[Evaluated], ui: &Ui) {
         }
     }
     ui.table(&rows);
-    // Entities are linked before an agent is asked, so all have the same.
+    // Entities are linked before the agent starts, so all agents have the same.
     if let Some(linking) = evaluated.first().and_then(|one| one.linking.as_ref()) {
         let mut rows = vec![
             [
@@ -109,7 +110,7 @@ pub(super) fn print(evaluated: &[Evaluated], ui: &Ui) {
     for one in evaluated {
         if let Some((id, reason)) = one.skipped.first() {
             ui.say(format!(
-                "{}: {} questions were not measured, such as {id}: {reason}",
+                "{}: {} questions were skipped, such as {id}: {reason}",
                 one.agent,
                 one.skipped.len()
             ));

@@ -1,4 +1,4 @@
-//! The folder that `eval` writes.
+//! The output folder of `eval`.
 
 use std::path::Path;
 
@@ -9,11 +9,11 @@ use datagen::linking::Linking;
 use serde::Serialize;
 use serde_json::json;
 
-use super::compare::Beside;
-use super::run::Evaluated;
+use super::compare::ComparisonTable;
+use super::result::Evaluation;
 use super::{qald, report};
 
-/// Refuses to write over anything but an earlier evaluation.
+/// Refuses to overwrite anything but an earlier evaluation.
 pub(super) fn check_target(out: &Path) -> Result<()> {
     let agents = || {
         std::fs::read_dir(out)
@@ -29,18 +29,18 @@ pub(super) fn check_target(out: &Path) -> Result<()> {
     fs::check(out, ours).map_err(|error| anyhow!("{}: {error}", out.display()))
 }
 
-/// Whether a folder has what one agent came to.
+/// Whether a folder holds the evaluation of one agent.
 fn measured(folder: &Path) -> bool {
     fs::has(folder, &["metrics.json", "predictions.jsonl"])
 }
 
-/// Writes what one agent or several came to: report.html, and for each metrics.json, predictions.jsonl, predictions.qald.json, skipped.jsonl and, if asked
-/// for, traces/; those of several lie in a folder each.
-pub(crate) fn write(
+/// Writes report.html, and for each agent metrics.json, predictions.jsonl, predictions.qald.json,
+/// skipped.jsonl and, if requested, traces/. With several agents, each has its own folder.
+pub(in crate::commands) fn write(
     out: &Path,
-    evaluated: &[Evaluated],
+    evaluated: &[Evaluation],
     setting: &serde_json::Value,
-    published: &[Beside],
+    published: &[ComparisonTable],
     traces: bool,
 ) -> Result<()> {
     let folder = StagedFolder::new(out)?;
@@ -61,9 +61,9 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// Metrics with what they were measured under.
+/// Metrics with the setting in which they were measured.
 pub(super) fn metrics_object(
-    evaluated: &Evaluated,
+    evaluated: &Evaluation,
     setting: &serde_json::Value,
 ) -> Result<serde_json::Value> {
     let mut metrics = serde_json::to_value(&evaluated.metrics)?;
@@ -79,7 +79,7 @@ pub(super) fn metrics_object(
 fn files(
     folder: &StagedFolder,
     within: &str,
-    evaluated: &Evaluated,
+    evaluated: &Evaluation,
     setting: &serde_json::Value,
     traces: bool,
 ) -> Result<()> {
@@ -120,7 +120,7 @@ fn lines<T: Serialize>(items: &[T]) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Linking for machines: the counts and what follows from them.
+/// The linking metrics as JSON.
 fn linking_object(linking: &Linking) -> serde_json::Value {
     let flat = |linking: &Linking| {
         json!({

@@ -182,7 +182,12 @@ fn sixteen_bit_weights_stay_in_sixteen_bits() {
 fn a_batch_gives_every_session_what_it_gets_alone() {
     let c = blocky();
     let weights = random_weights(&c, 8);
-    for format in [BlockFormat::F32, BlockFormat::F16, BlockFormat::Q8_0, BlockFormat::Q4K] {
+    for format in [
+        BlockFormat::F32,
+        BlockFormat::F16,
+        BlockFormat::Q8_0,
+        BlockFormat::Q4K,
+    ] {
         let choice = |_: &str| format;
         let engine = Engine::new(c.clone(), &Quantised(&weights, &choice)).unwrap();
         // Conversations of different lengths: a prompt, some single tokens, then a shorter prefix

@@ -1,23 +1,28 @@
-//! `report.html`: one file that stands alone, without a script from elsewhere: tables, plots, the papers' results, and every question with what
-//! each agent made of it.
+//! `report.html`: one self-contained file with tables, plots, the papers' results, and every
+//! question with the answers of all agents.
 
-mod drill;
+pub(in crate::commands) mod html;
+mod questions;
+pub(in crate::commands) mod sample;
 mod svg;
 
 use serde_json::Value;
 use toolbox::metrics::{SCORES, difference};
 
-use super::compare::Beside;
-use super::run::Evaluated;
-use svg::{Bar, bars, number};
+use self::html::{escape, table};
+use self::svg::{Bar, bars, number};
+use super::compare::ComparisonTable;
+use super::result::Evaluation;
 
-/// Seed of the intervals of differences.
+/// Seed of the bootstrap of differences.
 const SEED: u64 = 1;
-/// Longest text shown whole; a label can be a megabyte.
-const LONGEST: usize = 1_500;
 
-/// The page. `setting` is what `metrics.json` says about how questions were put.
-pub(super) fn page(setting: &Value, evaluated: &[Evaluated], published: &[Beside]) -> String {
+/// The page; `setting` is the one in `metrics.json`.
+pub(super) fn page(
+    setting: &Value,
+    evaluated: &[Evaluation],
+    published: &[ComparisonTable],
+) -> String {
     let names: Vec<&str> = evaluated.iter().map(|one| one.agent).collect();
     let mut body = format!("<h1>{}</h1>", escape(&names.join(", ")));
     body.push_str("<p>");
@@ -45,53 +50,22 @@ pub(super) fn page(setting: &Value, evaluated: &[Evaluated], published: &[Beside
     body.push_str(&scores(evaluated));
     if !published.is_empty() {
         body.push_str("<h2>Published results</h2>");
-        for table in published {
-            let lines: String = table
+        for comparison in published {
+            let lines: String = comparison
                 .differs
                 .iter()
                 .map(|line| format!("<li>{}</li>", escape(line)))
                 .collect();
             body.push_str(&format!(
                 "<h3>{}</h3>{}<ul>{lines}</ul>",
-                escape(&table.title),
-                rows(&table.rows)
+                escape(&comparison.title),
+                table(&comparison.rows)
             ));
         }
     }
-    body.push_str(&drill::questions(evaluated));
-    format!(
-        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>kgagent eval: {}</title><style>{}</style></head><body>{body}<script>{}</script></body></html>\n",
-        escape(&names.join(", ")),
-        include_str!("page.css"),
-        include_str!("page.js")
-    )
-}
-
-/// Text as it may stand in a page: markup inert, marks that change the direction of writing and control characters made visible, long text cut.
-pub(super) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len().min(LONGEST * 2));
-    for (i, c) in text.chars().enumerate() {
-        if i == LONGEST {
-            out.push('…');
-            break;
-        }
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            '\n' | '\t' => out.push(c),
-            '\u{200e}'
-            | '\u{200f}'
-            | '\u{61c}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}' => out.push('\u{fffd}'),
-            c if c.is_control() => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
+    body.push_str(&questions::list(evaluated));
+    let title = format!("kgagent eval: {}", names.join(", "));
+    html::page(&title, &body)
 }
 
 fn plain(value: &Value) -> String {
@@ -101,22 +75,8 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// A table; the first row is its head.
-fn rows(rows: &[Vec<String>]) -> String {
-    let mut html = "<table>".to_owned();
-    for (i, row) in rows.iter().enumerate() {
-        let tag = if i == 0 { "th" } else { "td" };
-        let cells: String = row
-            .iter()
-            .map(|cell| format!("<{tag}>{}</{tag}>", escape(cell)))
-            .collect();
-        html.push_str(&format!("<tr>{cells}</tr>"));
-    }
-    html + "</table>"
-}
-
 /// A mean with its interval.
-fn with_interval(one: &Evaluated, score: &str) -> String {
+fn with_interval(one: &Evaluation, score: &str) -> String {
     let value = SCORES
         .iter()
         .position(|name| *name == score)
@@ -131,7 +91,7 @@ fn with_interval(one: &Evaluated, score: &str) -> String {
     }
 }
 
-fn summary(evaluated: &[Evaluated]) -> String {
+fn summary(evaluated: &[Evaluation]) -> String {
     let head = [
         "agent",
         "n",
@@ -147,7 +107,7 @@ fn summary(evaluated: &[Evaluated]) -> String {
         "tokens",
         "seconds",
     ];
-    let mut table = vec![head.map(str::to_owned).to_vec()];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
     for one in evaluated {
         let m = &one.metrics;
         let each = |sum: f64| number(sum / m.n.max(1) as f64);
@@ -170,15 +130,15 @@ fn summary(evaluated: &[Evaluated]) -> String {
             ]
             .map(each),
         );
-        table.push(row);
+        rows.push(row);
     }
-    rows(&table)
+    table(&rows)
         + "<p class=\"n\">calls, invalid, asked (times the model was asked), tokens and seconds are of one question; definitions: docs/metrics.md</p>"
 }
 
-/// How sure it is that one agent is better than another: over the questions that both were measured on.
-fn differences(evaluated: &[Evaluated]) -> String {
-    let mut table = vec![
+/// Differences between each two agents on the questions that both have answered, with intervals.
+fn differences(evaluated: &[Evaluation]) -> String {
+    let mut rows = vec![
         ["pair", "questions", "F1", "exact"]
             .map(str::to_owned)
             .to_vec(),
@@ -203,7 +163,7 @@ fn differences(evaluated: &[Evaluated]) -> String {
                 let [low, high] = difference(&x, &y, SEED);
                 format!("{mean:+.3} [{low:+.3}, {high:+.3}]")
             };
-            table.push(vec![
+            rows.push(vec![
                 format!("{} − {}", a.agent, b.agent),
                 pairs.len().to_string(),
                 of(&|s| s.f1),
@@ -211,7 +171,7 @@ fn differences(evaluated: &[Evaluated]) -> String {
             ]);
         }
     }
-    format!("<h2>Differences on the same questions</h2>{}", rows(&table))
+    format!("<h2>Differences on the same questions</h2>{}", table(&rows))
 }
 
 fn legend(names: &[&str]) -> String {
@@ -228,8 +188,8 @@ fn legend(names: &[&str]) -> String {
     )
 }
 
-/// F1 in all and by each dimension.
-fn plots(evaluated: &[Evaluated], names: &[&str]) -> String {
+/// F1 overall and by each dimension.
+fn plots(evaluated: &[Evaluation], names: &[&str]) -> String {
     let bar = |metrics: Option<&toolbox::metrics::Metrics>| -> Bar {
         metrics.map_or((0.0, None), |m| {
             (
@@ -251,7 +211,7 @@ fn plots(evaluated: &[Evaluated], names: &[&str]) -> String {
     };
     for (dimension, values) in &first.metrics.by {
         let group = |value: &String| {
-            let of = |one: &Evaluated| {
+            let of = |one: &Evaluation| {
                 bar(one
                     .metrics
                     .by
@@ -266,7 +226,7 @@ fn plots(evaluated: &[Evaluated], names: &[&str]) -> String {
     html + "</div>"
 }
 
-fn costs(evaluated: &[Evaluated], names: &[&str]) -> String {
+fn costs(evaluated: &[Evaluation], names: &[&str]) -> String {
     let chart = |title: &str, sum: &dyn Fn(&toolbox::metrics::Metrics) -> f64| {
         let values = evaluated
             .iter()
@@ -287,7 +247,7 @@ fn costs(evaluated: &[Evaluated], names: &[&str]) -> String {
     phases.sort();
     phases.dedup();
     if !phases.is_empty() {
-        let of = |phase: &String, one: &Evaluated| {
+        let of = |phase: &String, one: &Evaluation| {
             one.metrics.phases.get(phase).copied().unwrap_or(0.0) * 1e3
                 / one.metrics.n.max(1) as f64
         };
@@ -305,29 +265,29 @@ fn costs(evaluated: &[Evaluated], names: &[&str]) -> String {
     html + "</div>"
 }
 
-/// Why there was no answer, and what linking kept.
-fn causes(evaluated: &[Evaluated]) -> String {
+/// Why answers are missing, and what linking kept.
+fn causes(evaluated: &[Evaluation]) -> String {
     let mut html = String::new();
     for one in evaluated {
         if !one.metrics.failures.is_empty() {
-            let mut table = vec![vec!["no answer because".to_owned(), "questions".to_owned()]];
-            table.extend(
+            let mut rows = vec![vec!["no answer because".to_owned(), "questions".to_owned()]];
+            rows.extend(
                 one.metrics
                     .failures
                     .iter()
                     .map(|(cause, n)| vec![cause.clone(), n.to_string()]),
             );
-            html.push_str(&format!("<h3>{}</h3>{}", escape(one.agent), rows(&table)));
+            html.push_str(&format!("<h3>{}</h3>{}", escape(one.agent), table(&rows)));
         }
         if !one.metrics.linking_recall.is_empty() {
-            let mut table = vec![vec!["stage of linking".to_owned(), "gold kept".to_owned()]];
-            table.extend(
+            let mut rows = vec![vec!["stage of linking".to_owned(), "gold kept".to_owned()]];
+            rows.extend(
                 one.metrics
                     .linking_recall
                     .iter()
                     .map(|(stage, share)| vec![stage.clone(), format!("{share:.3}")]),
             );
-            html.push_str(&format!("<h3>{}</h3>{}", escape(one.agent), rows(&table)));
+            html.push_str(&format!("<h3>{}</h3>{}", escape(one.agent), table(&rows)));
         }
     }
     if html.is_empty() {
@@ -337,57 +297,18 @@ fn causes(evaluated: &[Evaluated]) -> String {
     }
 }
 
-fn scores(evaluated: &[Evaluated]) -> String {
-    let mut table = vec![
+fn scores(evaluated: &[Evaluation]) -> String {
+    let mut rows = vec![
         std::iter::once("score".to_owned())
             .chain(evaluated.iter().map(|one| one.agent.to_owned()))
             .collect::<Vec<_>>(),
     ];
     for score in SCORES {
-        table.push(
+        rows.push(
             std::iter::once(score.to_owned())
                 .chain(evaluated.iter().map(|one| with_interval(one, score)))
                 .collect(),
         );
     }
-    rows(&table)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hostile_text_is_inert() {
-        assert_eq!(
-            escape("<script>alert('x')</script>&\"\u{202e}\u{7}"),
-            "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;&quot;\u{fffd}\u{fffd}"
-        );
-        assert_eq!(escape(&"a".repeat(1 << 20)).chars().count(), LONGEST + 1);
-    }
-
-    #[test]
-    fn charts_have_a_bar_for_each_value() {
-        let groups = vec![
-            ("<1>".to_owned(), vec![(0.5, Some([0.4, 0.6])), (1.0, None)]),
-            ("2".to_owned(), vec![(0.0, None), (0.2, None)]),
-        ];
-        let chart = bars("F1", &["a", "b"], &groups);
-        assert_eq!(
-            (
-                chart.matches("<rect").count(),
-                chart.matches("class=\"e\"").count()
-            ),
-            (4, 1)
-        );
-        assert!(chart.contains("&lt;1&gt;") && !chart.contains("<1>") && !chart.contains("rotate"));
-        assert!(
-            bars(
-                "F1",
-                &["a"],
-                &[("a name that is too long".to_owned(), vec![(1.0, None)])]
-            )
-            .contains("rotate")
-        );
-    }
+    table(&rows)
 }

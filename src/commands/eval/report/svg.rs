@@ -1,11 +1,11 @@
 //! Bar charts as SVG.
 
-use super::escape;
+use super::html::escape;
 
-/// One bar: its height and, where there is one, its interval.
+/// One bar: its height and its interval, if it has one.
 pub(super) type Bar = (f64, Option<[f64; 2]>);
 
-/// Colours that people with colour blindness tell apart, one a series.
+/// One colour per series, distinguishable with colour blindness.
 pub(super) const COLOURS: [&str; 7] = [
     "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#888888",
 ];
@@ -19,7 +19,7 @@ const FOOT: f64 = 34.0;
 /// Width of a letter of the names.
 const LETTER: f64 = 6.2;
 
-/// A chart of groups of bars, one bar a series.
+/// A chart of groups of bars, with one bar per series in each group.
 pub(super) fn bars(title: &str, series: &[&str], groups: &[(String, Vec<Bar>)]) -> String {
     let highest = groups.iter().flat_map(|(_, bars)| {
         bars.iter()
@@ -33,7 +33,7 @@ pub(super) fn bars(title: &str, series: &[&str], groups: &[(String, Vec<Bar>)]) 
     };
     let y = |value: f64| TOP + HEIGHT * (1.0 - value / top);
     let group_width = BAR * series.len().max(1) as f64 + GAP;
-    // Names that do not fit under their group stand aslant.
+    // Names that do not fit under their group are rotated.
     let longest = groups
         .iter()
         .map(|(name, _)| name.chars().count())
@@ -100,7 +100,8 @@ pub(super) fn bars(title: &str, series: &[&str], groups: &[(String, Vec<Bar>)]) 
     svg + "</svg>"
 }
 
-/// The next of 1, 2, 5 and 10 times a power of ten; 1 stays 1, so that shares fill their chart.
+/// The smallest of 1, 2, 5 and 10 times a power of ten that is at least `value`; 1 stays 1, so that
+/// shares fill their chart.
 fn rounded_up(value: f64) -> f64 {
     let power = 10_f64.powf(value.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0]
@@ -110,7 +111,7 @@ fn rounded_up(value: f64) -> f64 {
     step * power
 }
 
-/// A number in as few digits as say it.
+/// A number with about three significant digits.
 pub(super) fn number(value: f64) -> String {
     if value >= 100.0 {
         format!("{value:.0}")
@@ -123,5 +124,35 @@ pub(super) fn number(value: f64) -> String {
         } else {
             text
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn charts_have_a_bar_for_each_value() {
+        let groups = vec![
+            ("<1>".to_owned(), vec![(0.5, Some([0.4, 0.6])), (1.0, None)]),
+            ("2".to_owned(), vec![(0.0, None), (0.2, None)]),
+        ];
+        let chart = bars("F1", &["a", "b"], &groups);
+        assert_eq!(
+            (
+                chart.matches("<rect").count(),
+                chart.matches("class=\"e\"").count()
+            ),
+            (4, 1)
+        );
+        assert!(chart.contains("&lt;1&gt;") && !chart.contains("<1>") && !chart.contains("rotate"));
+        assert!(
+            bars(
+                "F1",
+                &["a"],
+                &[("a name that is too long".to_owned(), vec![(1.0, None)])]
+            )
+            .contains("rotate")
+        );
     }
 }

@@ -1,8 +1,8 @@
-//! Configurations with which Axolotl trains on an exported data set, for models that are larger than what this program trains: every weight or
-//! LoRA, sharded over GPUs by DeepSpeed (ZeRO stage 3). The conversation format, its control tokens and what is trained on are this program's,
-//! so that it can ask the trained model.
+//! Axolotl configurations for training on an exported dataset, for models that are too large for
+//! this program: all weights or LoRA, sharded over GPUs by DeepSpeed (ZeRO stage 3). They use our
+//! conversation format, control tokens and loss mask, so that `kgagent` can run the trained model.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use model::adapter::TARGETS;
 use model::tokenizer::{CHAT_TEMPLATE, END, PAD, SPECIAL};
 use model::{Dataset, KgAgentInfo, Role};
@@ -11,11 +11,12 @@ use train::{LoraConfig, TrainConfig};
 
 const DEEPSPEED: &str = "deepspeed_zero3_bf16.json";
 
-/// Peak learning rate of LoRA, whose factors begin at zero and take larger steps than weights that are already good.
+/// Peak learning rate of LoRA. Its factors start at zero and take larger steps than pretrained
+/// weights.
 const LORA_RATE: f64 = 2e-4;
 
-/// Files to lie beside the export of `data`, for training `base`.
-pub(crate) fn files(data: &Dataset, base: &str) -> Result<Vec<(&'static str, String)>> {
+/// The files to add to the export of `data` for training `base`.
+pub(super) fn files(data: &Dataset, base: &str) -> Result<Vec<(&'static str, String)>> {
     for conversation in data.train.iter().chain(&data.valid) {
         let id = &conversation.id;
         if conversation
@@ -23,11 +24,9 @@ pub(crate) fn files(data: &Dataset, base: &str) -> Result<Vec<(&'static str, Str
             .first()
             .is_none_or(|turn| turn.role != Role::System)
         {
-            bail!(
-                "example `{id}` has no system turn; Axolotl would put an empty one in front of it"
-            );
+            bail!("example `{id}` has no system turn; Axolotl would prepend an empty one");
         }
-        // This program encodes texts so that they never become control tokens; Axolotl does not.
+        // Our tokenizer never encodes text as control tokens; Axolotl's does.
         if let Some(token) = SPECIAL.iter().find(|token| {
             conversation
                 .turns
@@ -35,7 +34,7 @@ pub(crate) fn files(data: &Dataset, base: &str) -> Result<Vec<(&'static str, Str
                 .any(|turn| turn.text().contains(*token))
         }) {
             bail!(
-                "example `{id}` has {token} in its text, which Axolotl would take for the control token"
+                "example `{id}` contains {token}, which Axolotl would encode as the control token"
             );
         }
     }
@@ -64,7 +63,7 @@ pub(crate) fn files(data: &Dataset, base: &str) -> Result<Vec<(&'static str, Str
     ])
 }
 
-/// A double-quoted string, the same in JSON and in YAML.
+/// A double-quoted string, valid in JSON and YAML.
 fn quoted(text: &str) -> String {
     json!(text).to_string()
 }
@@ -80,7 +79,8 @@ fn list(texts: &[&str]) -> String {
     )
 }
 
-/// Tokens that surely hold the longest conversation: a token is two bytes or more, and turns have two of their own.
+/// An upper bound on the tokens of the longest conversation: tokens have at least two bytes, and
+/// each turn adds two control tokens.
 fn length(data: &Dataset) -> usize {
     let bytes = |turns: &[model::Turn]| {
         turns
@@ -98,11 +98,13 @@ fn length(data: &Dataset) -> usize {
     longest.next_power_of_two().max(1024)
 }
 
-/// What both ways of training share.
+fn recipe() -> Result<TrainConfig> {
+    TrainConfig::recipe("finetune").context("there is no recipe `finetune`")
+}
+
+/// The part that both configurations share.
 fn common(data: &Dataset, base: &str, file: &str, rate: f64) -> Result<String> {
-    let Some(recipe) = TrainConfig::recipe("finetune") else {
-        bail!("the recipe `finetune` is gone")
-    };
+    let recipe = recipe()?;
     let set = |file: &str| {
         format!(
             "  - path: {file}\n    ds_type: json\n    split: train\n    type: chat_template\n    field_messages: conversations\n    field_system: system\n    \
@@ -149,13 +151,11 @@ fn common(data: &Dataset, base: &str, file: &str, rate: f64) -> Result<String> {
 }
 
 fn full(data: &Dataset, base: &str) -> Result<String> {
-    let Some(recipe) = TrainConfig::recipe("finetune") else {
-        bail!("the recipe `finetune` is gone")
-    };
-    Ok(common(data, base, "axolotl.yaml", recipe.learning_rate)? + "output_dir: model\n")
+    Ok(common(data, base, "axolotl.yaml", recipe()?.learning_rate)? + "output_dir: model\n")
 }
 
-/// The embedding and the output layer are trained along: the control tokens are new to the base.
+/// LoRA also trains the embedding and the output layer because the control tokens are new to the
+/// base.
 fn lora(data: &Dataset, base: &str) -> Result<String> {
     let LoraConfig {
         rank,

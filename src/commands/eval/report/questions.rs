@@ -1,21 +1,22 @@
-//! The questions of a report, each with what every agent made of it.
+//! The questions of a report, each with the answers of all agents.
 
 use toolbox::trace::{ResultText, TraceEvent};
 
-use super::super::run::{Evaluated, Prediction};
-use super::escape;
+use super::super::result::{Evaluation, Prediction};
+use super::html::escape;
 
-/// Questions shown; those that some agent did not answer exactly come first.
+/// Maximum number of questions shown.
 const SHOWN: usize = 300;
-/// Answers shown of one set.
+/// Maximum number of answers shown per set.
 const MEMBERS: usize = 12;
 
-/// The list of questions with the controls that filter it.
-pub(super) fn questions(evaluated: &[Evaluated]) -> String {
+/// The list of questions with the controls that filter it. Questions that some agent did not answer
+/// exactly come first.
+pub(super) fn list(evaluated: &[Evaluation]) -> String {
     let Some(first) = evaluated.first() else {
         return String::new();
     };
-    let found = |one: &Evaluated, id: &str| {
+    let found = |one: &Evaluation, id: &str| {
         one.predictions
             .iter()
             .position(|prediction| prediction.id == id)
@@ -24,7 +25,7 @@ pub(super) fn questions(evaluated: &[Evaluated]) -> String {
         .predictions
         .iter()
         .map(|prediction| {
-            let right = |one: &Evaluated| {
+            let right = |one: &Evaluation| {
                 found(one, &prediction.id).is_some_and(|at| one.predictions[at].scores.exact == 1.0)
             };
             (evaluated.iter().all(right), prediction)
@@ -38,7 +39,7 @@ pub(super) fn questions(evaluated: &[Evaluated]) -> String {
         listed.len()
     );
     for (_, asked) in listed {
-        let of: Vec<Option<(&Evaluated, usize)>> = evaluated
+        let of: Vec<Option<(&Evaluation, usize)>> = evaluated
             .iter()
             .map(|one| found(one, &asked.id).map(|at| (one, at)))
             .collect();
@@ -75,7 +76,7 @@ pub(super) fn questions(evaluated: &[Evaluated]) -> String {
     html
 }
 
-fn chip(one: &Evaluated, at: usize) -> String {
+fn chip(one: &Evaluation, at: usize) -> String {
     let scores = one.predictions[at].scores;
     let class = if scores.exact == 1.0 {
         "y"
@@ -104,8 +105,8 @@ fn members(labels: &[String]) -> String {
         }
 }
 
-/// What one agent did.
-fn column(one: &Evaluated, at: usize) -> String {
+/// The answer of one agent and how it got there.
+fn column(one: &Evaluation, at: usize) -> String {
     let prediction = &one.predictions[at];
     let mut html = format!(
         "<div><h4>{}</h4><p>answer: <bdi>{}</bdi> <span class=\"n\">({}, {} tokens)</span></p>",
@@ -128,8 +129,8 @@ fn column(one: &Evaluated, at: usize) -> String {
     html + "</ol></div>"
 }
 
-/// An event of the trace; what other parts of the page already say is left out.
-fn shown(event: &TraceEvent) -> String {
+/// An event of a trace; empty for events that other parts of the page show.
+pub(super) fn shown(event: &TraceEvent) -> String {
     match event {
         TraceEvent::Prompt { turns } => {
             let text: Vec<String> = turns

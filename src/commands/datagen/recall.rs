@@ -1,5 +1,5 @@
-//! `kgagent datagen recall`: where gold relations stand in the lists they are chosen from, and the same choices as training pairs of a
-//! relation retriever.
+//! `kgagent datagen recall`: the ranks of gold relations in the lists that they are chosen from,
+//! and the same choices as training pairs of a relation retriever.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -15,26 +15,27 @@ use datagen::verify::VerifyOptions;
 use kg::Kg;
 use serde_json::{Value, json};
 
-use super::{datagen as sources, graph, ranking};
-use crate::Outcome;
+use super::super::{graph, ranking};
+use super::source;
 use crate::cli::RecallArgs;
+use crate::exit::ExitStatus;
 use crate::ui::Ui;
 
-pub(crate) fn run(args: &RecallArgs, ui: &Ui) -> Result<Outcome> {
+pub(crate) fn run(args: &RecallArgs, ui: &Ui) -> Result<ExitStatus> {
     ui.catch_interrupts()?;
     let graph = graph::open(&args.graph)?;
     let reading = ReadOptions {
         per_template: args.per_template,
         seed: args.seed,
     };
-    let questions = sources::read(&args.sources, Some(&graph), &reading)?;
+    let questions = source::read(&args.sources, Some(&graph), &reading)?;
     let ranker = ranking::open(&args.ranking)?;
     let options = VerifyOptions {
         ranker: Arc::clone(&ranker),
         ..VerifyOptions::default()
     };
-    let bar = ui.bar(Some(questions.len() as u64), "recall");
-    let progress = |done: usize| bar.set_position(done as u64);
+    let stage = ui.progress("recall", "question", Some(questions.len() as u64));
+    let progress = |done: usize| stage.set_position(done as u64);
     let mut pairs = args.pairs.as_deref().map(Pairs::new).transpose()?;
     let mut failed = None;
     let mut sink = |choice: &Choice| {
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &RecallArgs, ui: &Ui) -> Result<Outcome> {
         ui.stop(),
         &mut sink,
     )?;
-    bar.finish_and_clear();
+    stage.finish_and_clear();
     if let Some(error) = failed {
         return Err(error);
     }
@@ -66,7 +67,8 @@ pub(crate) fn run(args: &RecallArgs, ui: &Ui) -> Result<Outcome> {
         .sum();
     if chosen == 0 {
         bail!(
-            "none of the {} questions has a program that walks a relation on this graph; `datagen gold` says why",
+            "no program of the {} questions follows a relation on this graph; `datagen gold` lists the \
+             reasons",
             questions.len()
         );
     }
@@ -80,10 +82,10 @@ pub(crate) fn run(args: &RecallArgs, ui: &Ui) -> Result<Outcome> {
         pairs.commit(&run)?;
         ui.say(format!("\n{chosen} pairs written to {}", out.display()));
     }
-    Ok(Outcome::Done)
+    Ok(ExitStatus::Done)
 }
 
-/// `pairs.jsonl`, a choice a line, and `run.json`; the folder appears whole.
+/// Writes `pairs.jsonl`, one choice per line, and `run.json`; the folder is committed as a whole.
 struct Pairs {
     folder: StagedFolder,
     lines: BufWriter<File>,
@@ -129,7 +131,7 @@ fn shares(recall: &Recall) -> Value {
     object
 }
 
-/// The report with shares in place of sums.
+/// The report as JSON, with shares instead of sums.
 fn object(report: &RecallReport) -> Value {
     let source = |source: &SourceRecall| {
         json!({
@@ -179,6 +181,9 @@ fn print(report: &RecallReport, ui: &Ui) {
     ui.table(&rows);
     let left: usize = report.sources.values().map(|source| source.left_out).sum();
     if left > 0 {
-        ui.say(format!("{left} questions are left out: `datagen gold` refuses them, or a relation is walked that no list shows"));
+        ui.say(format!(
+            "{left} questions are left out: `datagen gold` refuses them, or they follow a relation \
+             that no list shows"
+        ));
     }
 }

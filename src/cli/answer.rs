@@ -1,0 +1,186 @@
+//! Options of `ask`, `eval` and `replay`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use infer::engine::EngineDevice;
+use toolbox::exec::ExcludeWhen;
+
+use super::agent::{AGENTS, AgentArgs, MakeAgent, RemoteArgs};
+use super::datagen::RankingArgs;
+use super::graph::KgArg;
+use super::values::{Names, one_of, share};
+
+/// Where topic entities come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EntitySource {
+    /// The dataset.
+    Gold,
+    /// Linking: labels found in the question.
+    Linked,
+}
+
+const EXCLUSIONS: Names<ExcludeWhen> = &[
+    ("never", "Keep them", ExcludeWhen::Never),
+    ("answer", "Drop them from the answer", ExcludeWhen::Answer),
+    (
+        "others",
+        "Drop them from the answer unless nothing else is left",
+        ExcludeWhen::Others,
+    ),
+    (
+        "every-step",
+        "Drop them from every result",
+        ExcludeWhen::EveryStep,
+    ),
+];
+
+const DEVICES: Names<EngineDevice> = &[
+    ("cpu", "The CPU", EngineDevice::Cpu),
+    (
+        "cuda",
+        "The first NVIDIA GPU (builds with `--features cuda-infer`; CUDA_VISIBLE_DEVICES sets the \
+         order)",
+        EngineDevice::Cuda,
+    ),
+];
+
+/// Options that `ask` and `eval` share.
+#[derive(Debug, Args)]
+pub(crate) struct AnsweringArgs {
+    #[command(flatten)]
+    pub(crate) graph: KgArg,
+    #[command(flatten)]
+    pub(crate) ranking: RankingArgs,
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
+    /// Device for a model folder or file.
+    #[arg(long, value_parser = one_of(DEVICES), default_value = "cpu", value_name = "DEVICE")]
+    pub(crate) device: EngineDevice,
+    #[command(flatten)]
+    pub(crate) agents: AgentArgs,
+    /// Abstain if the model puts more than this probability on text that the graph does not allow
+    /// [default: calibrated in training].
+    ///
+    /// Only for model folders and files. The answer is then "none" instead of the best allowed
+    /// choice; 1 never abstains. Training calibrates the default on held-out examples.
+    #[arg(long, alias = "doubt", value_name = "SHARE", value_parser = share)]
+    pub(crate) abstention_threshold: Option<f64>,
+    /// If the graph has no answer, ask the model for its own knowledge.
+    ///
+    /// Such an answer is marked as the model's. Without this option the answer is "none", with the
+    /// reason.
+    #[arg(long)]
+    pub(crate) allow_model_knowledge: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AskArgs {
+    #[command(flatten)]
+    pub(crate) answering: AnsweringArgs,
+    /// Model folder, GGUF file, http://HOST:PORT/v1 of an OpenAI-compatible server, or
+    /// scripted:FILE.
+    ///
+    /// FILE has the turns to replay in place of a model's, one a line. The agents `retrieval` and
+    /// `tog` need no model.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// The question.
+    #[arg(value_name = "QUESTION")]
+    pub(crate) question: String,
+    /// Agent that answers.
+    #[arg(long, value_parser = one_of(AGENTS), default_value = "kg-agent")]
+    pub(crate) agent: MakeAgent,
+    /// Topic entity by name or id; repeat for more [default: found in the question by label].
+    #[arg(long = "entity", value_name = "ID")]
+    pub(crate) entities: Vec<String>,
+    /// What to do with topic entities in results.
+    #[arg(long, value_parser = one_of(EXCLUSIONS), default_value = "others")]
+    pub(crate) exclude_topics: ExcludeWhen,
+    /// Write a trace to this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EvalArgs {
+    #[command(flatten)]
+    pub(crate) answering: AnsweringArgs,
+    /// Model folder, GGUF file, http://HOST:PORT/v1 of an OpenAI-compatible server, or `oracle`.
+    ///
+    /// The oracle replays gold programs as kg-agent or oda. The agents `retrieval` and `tog` need
+    /// no model.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Source of the questions; see `datagen gold`.
+    #[arg(long, value_name = "FORMAT=PATH")]
+    pub(crate) source: String,
+    /// Agents to evaluate on the same questions, separated by commas.
+    #[arg(
+        long = "agent",
+        value_parser = one_of(AGENTS),
+        value_delimiter = ',',
+        default_value = "kg-agent"
+    )]
+    pub(crate) agents: Vec<MakeAgent>,
+    /// Folder to write: report.html, metrics.json, predictions.jsonl and predictions.qald.json.
+    ///
+    /// With several agents, each has a folder for all but report.html.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Source of the topic entities.
+    #[arg(long, value_enum, default_value = "gold")]
+    pub(crate) entities: EntitySource,
+    /// What to do with topic entities in results [default: the convention of the source].
+    #[arg(long, value_parser = one_of(EXCLUSIONS))]
+    pub(crate) exclude_topics: Option<ExcludeWhen>,
+    /// Maximum number of questions (of each hop count, if the source has hop counts).
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Seed of the sample under --limit.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Hide one relation per question that its gold program needs; the right answer is then "none".
+    ///
+    /// Questions that the rest of the graph still answers are skipped.
+    #[arg(long)]
+    pub(crate) withhold: bool,
+    /// Show the papers' results on this dataset next to ours, and how the settings differ.
+    #[arg(long)]
+    pub(crate) compare: bool,
+    /// Write a trace of every question into the output folder.
+    #[arg(long)]
+    pub(crate) traces: bool,
+    /// Number of questions to answer in one batch [default: 16 on a GPU and for models larger than
+    /// a processor's cache, otherwise 1 per thread].
+    ///
+    /// A batch reads the weights once for all its questions. Answers do not depend on it, except
+    /// for rounding on a GPU.
+    #[arg(long, value_name = "N")]
+    pub(crate) batch: Option<usize>,
+    /// Number of worker threads [default: all cores].
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// Trace file (from `ask --trace` or `eval --traces`).
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: PathBuf,
+    #[command(flatten)]
+    pub(crate) graph: KgArg,
+    #[command(flatten)]
+    pub(crate) ranking: RankingArgs,
+    /// Decode again with this model folder and compare the tokens too.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) decode: Option<PathBuf>,
+    /// With --decode: device of the model; use the one on which the trace was made.
+    ///
+    /// A GPU's numbers differ from the CPU's by rounding.
+    #[arg(long, value_parser = one_of(DEVICES), default_value = "cpu", value_name = "DEVICE")]
+    pub(crate) device: EngineDevice,
+    /// With --decode: the abstention threshold with which the trace was made.
+    #[arg(long, alias = "doubt", value_name = "SHARE", value_parser = share)]
+    pub(crate) abstention_threshold: Option<f64>,
+}

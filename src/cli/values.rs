@@ -1,0 +1,53 @@
+//! Parsers of option values: names from a table, shares and sizes.
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser};
+
+/// The accepted names of an option's value, each with its help text and the value it stands for.
+pub(super) type Names<T> = &'static [(&'static str, &'static str, T)];
+
+/// A parser of the names in a table.
+pub(super) fn one_of<T: Copy + Send + Sync + 'static>(names: Names<T>) -> ValueParser {
+    let shown = names
+        .iter()
+        .map(|(name, help, _)| PossibleValue::new(*name).help(*help));
+    ValueParser::new(PossibleValuesParser::new(shown).try_map(|given| {
+        let known = names.iter().find(|(name, _, _)| *name == given);
+        known.map(|(_, _, value)| *value).ok_or("unknown name")
+    }))
+}
+
+/// A share: a number from 0 to 1.
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|share| (0.0..=1.0).contains(share))
+        .ok_or_else(|| "a share is a number from 0 to 1".to_owned())
+}
+
+/// A number of bytes: a whole number, optionally followed by KiB, MiB or GiB.
+pub(super) fn size(text: &str) -> Result<usize, String> {
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
+    let (number, shift) = units
+        .iter()
+        .find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift)))
+        .unwrap_or((text, 0));
+    let bytes = number
+        .trim()
+        .parse::<usize>()
+        .ok()
+        .and_then(|number| number.checked_mul(1 << shift));
+    bytes.ok_or_else(|| {
+        "a size is a whole number of bytes, KiB, MiB or GiB, such as 512MiB".to_owned()
+    })
+}
+
+/// A graph format by its name.
+pub(super) fn graph_format(name: &str) -> Result<kg::GraphFormat, String> {
+    kg::GraphFormat::named(name).ok_or_else(|| {
+        let known: Vec<&str> = kg::GraphFormat::NAMES
+            .iter()
+            .map(|(name, _)| *name)
+            .collect();
+        format!("the formats are {}", known.join(", "))
+    })
+}

@@ -1,0 +1,22 @@
+//! `kgagent demo`: the whole pipeline: load, generate, train, evaluate, ask; one table at the end.
+
+mod own;
+mod pipeline;
+mod report;
+mod shipped;
+
+use anyhow::Result;
+
+use crate::cli::DemoArgs;
+use crate::exit::ExitStatus;
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<ExitStatus> {
+    ui.catch_interrupts()?;
+    if args.graph.is_empty() {
+        shipped::run(args, ui)?;
+    } else {
+        own::run(args, ui)?;
+    }
+    Ok(ExitStatus::Done)
+}

@@ -1,0 +1,234 @@
+//! The steps that both demos share.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::Result;
+use datagen::read::ReadOptions;
+use infer::agent::{AgentKind, answer_with};
+use infer::planner::{LocalModel, LocalPlanner};
+use kg::{FrozenKg, Kg, LoadOptions, Settings};
+use model::Preset;
+use serde_json::{Value, json};
+use toolbox::agent::Agent;
+use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions};
+use toolbox::metrics::Metrics;
+use toolbox::rank;
+use train::{Base, Summary, TrainConfig, TrainError};
+
+use super::super::datagen::source;
+use super::super::eval::report::sample;
+use super::super::eval::{self, Planning, Setting};
+use super::super::{ask, graph, train as training};
+use crate::cli::{DemoArgs, EntitySource};
+use crate::ui::Ui;
+
+/// Number of passes over the data.
+const EPOCHS: usize = 4;
+
+/// How long each stage took.
+pub(super) struct Laps {
+    pub(super) timings: Vec<(&'static str, f64)>,
+    last: Instant,
+}
+
+impl Laps {
+    pub(super) fn start() -> Self {
+        Self {
+            timings: Vec::new(),
+            last: Instant::now(),
+        }
+    }
+
+    /// Ends a stage.
+    pub(super) fn lap(&mut self, stage: &'static str) {
+        self.timings
+            .push((stage, self.last.elapsed().as_secs_f64()));
+        self.last = Instant::now();
+    }
+}
+
+/// A demo with its graph loaded.
+pub(super) struct Demo<'a> {
+    pub(super) args: &'a DemoArgs,
+    pub(super) ui: &'a Ui,
+    pub(super) graph: FrozenKg,
+}
+
+/// The trained model of a demo.
+pub(super) struct Trained {
+    model: Arc<LocalModel>,
+    pub(super) summary: Summary,
+}
+
+/// The metrics of one agent on one set of questions.
+pub(super) struct Measured {
+    pub(super) name: String,
+    pub(super) metrics: Metrics,
+}
+
+/// An answered sample question.
+pub(super) struct SampleAnswer {
+    pub(super) object: Value,
+    /// Its card in the report.
+    pub(super) html: String,
+}
+
+impl<'a> Demo<'a> {
+    /// Loads the graph of a demo.
+    pub(super) fn load(args: &'a DemoArgs, files: &[PathBuf], ui: &'a Ui) -> Result<Self> {
+        let folder = args.out.join("graph");
+        let (options, settings) = (LoadOptions::default(), Settings::default());
+        let (graph, manifest) = graph::load_files(&folder, files, &options, &settings, ui)?;
+        ui.say(format!(
+            "1. loaded {} triples into {}",
+            manifest.triples,
+            folder.display()
+        ));
+        Ok(Self { args, ui, graph })
+    }
+
+    /// A folder of the output.
+    pub(super) fn folder(&self, name: &str) -> PathBuf {
+        self.args.out.join(name)
+    }
+
+    /// The dataset folder.
+    pub(super) fn data(&self) -> PathBuf {
+        self.folder("data")
+    }
+
+    /// The training configuration. One agent trains within minutes; the settings for several are
+    /// those of docs/results.md (*Three agents, one model*).
+    fn training(&self) -> TrainConfig {
+        let mut config = TrainConfig {
+            epochs: EPOCHS,
+            seed: self.args.seed,
+            ..TrainConfig::default()
+        };
+        if self.args.agents.len() > 1 {
+            config = TrainConfig {
+                epochs: 3,
+                learning_rate: 3e-3,
+                batch_tokens: 4096,
+                devices: Some(2),
+                ..config
+            };
+        }
+        if self.args.quick {
+            config.epochs = 1;
+        }
+        config
+    }
+
+    /// Trains a model on the dataset.
+    pub(super) fn train(&self) -> Result<Trained> {
+        let folder = self.folder("model");
+        let (data, base) = (self.data(), Base::Scratch(Preset::Tiny));
+        let run = |resume| {
+            let config = TrainConfig {
+                resume,
+                ..self.training()
+            };
+            training::train_model(&config, &base, &data, &folder, self.ui)
+        };
+        let summary = match run(train::partial_folder(&folder).exists()) {
+            // The interrupted run was another demo, for example a quick one.
+            Err(error) if matches!(error.downcast_ref(), Some(TrainError::Another { .. })) => {
+                run(false)
+            }
+            other => other,
+        };
+        let summary = summary
+            .map_err(|error| training::resumable(error, "the same command continues from there"))?;
+        self.ui.say(format!(
+            "3. trained {} parameters on {} tokens ({:.0} tokens/s) into {}",
+            summary.parameters,
+            summary.tokens,
+            summary.tokens_per_second,
+            folder.display()
+        ));
+        let model = Arc::new(LocalModel::open(&folder)?);
+        Ok(Trained { model, summary })
+    }
+
+    /// Evaluates an agent on a source and writes the result to a folder in `eval/`.
+    pub(super) fn evaluate(
+        &self,
+        agent: Agent,
+        trained: &Trained,
+        name: &str,
+        source: &String,
+        entities: EntitySource,
+    ) -> Result<Measured> {
+        let name = match self.args.agents.len() {
+            1 => name.to_owned(),
+            _ => format!("{} {name}", agent.name()),
+        };
+        let questions = source::read(
+            std::slice::from_ref(source),
+            Some(&self.graph),
+            &ReadOptions::default(),
+        )?;
+        let setting = Setting::new(
+            agent.into(),
+            Planning::Local(Arc::clone(&trained.model)),
+            trained.model.template(agent)?,
+            entities,
+        );
+        let entities = format!("{entities:?}").to_lowercase();
+        let about = json!({
+            "model": self.folder("model"), "source": source, "entities": entities,
+        });
+        let evaluation = eval::evaluate(&self.graph, &questions, &setting, self.ui)?;
+        let folder = self.folder("eval").join(name.replace(' ', "-"));
+        eval::write(
+            &folder,
+            std::slice::from_ref(&evaluation),
+            &about,
+            &[],
+            false,
+        )?;
+        Ok(Measured {
+            name,
+            metrics: evaluation.metrics,
+        })
+    }
+
+    /// Answers sample questions with the first agent and prints the answers.
+    pub(super) fn ask(&self, trained: &Trained, questions: &[&str]) -> Result<Vec<SampleAnswer>> {
+        let agent = self.args.agents[0];
+        let (template, agent) = (trained.model.template(agent)?, AgentKind::from(agent));
+        let mut answers = Vec::new();
+        for &question in questions {
+            let entities = ask::topics(&self.graph, question, &[], rank::lexical().as_ref())?;
+            let mut planner = LocalPlanner::new(&trained.model)
+                .with_abstention_threshold(trained.model.abstention_threshold());
+            let options = ExecOptions {
+                exclude: Exclude {
+                    nodes: Vec::new(),
+                    when: ExcludeWhen::Others,
+                },
+                ..ExecOptions::default()
+            };
+            let task = ask::task(
+                &self.graph,
+                question,
+                &entities,
+                options,
+                &template,
+                "demo model",
+            );
+            let outcome = answer_with(&agent, task, &mut planner)?;
+            let names: Vec<String> = entities.iter().map(|&node| self.graph.name(node)).collect();
+            self.ui.say("");
+            ask::print_text(self.ui, question, &names, &outcome);
+            answers.push(SampleAnswer {
+                object: ask::object(question, &names, &outcome),
+                html: sample::card(question, &names, &ask::answer_text(&outcome), &outcome),
+            });
+        }
+        Ok(answers)
+    }
+}

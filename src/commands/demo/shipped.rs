@@ -1,0 +1,129 @@
+//! `kgagent demo`: the pipeline on the graph and the questions in `data/`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use datagen::pipeline::{ABSTAIN, GenerateOptions};
+use datagen::read::ReadOptions;
+use datagen::verify::VerifyOptions;
+use serde_json::json;
+
+use super::super::datagen::{generate, source};
+use super::pipeline::{Demo, Laps};
+use super::report;
+use crate::cli::{DemoArgs, EntitySource};
+use crate::ui::Ui;
+
+/// Questions per template: enough to show every wording, few enough to train within minutes.
+const PER_TEMPLATE: usize = 60;
+/// Questions per template under `--quick`.
+const QUICK_PER_TEMPLATE: usize = 2;
+/// Share of questions with an additional example without an answer. A higher share would make
+/// training take longer.
+const DEMO_ABSTAIN: f64 = 0.25;
+
+/// Sample questions: two cases of the ODA paper, the running example of the KG-Agent paper on this
+/// graph, and a question that the graph cannot answer.
+const SAMPLES: [&str; 4] = [
+    "What is the capital of Tokyo?",
+    "Of the teams Cristiano Ronaldo was at in 2011, which was founded most recently?",
+    "Where was the partner of Johann Wolfgang von Goethe born?",
+    "What is the favourite food of Johann Wolfgang von Goethe?",
+];
+
+pub(super) fn run(args: &DemoArgs, ui: &Ui) -> Result<()> {
+    let data = |name: &str| -> Result<PathBuf> {
+        let path = args.data.join(name);
+        if !path.exists() {
+            bail!(
+                "{} is missing; run the demo from the root of the repository, or name its data \
+                 folder with --data",
+                path.display()
+            );
+        }
+        Ok(path)
+    };
+    let mut laps = Laps::start();
+    let demo = Demo::load(args, &[data("graph.ttl")?, data("ontology.ttl")?], ui)?;
+    laps.lap("load");
+
+    let jsonl = |path: &Path| format!("jsonl={}", path.display());
+    let new_entities = jsonl(&data("questions.new-entities.jsonl")?);
+    let new_wordings = jsonl(&data("questions.new-wordings.jsonl")?);
+    let sources = [
+        format!("templates={}", data("templates.jsonl")?.display()),
+        jsonl(&data("questions.train.jsonl")?),
+    ];
+    let hold_out = [
+        new_entities.clone(),
+        new_wordings.clone(),
+        jsonl(&data("questions.cases.jsonl")?),
+    ];
+    let report = generate_data(&demo, &sources, &hold_out)?;
+    ui.say(format!(
+        "2. generated {} verified examples ({} calls) into {}",
+        report.total.examples,
+        report.total.steps,
+        demo.data().display()
+    ));
+    laps.lap("generate");
+
+    let trained = demo.train()?;
+    laps.lap("train");
+
+    let mut measured = Vec::new();
+    for &agent in &args.agents {
+        for (name, source) in [
+            ("new-entities", &new_entities),
+            ("new-wordings", &new_wordings),
+        ] {
+            measured.push(demo.evaluate(agent, &trained, name, source, EntitySource::Gold)?);
+        }
+    }
+    ui.say(format!(
+        "4. evaluated on {} questions with new entities and {} with new wordings",
+        measured[0].metrics.n, measured[1].metrics.n
+    ));
+    laps.lap("evaluate");
+
+    ui.say("5. four questions");
+    let samples = demo.ask(&trained, &SAMPLES)?;
+    laps.lap("ask");
+    report::finish(&demo, &laps, &measured, &report, &trained.summary, &samples)
+}
+
+/// Generates the training data from the questions of `sources`, without the entities of `hold_out`.
+fn generate_data(
+    demo: &Demo<'_>,
+    sources: &[String],
+    hold_out: &[String],
+) -> Result<datagen::report::Report> {
+    let args = demo.args;
+    let reading = ReadOptions {
+        per_template: if args.quick {
+            QUICK_PER_TEMPLATE
+        } else {
+            PER_TEMPLATE
+        },
+        seed: args.seed,
+    };
+    let questions = source::read(sources, Some(&demo.graph), &reading)?;
+    let options = GenerateOptions {
+        agents: generate::agents(&args.agents),
+        verify: VerifyOptions {
+            abstain: true,
+            ..VerifyOptions::default()
+        },
+        seed: args.seed,
+        abstain: if args.agents.len() == 1 {
+            DEMO_ABSTAIN
+        } else {
+            ABSTAIN
+        },
+        hold_out: source::read(hold_out, Some(&demo.graph), &reading)?,
+        ..GenerateOptions::default()
+    };
+    let run = json!({ "sources": sources, "hold_out": hold_out });
+    let data = demo.data();
+    generate::generate(&data, &questions, &demo.graph, &options, &run, demo.ui)
+}

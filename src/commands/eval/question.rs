@@ -1,0 +1,342 @@
+//! Answers one question with an agent and scores the answer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Error, Result};
+use datagen::hash;
+use datagen::linking::gold_entities;
+use datagen::question::GoldQuestion;
+use datagen::verify::{self, Verified, VerifyOptions};
+use infer::InferError;
+use infer::agent::{Outcome, Task, answer_with};
+use infer::planner::Planner;
+use kg::Kg;
+use kg::term::{NodeId, RelId};
+use toolbox::answer::Provenance;
+use toolbox::exec::{Exclude, ExecOptions};
+use toolbox::link::{self, Linked};
+use toolbox::metrics::{Scored, score};
+use toolbox::trace::TraceEvent;
+
+use super::super::oracle;
+use super::gold::GoldAnswers;
+use super::linking::kept;
+use super::result::Prediction;
+use super::setting::{Planning, Setting};
+use crate::cli::EntitySource;
+
+/// An evaluated question.
+pub(super) struct EvaluatedQuestion {
+    pub(super) scored: Scored,
+    /// Gold entities, linked entities, and the time that linking took.
+    pub(super) linking: Option<(Vec<NodeId>, Vec<NodeId>, Duration)>,
+    pub(super) prediction: Prediction,
+    pub(super) events: Vec<TraceEvent>,
+}
+
+/// Why a question was not evaluated.
+pub(super) enum NotEvaluated {
+    /// The question cannot be evaluated, for this reason.
+    Skipped(String),
+    /// The evaluation must end.
+    Failed(Error),
+}
+
+impl From<Error> for NotEvaluated {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Evaluates questions; all threads share it.
+pub(super) struct Evaluator<'a> {
+    graph: &'a dyn Kg,
+    setting: &'a Setting,
+    attempts: Attempts,
+}
+
+impl<'a> Evaluator<'a> {
+    pub(super) fn new(graph: &'a dyn Kg, setting: &'a Setting) -> Self {
+        Self {
+            graph,
+            setting,
+            attempts: Attempts::default(),
+        }
+    }
+
+    /// Evaluates one question with `planner`, or with the oracle if there is none.
+    pub(super) fn evaluate(
+        &self,
+        question: &GoldQuestion,
+        planner: Option<&mut (dyn Planner + '_)>,
+    ) -> Result<EvaluatedQuestion, NotEvaluated> {
+        let withheld = match self.setting.withhold {
+            true => Some(withheld(self.graph, question).map_err(NotEvaluated::Skipped)?),
+            false => None,
+        };
+        let gold = match withheld {
+            Some(_) => GoldAnswers::none(),
+            None => GoldAnswers::of(self.graph, question).map_err(NotEvaluated::Skipped)?,
+        };
+        let begun = Instant::now();
+        let linked = match self.setting.entities {
+            EntitySource::Gold => None,
+            EntitySource::Linked => Some(
+                link::entities_of(self.graph, &question.question, self.setting.ranker.as_ref())
+                    .map_err(Error::from)?,
+            ),
+        };
+        let linking_took = begun.elapsed();
+        let (outcome, verified) = match planner {
+            Some(planner) => {
+                let without = withheld.as_ref().map(|gold| gold.without.clone());
+                let without = without.unwrap_or_default();
+                let answer = self.answer_with_model(question, linked.as_deref(), without, planner);
+                // If the planner fails at one question, that question has no answer; the evaluation
+                // continues.
+                (self.attempts.outcome(answer)?, withheld)
+            }
+            None => {
+                let verified = match withheld {
+                    Some(verified) => verified,
+                    None => verified(self.graph, question).map_err(NotEvaluated::Skipped)?,
+                };
+                let outcome = self.answer_with_oracle(question, &verified, linked.as_deref())?;
+                (outcome, Some(verified))
+            }
+        };
+        let took = begun.elapsed();
+        // Only an agent that writes programs can write the gold one.
+        let equal_program = if self.setting.agent.writes_programs() {
+            verified
+                .or_else(|| self::verified(self.graph, question).ok())
+                .map(|verified| {
+                    let gold = verified.gold.calls.iter().map(ToString::to_string);
+                    gold.eq(outcome.answer.program.iter().cloned())
+                })
+        } else {
+            None
+        };
+        let mut evaluated = scored(self.graph, question, &gold, outcome, took, equal_program);
+        evaluated.linking = linked
+            .and_then(|linked| Some((gold_entities(self.graph, question)?, linked, linking_took)));
+        Ok(evaluated)
+    }
+
+    /// Replays the gold program. With linked entities, the oracle abstains unless all entities of
+    /// the program are linked, so its score is the best that a planner can reach on them.
+    fn answer_with_oracle(
+        &self,
+        question: &GoldQuestion,
+        verified: &Verified,
+        linked: Option<&[NodeId]>,
+    ) -> Result<Outcome> {
+        let needed = &verified.linked.entities;
+        let reachable = linked.is_none_or(|linked| needed.iter().all(|node| linked.contains(node)));
+        let options = VerifyOptions {
+            ranker: Arc::clone(&self.setting.ranker),
+            ..VerifyOptions::default()
+        };
+        let mut planner = oracle::planner(
+            &self.setting.agent,
+            self.graph,
+            question,
+            verified,
+            reachable,
+            &self.setting.template,
+            &options,
+        )?;
+        let task = Task {
+            kg: self.graph,
+            question: &question.question,
+            linked: verified.linked.clone(),
+            must_offer: &verified.must_offer,
+            options: verified.exec_options(&options),
+            template: &self.setting.template,
+            planner_name: Planning::Oracle.name(),
+            model_knowledge: false,
+        };
+        Ok(answer_with(&self.setting.agent, task, planner.as_mut())?)
+    }
+
+    fn answer_with_model(
+        &self,
+        question: &GoldQuestion,
+        linked: Option<&[NodeId]>,
+        without: Vec<RelId>,
+        planner: &mut dyn Planner,
+    ) -> Result<Outcome, InferError> {
+        let entities = match linked {
+            Some(linked) => linked.to_vec(),
+            None => question
+                .topics
+                .iter()
+                .filter_map(|topic| self.graph.by_name(&topic.name))
+                .collect(),
+        };
+        let linked = Linked::new(self.graph, &question.question, &entities);
+        let options = ExecOptions {
+            exclude: Exclude {
+                nodes: linked.entities.clone(),
+                when: self.setting.exclude.unwrap_or(question.exclude),
+            },
+            refuse_statements: true,
+            without,
+            ranker: Arc::clone(&self.setting.ranker),
+            ..ExecOptions::default()
+        };
+        let task = Task {
+            kg: self.graph,
+            question: &question.question,
+            linked,
+            must_offer: &[],
+            options,
+            template: &self.setting.template,
+            planner_name: self.setting.planning.name(),
+            model_knowledge: self.setting.model_knowledge,
+        };
+        answer_with(&self.setting.agent, task, planner)
+    }
+}
+
+/// The scores and the prediction of an outcome; `equal_program` says whether its program is the
+/// gold one.
+fn scored(
+    graph: &dyn Kg,
+    question: &GoldQuestion,
+    gold: &GoldAnswers,
+    outcome: Outcome,
+    took: Duration,
+    equal_program: Option<bool>,
+) -> EvaluatedQuestion {
+    let predicted = gold.comparable(&outcome.answer);
+    let scores = score(&predicted, &gold.answers);
+    let groups = groups(question);
+    let phases = outcome.phases.iter();
+    let scored = Scored {
+        scores,
+        answered: !outcome.answer.is_none(),
+        from_model: outcome.answer.provenance == Provenance::Model,
+        calls: outcome.calls,
+        invalid_calls: outcome.invalid,
+        asked: outcome.asked,
+        tokens: outcome.tokens,
+        seconds: took.as_secs_f64(),
+        phases: phases
+            .map(|(phase, seconds)| ((*phase).to_owned(), *seconds))
+            .collect(),
+        failure: outcome.failure.map(str::to_owned),
+        kept: kept(graph, question, &outcome.survived),
+        program: equal_program,
+        groups: groups.clone(),
+    };
+    let prediction = Prediction {
+        id: question.id.clone(),
+        question: question.question.clone(),
+        gold: gold.answers.ids.clone(),
+        predicted: predicted.ids,
+        gold_labels: gold.answers.labels.clone(),
+        predicted_labels: predicted.labels,
+        provenance: outcome.answer.provenance,
+        scores,
+        gold_program: equal_program,
+        calls: outcome.calls,
+        invalid_calls: outcome.invalid,
+        asked: outcome.asked,
+        tokens: outcome.tokens,
+        groups,
+        failure: outcome.failure,
+        reason: outcome.stuck().map(str::to_owned),
+        program: outcome.answer.program,
+        emptied: outcome.answer.emptied,
+        value: outcome.answer.value,
+    };
+    EvaluatedQuestion {
+        scored,
+        linking: None,
+        prediction,
+        events: outcome.events,
+    }
+}
+
+/// The groups of a question in the metrics: its number of hops, and its type or, for GrailQA, its
+/// level of generalisation.
+fn groups(question: &GoldQuestion) -> Vec<(String, String)> {
+    let dimension = match question.source.as_str() {
+        "grailqa" => "level",
+        _ => "type",
+    };
+    let hops = question
+        .hops
+        .map(|hops| ("hops".to_owned(), hops.to_string()));
+    let kind = question
+        .kind
+        .clone()
+        .map(|kind| (dimension.to_owned(), kind));
+    hops.into_iter().chain(kind).collect()
+}
+
+/// The gold program, verified against the gold query on this graph. Published answers do not bind:
+/// how often they differ is part of what the oracle measures.
+fn verified(graph: &dyn Kg, question: &GoldQuestion) -> Result<Verified, String> {
+    let free = GoldQuestion {
+        answers_bind: false,
+        ..question.clone()
+    };
+    let options = VerifyOptions {
+        abstain: true,
+        ..VerifyOptions::default()
+    };
+    verify::verify(graph, &free, &options)
+        .map_err(|refused| format!("{}: {}", refused.reason.name(), refused.detail))
+}
+
+/// The gold program with one of its relations hidden, so that it ends without an answer.
+fn withheld(graph: &dyn Kg, question: &GoldQuestion) -> Result<Verified, String> {
+    let verified = verified(graph, question)?;
+    let choice = hash::number(0, "withhold", &question.id);
+    verify::abstention(
+        graph,
+        question,
+        &verified,
+        &VerifyOptions::default(),
+        choice,
+    )
+    .ok_or_else(|| {
+        "no relation can be hidden such that the graph no longer answers the question".to_owned()
+    })?
+    .map_err(|error| error.to_string())
+}
+
+/// Number of failures before the first success after which the planner counts as broken.
+const HOPELESS: usize = 5;
+
+/// How often the planner has succeeded and failed, on all threads.
+#[derive(Default)]
+struct Attempts {
+    answered: AtomicUsize,
+    failed: AtomicUsize,
+}
+
+impl Attempts {
+    /// Turns a failure into an outcome without an answer, or passes it on if the planner is broken.
+    fn outcome(&self, answer: Result<Outcome, InferError>) -> Result<Outcome> {
+        match answer {
+            Ok(outcome) => {
+                self.answered.fetch_add(1, Ordering::Relaxed);
+                Ok(outcome)
+            }
+            // A ranker that fails would fail for every question.
+            Err(error @ InferError::Rank(_)) => Err(error.into()),
+            Err(error) => {
+                let failed = self.failed.fetch_add(1, Ordering::Relaxed) + 1;
+                if failed >= HOPELESS && self.answered.load(Ordering::Relaxed) == 0 {
+                    return Err(error.into());
+                }
+                Ok(Outcome::failed(&error))
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The result of an evaluation.
+
+use std::collections::BTreeSet;
+
+use datagen::linking::Linking;
+use serde::Serialize;
+use toolbox::answer::{AnswerValue, Emptied, Provenance};
+use toolbox::metrics::{Metrics, Scores};
+use toolbox::trace::TraceEvent;
+
+/// One line of `predictions.jsonl`.
+#[derive(Serialize)]
+pub(super) struct Prediction {
+    pub(super) id: String,
+    pub(super) question: String,
+    pub(super) gold: BTreeSet<String>,
+    pub(super) predicted: BTreeSet<String>,
+    pub(super) gold_labels: Vec<String>,
+    pub(super) predicted_labels: Vec<String>,
+    pub(super) provenance: Provenance,
+    pub(super) scores: Scores,
+    pub(super) program: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) gold_program: Option<bool>,
+    pub(super) calls: usize,
+    pub(super) invalid_calls: usize,
+    pub(super) asked: usize,
+    pub(super) tokens: usize,
+    pub(super) groups: Vec<(String, String)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) failure: Option<&'static str>,
+    /// Why there is no answer, if the cause is the model and not the graph.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) emptied: Option<Emptied>,
+    /// The answer as terms, for QALD's format.
+    #[serde(skip)]
+    pub(super) value: AnswerValue,
+}
+
+/// The result of one agent on a set of questions.
+pub(in crate::commands) struct Evaluation {
+    /// The agent's name.
+    pub(super) agent: &'static str,
+    pub(in crate::commands) metrics: Metrics,
+    /// How well entities were found, if they were linked.
+    pub(super) linking: Option<Linking>,
+    /// Questions that could not be evaluated, with the reason: no gold answer, or no verified
+    /// program for the oracle.
+    pub(super) skipped: Vec<(String, String)>,
+    pub(super) predictions: Vec<Prediction>,
+    /// One per prediction.
+    pub(super) traces: Vec<Vec<TraceEvent>>,
+}

@@ -1,0 +1,36 @@
+//! How a command ends: its exit status, or the line that reports its error.
+
+use std::process::ExitCode;
+
+/// How a command ended if it did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExitStatus {
+    /// Exit code 0.
+    Done,
+    /// Exit code 1: a check failed, or there is no answer.
+    Negative,
+}
+
+impl From<ExitStatus> for ExitCode {
+    fn from(status: ExitStatus) -> Self {
+        match status {
+            ExitStatus::Done => Self::SUCCESS,
+            ExitStatus::Negative => Self::from(1),
+        }
+    }
+}
+
+/// An error and its causes in one line. A cause that the line already contains is not repeated.
+pub(crate) fn error_line(error: &anyhow::Error) -> String {
+    error
+        .chain()
+        .map(ToString::to_string)
+        .reduce(|line, cause| {
+            if line.contains(&cause) {
+                line
+            } else {
+                format!("{line}: {cause}")
+            }
+        })
+        .unwrap_or_default()
+}
