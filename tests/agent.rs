@@ -202,7 +202,7 @@ fn random_weights(wanted: usize) {
 
 /// The same from degenerate logits: all equal, NaN, infinities, everything on the end token, noise.
 fn degenerate_logits(wanted: usize) {
-    use infer::engine::{Decoder, EngineError, Limits, Sampling, TokenTrie, Vocab, generate};
+    use infer::engine::{Decoder, EngineError, Vocab, generate};
 
     struct Logits {
         kind: usize,
@@ -378,7 +378,7 @@ fn a_model_above_its_abstention_threshold_abstains() {
         let model = random_model(&dir.path().join(seed.to_string()), &[&template], seed);
         let proposed = |threshold: f64| {
             LocalPlanner::new(&model)
-                .doubting(threshold)
+                .with_abstention_threshold(threshold)
                 .propose(&moment)
                 .unwrap()
                 .text
@@ -388,7 +388,7 @@ fn a_model_above_its_abstention_threshold_abstains() {
         // Free text is never replaced by an abstention.
         let free = |threshold: f64| {
             LocalPlanner::new(&model)
-                .doubting(threshold)
+                .with_abstention_threshold(threshold)
                 .write(moment.turns, &Grammar::free(1, 9, ""))
                 .unwrap()
                 .text

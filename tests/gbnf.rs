@@ -135,7 +135,7 @@ fn cases(count: usize) -> Vec<Value> {
                     &mut rng,
                     &GrammarAcceptor::new(&language),
                     true,
-                    &gbnf::of_phrase(&language),
+                    &gbnf::of_grammar(&language),
                 )
             }
             1 => {
@@ -144,7 +144,7 @@ fn cases(count: usize) -> Vec<Value> {
                     &mut rng,
                     &GrammarAcceptor::new(&language),
                     false,
-                    &gbnf::of_phrase(&language),
+                    &gbnf::of_grammar(&language),
                 )
             }
             _ => {

@@ -152,6 +152,7 @@ fn ideal_runs_give_the_answers_of_their_programs() {
 }
 
 /// Case 1 of the paper: one action, the remembered capital, the answer.
+/// Rules B.0: one iteration of the loop.
 #[test]
 fn the_capital_of_tokyo() {
     let kg = graph();

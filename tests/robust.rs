@@ -205,7 +205,7 @@ fn an_answer_of_another_kind_is_rejected_if_requested() {
 }
 
 /// The decoded turns, as a script.
-fn written(events: &[Event]) -> Vec<Proposal> {
+fn written(events: &[TraceEvent]) -> Vec<Proposal> {
     let mut logprobs = events.iter().filter_map(|event| {
         if let TraceEvent::Tokens { logprob, .. } = event {
             Some(*logprob)
@@ -305,7 +305,7 @@ fn parallel_calls_have_the_models_probability_and_only_the_first_may_abstain() {
     };
     let mut plain = LocalPlanner::new(&model);
     // With random weights every call is above the threshold.
-    let mut abstaining = LocalPlanner::new(&model).doubting(0.5);
+    let mut abstaining = LocalPlanner::new(&model).with_abstention_threshold(0.5);
     let mut refused = Vec::new();
     for choice in 0..4 {
         let held = plain

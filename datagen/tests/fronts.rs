@@ -76,6 +76,7 @@ fn fronts(records: &[Value]) -> Vec<(String, Vec<GoldQuestion>)> {
         .into()
 }
 
+/// Rules A.2.1: the front ends of GrailQA.
 #[test]
 fn three_front_ends_agree() {
     let found = agreements(&fronts(&records()), 1);

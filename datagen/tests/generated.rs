@@ -162,6 +162,7 @@ fn run(name: &str, queries: &[String], graphs: u64) -> Tally {
 }
 
 /// Queries of every shape, written for this test with the vocabulary of the toy graph.
+/// Rules R8 to R13: comparisons of the tools against those of SPARQL.
 #[test]
 fn written_queries_on_their_own_graphs() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/queries.txt");

@@ -265,6 +265,7 @@ fn sets_are_found_filtered_and_related() {
     ]);
 }
 
+/// Rules A.2.5: statements and qualifiers.
 #[test]
 fn facts_are_filtered_by_their_qualifiers() {
     let architect = "[ <pred:fact_h> ?e_1 ; <pred:fact_r> <architect> ; <pred:fact_t> ?e ]";

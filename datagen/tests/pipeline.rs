@@ -205,6 +205,7 @@ fn find<'m>(made: &'m GoldDataset, id: &str) -> Vec<&'m Example> {
         .collect()
 }
 
+/// Rule R21: sets are shown by their size only.
 #[test]
 fn a_dialogue_is_one_conversation_of_calls_and_replies() {
     let made = run(&options(Layout::Dialogue, 0));
@@ -269,6 +270,7 @@ fn a_dialogue_is_one_conversation_of_calls_and_replies() {
     assert_eq!(example.kg_hash, graph().content_hash());
 }
 
+/// Rules A.3: one sample a call.
 #[test]
 fn the_paper_layout_has_one_example_per_call() {
     let made = run(&options(Layout::Paper, 0));

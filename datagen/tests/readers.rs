@@ -519,6 +519,7 @@ fn qald_reads_many_languages() {
     );
 }
 
+/// Rules B.6: sets without gold queries.
 #[test]
 fn sets_without_queries_are_for_evaluation() {
     let trex = r#"[{"input":"Arvel Tower [SEP] architect","topic_entity":{"Q1":"Arvel Tower"},"answer":"Mira Sol","alias":["Mira Sol","M. Sol"]}, {"input":"X"}]"#;

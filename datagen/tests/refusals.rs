@@ -90,6 +90,7 @@ fn constraints_without_effect_on_the_graph_convert() {
     assert!(several.contains("judge("), "{several}");
 }
 
+/// Rules A.2.2: what no query graph holds.
 #[test]
 fn inexpressible_queries_are_refused_with_a_reason() {
     let kg = toy();
@@ -218,6 +219,7 @@ fn unions_that_share_more_than_one_variable_are_multiplied_out() {
     );
 }
 
+/// Rules A.2.3, step e.
 #[test]
 fn an_extreme_on_an_inner_node_follows_all_constraints() {
     let kg = toy();

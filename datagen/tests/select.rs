@@ -10,7 +10,7 @@ use datagen::Error;
 use datagen::example::Example;
 use datagen::pipeline::{GenerateOptions, GoldDataset, generate};
 use datagen::question::{GoldQuery, GoldQuestion, Topic};
-use datagen::read::{ReadOptions, Source};
+use datagen::read::{QuestionSource, ReadOptions};
 use datagen::select::{Dedup, LeakLevel, MixOptions, SelectOptions, SplitKind, Unit};
 use datagen::write_dataset;
 use kg::FrozenKg;

@@ -82,6 +82,7 @@ fn listed_programs_run_to_the_listed_answers() {
     }
 }
 
+/// Rules A.2.3 and A.2.6; rule R16 in S13 and S14.
 #[test]
 fn listed_queries_convert_to_the_listed_programs() {
     let kg = toy();

@@ -199,6 +199,7 @@ fn constraint(
     ))
 }
 
+/// Rules A.2: programs and their queries agree.
 #[test]
 fn random_programs_and_their_queries_agree() {
     let text = std::fs::read_to_string(data("queries.txt")).unwrap();

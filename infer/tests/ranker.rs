@@ -5,7 +5,7 @@ use std::fs;
 
 use infer::engine::encoder::Encoder;
 use infer::ranker::{EncoderRanker, MixedRanker};
-use toolbox::rank::{Asked, Candidate, Ranker};
+use toolbox::rank::{Ranker, RankingContext, RelationCandidate};
 
 #[path = "../engine/tests/encoder/support.rs"]
 mod support;
@@ -13,15 +13,14 @@ mod support;
 use support::{SHAPES, WORDS, write_folder};
 
 #[test]
-fn a_ranker_reports_the_first_failure_of_its_encoder() {
+fn a_ranker_reports_the_failure_of_its_encoder() {
     let dir = tempfile::tempdir().unwrap();
     write_folder(dir.path(), &SHAPES[0]);
     let encoder = Encoder::open(dir.path(), None).unwrap();
     fs::remove_file(dir.path().join("model.safetensors")).unwrap();
     let ranker = EncoderRanker::new(encoder);
-    assert!(ranker.failure().is_none());
-    assert_eq!(ranker.score("never seen", &["nor this".to_owned()]), [0.5]);
-    assert!(ranker.failure().unwrap().contains("model.safetensors"));
+    let error = ranker.score("never seen", &["nor this".to_owned()]);
+    assert!(error.unwrap_err().to_string().contains("model.safetensors"));
 }
 
 #[test]
@@ -29,8 +28,8 @@ fn long_lists_are_ranked_completely_by_all_rankers() {
     let dir = tempfile::tempdir().unwrap();
     write_folder(dir.path(), &SHAPES[0]);
     let words = &WORDS[4..];
-    let mut relations: Vec<Candidate> = (0..1_200)
-        .map(|i| Candidate {
+    let mut relations: Vec<RelationCandidate> = (0..1_200)
+        .map(|i| RelationCandidate {
             name: format!(
                 "{}.{}_{}",
                 words[i % 8],
@@ -38,27 +37,28 @@ fn long_lists_are_ranked_completely_by_all_rankers() {
                 words[i / 64 % 8]
             ),
             out: true,
-            ..Candidate::default()
+            ..RelationCandidate::default()
         })
         .collect();
     relations[700].name = "film.directed_by_x".to_owned();
-    let asked = Asked {
+    let asked = RankingContext {
         question: "directed by x , film",
         path: &[],
     };
     let open = || EncoderRanker::new(Encoder::open(dir.path(), None).unwrap());
     let rankers: [Box<dyn Ranker>; 2] = [Box::new(open()), Box::new(MixedRanker::new(open()))];
     for ranker in &rankers {
-        let whole = ranker.score_relations(asked, &relations);
+        let whole = ranker.score_relations(asked, &relations).unwrap();
         assert_eq!(whole.len(), 1_200);
-        assert!(ranker.failure().is_none());
         assert!(whole.iter().all(|score| score.is_finite()));
     }
     // A relation's score does not depend on the other relations.
-    let whole = rankers[0].score_relations(asked, &relations);
+    let whole = rankers[0].score_relations(asked, &relations).unwrap();
     for i in [0, 299, 300, 700, 1_199] {
         assert_eq!(
-            rankers[0].score_relations(asked, &relations[i..=i]),
+            rankers[0]
+                .score_relations(asked, &relations[i..=i])
+                .unwrap(),
             [whole[i]]
         );
     }

@@ -136,6 +136,7 @@ fn read(path: &std::path::Path) -> (OdaKind, BTreeSet<[Term; 3]>) {
     (kind, triples)
 }
 
+/// Rules B.5: ODA's layouts.
 #[test]
 fn every_layout_holds_the_same_triples() {
     let dir = tempfile::tempdir().unwrap();

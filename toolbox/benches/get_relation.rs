@@ -42,7 +42,8 @@ fn main() {
             Linked::default(),
             &[],
             ExecOptions::default(),
-        );
+        )
+        .unwrap();
         session.run(&calls[0]).unwrap();
         let start = Instant::now();
         session.run(&calls[1]).unwrap();

@@ -70,6 +70,7 @@ fn names(program: &str) -> String {
     }
 }
 
+/// Rules A.1: tools E2 and E3.
 #[test]
 fn e2_and_e3_follow_relations_in_their_direction() {
     assert_eq!(
@@ -92,6 +93,7 @@ fn e4_gives_all_instances() {
     );
 }
 
+/// Rules A.1.1, rule R1.
 #[test]
 fn r1_relations_must_bind() {
     let error = run("v0 = get_tail_entity(ada, club.city); ans = end(v0)").unwrap_err();
@@ -606,6 +608,7 @@ fn relations_use_the_mention_that_names_them() {
     );
 }
 
+/// Rules A.3: the paper layout and the relations that must be shown.
 #[test]
 fn a_paper_prompt_stays_within_its_tokens_and_keeps_what_is_needed() {
     let iri = |name: String| Term::Iri(format!("http://test.example/{name}"));

@@ -241,6 +241,7 @@ proptest! {
     }
 }
 
+/// Rules B.3: the path network.
 #[test]
 fn the_order_of_reflected_triples_decides_the_paths() {
     let hop = |s: u32, o: u32| Hop {
@@ -285,6 +286,7 @@ fn the_order_of_reflected_triples_decides_the_paths() {
     assert_eq!(made(&[hop(1, 2), back]), [vec![2, 3]]);
 }
 
+/// Rules B.1: observation.
 #[test]
 fn an_entity_named_twice_is_observed_once() {
     let kg = graph(&[(0, 0, 1), (0, 1, 2), (0, 2, 3)]);
@@ -308,6 +310,7 @@ fn an_entity_named_twice_is_observed_once() {
     assert_eq!(observed.len(), 2, "{observed:?}");
 }
 
+/// Rules B.2: GetPath.
 #[test]
 fn a_search_between_hubs_stops_at_its_limit() {
     let iri = |i: usize| Term::Iri(format!("http://x.example/n{i}"));

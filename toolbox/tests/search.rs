@@ -128,7 +128,7 @@ fn classes_and_relations_have_their_own_roles() {
     );
     assert_eq!(
         found(&kg, "city"),
-        [("city".to_owned(), How::Exact)],
+        [("city".to_owned(), MatchKind::Exact)],
         "a class if no entity has the name"
     );
 }
@@ -231,7 +231,10 @@ fn mentions_say_where_and_how() {
         .iter()
         .map(|m| (&question[m.span.0..m.span.1], m.how))
         .collect();
-    assert_eq!(seen, [("Seine", How::Exact), ("Lisbbon", How::Fuzzy)]);
+    assert_eq!(
+        seen,
+        [("Seine", MatchKind::Exact), ("Lisbbon", MatchKind::Fuzzy)]
+    );
     // Linked entities are masked in every spelling.
     let nodes: Vec<_> = mentions.iter().map(|m| m.node).collect();
     assert_eq!(

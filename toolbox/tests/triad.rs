@@ -386,6 +386,7 @@ fn converse(kg: &FrozenKg, options: &Options, script: &[(SubTask, &str)]) -> (En
 
 const TRIPLES: &str = "<e0, stints, ?a> <?a, club, ?x> <?x, seats, ?n>";
 
+/// Rules C.1, C.2 and C.4: triples, answer type, relation selection.
 #[test]
 fn a_scripted_conversation_reaches_the_answer() {
     let kg = graph();
@@ -419,6 +420,7 @@ fn a_scripted_conversation_reaches_the_answer() {
     );
 }
 
+/// Rules C.5: filling and query selection.
 #[test]
 fn with_two_candidates_each_the_products_run_and_a_query_is_chosen() {
     let kg = graph();
@@ -605,6 +607,7 @@ fn an_attempt_lists_earlier_failures() {
     );
 }
 
+/// Rules C.6: later tries.
 #[test]
 fn an_attempt_may_not_drop_the_unanswerable_part() {
     let kg = graph();

@@ -227,6 +227,7 @@ fn apportion(ratios: &BTreeMap<String, u32>, total: usize) -> BTreeMap<&str, usi
 mod tests {
     use super::*;
 
+    /// Rules A.4: the paper's mixture.
     #[test]
     fn shares_are_those_of_the_paper() {
         let Mix(ratios) = "webqsp=1,kqapro=5,grailqa=5,cwq=10".parse().unwrap();
