@@ -61,6 +61,7 @@ fn scores_equal_those_computed_by_hand() {
     assert!(every.len() > 17, "only {every:?} are covered");
 }
 
+/// Rules A.6, B.6 and C.7: the published scorers.
 #[test]
 fn scores_equal_those_of_the_published_scorers() {
     let cases: Vec<Case> = read("benches/peers/scorers.random.jsonl")

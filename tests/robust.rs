@@ -92,6 +92,7 @@ fn an_error_is_returned_and_the_next_call_counts() {
     assert!(!format!("{:?}", outcome.samples).contains("no.such.relation"));
 }
 
+/// Rules A.5: the paper's loop.
 #[test]
 fn the_papers_loop_takes_thirty_steps_and_never_retries() {
     let kg = graph();
@@ -170,6 +171,7 @@ fn no_call_is_repeated() {
     assert_eq!(errors(&outcome).len(), 1, "{:?}", errors(&outcome));
 }
 
+/// Rule R6: kinds of answers.
 #[test]
 fn an_answer_of_another_kind_is_rejected_if_requested() {
     let kg = graph();

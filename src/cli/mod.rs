@@ -8,7 +8,7 @@ mod export;
 mod graph;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod reference;
+mod tests;
 mod train;
 mod values;
 

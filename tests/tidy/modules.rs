@@ -27,12 +27,22 @@ fn names(rest: &str) -> Vec<Vec<String>> {
         let is_name = |c: &char| c.is_alphanumeric() || *c == '_';
         text.chars().take_while(is_name).collect()
     };
+    let path = |mut text: &str| -> Vec<String> {
+        let mut names = Vec::new();
+        loop {
+            let name = word(text);
+            let behind = &text[name.len()..];
+            if !name.is_empty() {
+                names.push(name);
+            }
+            match behind.strip_prefix("::") {
+                Some(next) => text = next,
+                None => return names,
+            }
+        }
+    };
     let Some(group) = rest.strip_prefix('{') else {
-        let path = rest
-            .split("::")
-            .map(word)
-            .take_while(|name| !name.is_empty());
-        return vec![path.take(4).collect()];
+        return vec![path(rest)];
     };
     let mut depth = 0;
     let mut out = Vec::new();
@@ -51,13 +61,7 @@ fn names(rest: &str) -> Vec<Vec<String>> {
     }
     out.push(item);
     out.iter()
-        .map(|item| {
-            item.trim()
-                .split("::")
-                .map(word)
-                .take_while(|n| !n.is_empty())
-                .collect()
-        })
+        .map(|item| path(item.trim()))
         .filter(|path: &Vec<String>| !path.is_empty())
         .collect()
 }
