@@ -252,7 +252,7 @@ fn degenerate_logits(wanted: usize) {
     let parsed = &serde_json::from_slice(&tokenizer.to_bytes().unwrap()).unwrap();
     let size = tokenizer.vocab_size();
     let chat = model::ChatFormat::new(tokenizer).unwrap();
-    let vocab = Vocab::of_tokenizer(&parsed, chat.end_of_turn());
+    let vocab = Vocab::of_tokenizer(parsed, chat.end_of_turn());
     let encode = |text: &str| chat.tokenizer().encode(text).unwrap();
     let dialogues: Vec<Template> = templates()
         .into_iter()
