@@ -1,8 +1,8 @@
 //! The arithmetic of transformer layers on plain slices: matrix products over packed panels, norms,
 //! softmax, activations.
 //!
-//! The dispatch of a tensor library costs more than the arithmetic of a model with 1.5 million
-//! parameters, so the CPU path calls these functions directly. Every output is summed in one fixed
+//! A tensor library's own operations take ten times as long for a model with 1.5 million parameters
+//! (`docs/lab/candle.md`), so the CPU path calls these functions. Every output is summed in one fixed
 //! order, whatever the number of rows, the tile, the thread and the width of the machine's vectors:
 //! a prompt fed in two pieces, on another number of threads or after a cached prefix gives the same
 //! bits. Traces rely on this.
