@@ -268,7 +268,7 @@ fn a_folder_that_no_command_wrote_is_not_replaced() {
     };
     let refused = |out: &Output| {
         assert!(
-            code(out) == 2 && text(&out.stderr).contains("name a new folder"),
+            code(out) == 2 && text(&out.stderr).contains("name a new"),
             "{}",
             text(&out.stderr)
         );

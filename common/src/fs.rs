@@ -60,7 +60,7 @@ pub fn check(target: &Path, ours: impl FnOnce(&Path) -> bool) -> io::Result<()> 
         return Ok(());
     }
     let message =
-        "this exists and this command did not write it; name a new folder, or remove it first";
+        "this exists and this command did not write it; name a new one, or remove it first";
     Err(io::Error::new(io::ErrorKind::AlreadyExists, message))
 }
 
