@@ -15,7 +15,7 @@ pub enum FolderError {
     #[error(transparent)]
     Io(#[from] FsError),
     /// The target exists and is not a graph folder.
-    #[error("{} exists and is not a graph folder; remove it or choose another name", path.display())]
+    #[error("{} exists and is not a graph folder; name a new one, or remove it first", path.display())]
     Occupied {
         /// The target.
         path: PathBuf,
