@@ -131,7 +131,7 @@ pub(crate) fn filter(inner: GraphPattern, expr: Expression) -> GraphPattern {
     }
 }
 
-/// Either of the patterns; the empty pattern if there are none.
+/// The union of the patterns; an empty list gives the empty pattern.
 pub(crate) fn union(patterns: impl IntoIterator<Item = GraphPattern>) -> GraphPattern {
     patterns
         .into_iter()

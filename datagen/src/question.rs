@@ -11,7 +11,7 @@ use crate::Refusal;
 pub struct Topic {
     /// The name or IRI that the data set gives (`m.03_dwn`, `Q42`, a full IRI).
     pub name: String,
-    /// The label that the data set gives; empty if there is none.
+    /// The label in the data set; empty if the data set has no label.
     pub label: String,
 }
 
