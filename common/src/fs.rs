@@ -83,7 +83,7 @@ pub fn has(folder: &Path, files: &[&str]) -> bool {
 ///
 /// # Errors
 /// I/O errors; the old folder is then restored.
-pub fn put(fresh: &Path, target: &Path, aside: &Path) -> io::Result<()> {
+fn put(fresh: &Path, target: &Path, aside: &Path) -> io::Result<()> {
     let replaces = target.exists();
     if replaces {
         fs::rename(target, aside)?;
