@@ -6,11 +6,11 @@ use toolbox::trace::TraceEvent;
 
 use crate::InferError;
 
-/// TriadFailure: the planner failed.
+/// Failure: the planner failed.
 pub const PLANNER_FAILED: &str = "planner_failed";
-/// TriadFailure: the model wrote a call that cannot be executed.
+/// Failure: the model wrote a call that cannot be executed.
 pub(super) const NO_CALL: &str = "call_failed";
-/// TriadFailure: the model did not end the question within the step limit.
+/// Failure: the model did not end the question within the step limit.
 pub(super) const NO_END: &str = "no_end";
 
 /// The result of one question.
