@@ -41,6 +41,8 @@ pub mod split;
 pub mod synth;
 pub mod to_sparql;
 pub mod verify;
+pub mod weights;
+pub mod wordings;
 mod write;
 
 pub use error::Error;

@@ -138,7 +138,7 @@ impl Split {
 }
 
 /// The relations that a question's gold program names, by full name.
-fn relations(question: &GoldQuestion) -> BTreeSet<String> {
+pub(crate) fn relations(question: &GoldQuestion) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for call in verify::converted(question, None)
         .map(|program| program.calls)

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use infer::agent::AgentKind;
+use infer::agent::Deciding;
 use infer::agent::Robust;
 use infer::agent::TriadOptions;
 use infer::planner::{Constraint, RemoteOptions};
@@ -44,6 +45,11 @@ pub(super) const AGENTS: Names<MakeAgent> = &[
         AgentKind::Direct
     }),
     (
+        "words",
+        "No model: the program that explains the question's words best",
+        |args, _| AgentKind::Words(args.mode.deciding()),
+    ),
+    (
         "retrieval",
         "No model: the best one or two relations of the topic entities",
         |_, _| AgentKind::Retrieval,
@@ -60,6 +66,9 @@ pub(super) const AGENTS: Names<MakeAgent> = &[
 enum ModeName {
     /// As in the paper: a call that cannot be executed ends the question.
     Paper,
+    /// Compare the model's program with programs around the linked entities, by the words of the
+    /// question that each explains; see --candidates.
+    Decide,
     /// Return errors to the model, at most twice a step, and never repeat a call; see --beam and
     /// --answer-types.
     Robust,
@@ -80,15 +89,30 @@ struct ModeArgs {
         value_parser = clap::value_parser!(u8).range(1..=16)
     )]
     beam: u8,
+    /// Decide mode and agent `words`: number of programs compared with the model's own.
+    #[arg(
+        long,
+        default_value_t = 6,
+        value_name = "N",
+        value_parser = clap::value_parser!(u8).range(1..=32)
+    )]
+    candidates: u8,
     /// Robust mode: reject answers of a kind that the question's first words do not ask for.
     #[arg(long)]
     answer_types: bool,
 }
 
 impl ModeArgs {
+    fn deciding(&self) -> Deciding {
+        Deciding {
+            candidates: usize::from(self.candidates),
+        }
+    }
+
     fn kind(&self) -> AgentKind {
         match self.mode {
             ModeName::Paper => AgentKind::KgAgent,
+            ModeName::Decide => AgentKind::KgAgentDecide(self.deciding()),
             ModeName::Robust => AgentKind::KgAgentRobust(Robust {
                 beam: usize::from(self.beam),
                 answer_types: self.answer_types,

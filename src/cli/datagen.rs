@@ -27,6 +27,10 @@ pub(crate) enum DatagenCommand {
     Sparql(SparqlArgs),
     /// Measure how highly the relations of gold programs are ranked.
     Recall(RecallArgs),
+    /// Learn which question words mean which relation words, from questions with gold SPARQL.
+    Words(WordsArgs),
+    /// Fit the weights of the decision between candidate programs.
+    Weights(WeightsArgs),
     /// List the question formats, with an example of each.
     Formats,
 }
@@ -342,4 +346,37 @@ pub(crate) struct RecallArgs {
     /// Number of worker threads [default: all cores]; it does not affect the result.
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WordsArgs {
+    /// Source of questions; see `datagen gold`. Their graph is not needed.
+    #[arg(long = "source", required = true, value_name = "FORMAT=PATH")]
+    pub(crate) sources: Vec<String>,
+    /// Labels of relations: lines of a local name, a tab and the label, after a heading.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) labels: Option<PathBuf>,
+    /// Further mentions of entities: JSON Lines of `id` and `topic`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) mentions: Option<PathBuf>,
+    /// Ids of questions to leave out, one in front of each line.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) skip: Option<PathBuf>,
+    /// File to write.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WeightsArgs {
+    /// Predictions of `eval` on development questions; can be given again for more sets, which
+    /// count equally.
+    #[arg(long, required = true, value_name = "FILE")]
+    pub(crate) predictions: Vec<PathBuf>,
+    /// How strongly weights are held near the present ones.
+    #[arg(long, default_value_t = 0.01, value_name = "X")]
+    pub(crate) pull: f64,
+    /// File to write.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
 }

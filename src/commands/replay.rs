@@ -89,7 +89,8 @@ fn check(opening: &Opening, graph: &FrozenKg, ranker: &dyn Ranker) -> Result<Tem
 /// The model of `--decode`, or a script of the turns in the trace.
 fn planner(args: &ReplayArgs, events: &[TraceEvent]) -> Result<Box<dyn Planner>> {
     let Some(folder) = &args.decode else {
-        return Ok(Box::new(Scripted::with(written(events))));
+        let script = Scripted::with(written(events)).with_logprobs(logprobs(events));
+        return Ok(Box::new(script));
     };
     let model = LocalModel::open_on(args.device, folder)
         .with_context(|| format!("cannot load the model {}", folder.display()))?;
@@ -166,6 +167,19 @@ fn written(events: &[TraceEvent]) -> Vec<Proposal> {
         }
     }
     turns
+}
+
+/// What the model said about the candidates of a trace's decision.
+fn logprobs(events: &[TraceEvent]) -> Vec<f64> {
+    events
+        .iter()
+        .filter_map(|event| match event {
+            TraceEvent::Decision { candidates } => Some(candidates),
+            _ => None,
+        })
+        .flatten()
+        .filter_map(|one| one.model)
+        .collect()
 }
 
 /// The first event that differs. Timings are not compared, and tokens only if they were decoded

@@ -74,7 +74,9 @@ impl EvidenceTriple {
 }
 
 impl AnswerValue {
-    pub(crate) fn of(kg: &dyn Kg, value: &Value) -> Self {
+    /// A value with the names of its members.
+    #[must_use]
+    pub fn of(kg: &dyn Kg, value: &Value) -> Self {
         let member = |&node: &NodeId| Member {
             term: kg.term(node),
             name: kg.name(node),

@@ -7,6 +7,7 @@
 //! call, grammar ─▶ gbnf          the call language; grammars for short model outputs; GBNF export
 //! rank ─▶ mention, link          ranking by relevance; linking of relations, entities and values
 //! exec                           sessions: the tools, relation lists, evidence
+//! explain                        candidate programs and the reasons for and against them
 //! observe ─▶ prompt              observation of the surroundings; prompt templates, conversations
 //! answer ─▶ trace, metrics       results
 //! oda, triad                     the turns of the two other agents
@@ -19,6 +20,7 @@ pub mod agent;
 pub mod answer;
 pub mod call;
 pub mod exec;
+pub mod explain;
 pub mod gbnf;
 pub mod grammar;
 pub mod limits;

@@ -62,6 +62,11 @@ pub enum TraceEvent {
         /// The executed calls.
         history: Vec<String>,
     },
+    /// The candidates of a decision, in the order in which they were proposed.
+    Decision {
+        /// All candidates.
+        candidates: Vec<DecidedCandidate>,
+    },
     /// The answer.
     Answer {
         /// The answer with program and evidence.
@@ -121,6 +126,22 @@ pub struct RankedProgram {
     pub logprob: f64,
     /// Whether the beam keeps it.
     pub kept: bool,
+}
+
+/// A candidate program of a decision.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DecidedCandidate {
+    /// The calls.
+    pub program: Vec<String>,
+    /// The weighted sum of its terms, rounded to four digits.
+    pub score: f64,
+    /// Whether it was chosen.
+    pub chosen: bool,
+    /// The model's log-probability, if there is a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<f64>,
+    /// The terms that are not zero (see [`crate::explain::TERM_NAMES`]), rounded to four digits.
+    pub terms: std::collections::BTreeMap<String, f64>,
 }
 
 /// A result in a trace.

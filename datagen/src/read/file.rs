@@ -68,7 +68,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 /// Passes a file's non-blank lines to `each` with their numbers from 1, one at a time, so files may
 /// have any size.
-pub(super) fn each_line(
+pub(crate) fn each_line(
     path: &Path,
     each: &mut dyn FnMut(usize, &str) -> Result<(), Error>,
 ) -> Result<(), Error> {

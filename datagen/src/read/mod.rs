@@ -27,6 +27,7 @@ mod trex;
 mod webqsp;
 mod zeroshot;
 
+pub(crate) use file::each_line as lines_of;
 pub use formats::SourceFormat;
 pub use reader::{Each, QuestionReader, ReadOptions, ReadRequest};
 pub use registry::{page, readers};

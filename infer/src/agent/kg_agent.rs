@@ -3,7 +3,7 @@
 
 use toolbox::answer::Answer;
 use toolbox::call::parse_call;
-use toolbox::exec::{ExecOptions, ToolError};
+use toolbox::exec::{ExecOptions, Session, ToolError};
 use toolbox::prompt::{Conversation, Layout};
 use toolbox::trace::TraceEvent;
 
@@ -25,20 +25,40 @@ const STEPS: usize = 30;
 /// [`InferError`] if the planner fails.
 pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
     let mut record = Recorder::open(&task, &AgentKind::KgAgent);
+    let ran = run(&task, planner, &mut record)?;
+    record.outcome.failure = ran.failure;
+    record.outcome.calls = ran.session.steps().len();
+    record.outcome.samples = ran.conversation.into_samples();
+    Ok(record.finish(Answer::of(&ran.session)))
+}
+
+/// A question after the loop.
+pub(super) struct Ran<'g> {
+    pub(super) session: Session<'g>,
+    pub(super) conversation: Conversation,
+    /// Why the loop ended without an answer, unless the model gave up.
+    pub(super) failure: Option<&'static str>,
+}
+
+/// Runs the loop and records its events.
+pub(super) fn run<'g>(
+    task: &Task<'g>,
+    planner: &mut dyn Planner,
+    record: &mut Recorder,
+) -> Result<Ran<'g>, InferError> {
     let limit = task.options.max_steps.min(STEPS);
     let template = task.template;
-    let mut session = task.into_session(|options| {
-        template.fit(ExecOptions {
-            max_steps: limit,
-            ..options
-        })
-    })?;
+    let mut session = task.session_with(template.fit(ExecOptions {
+        max_steps: limit,
+        ..task.options.clone()
+    }))?;
     let mut conversation = Conversation::open(template, &session);
+    let mut failure = None;
     let mut shown = 0;
     while session.answer().is_none() {
         if session.steps().len() == limit {
             record.error(ToolError::Steps { limit }.to_string());
-            record.outcome.failure = Some(NO_END);
+            failure = Some(NO_END);
             break;
         }
         // Observe: the turns that the planner has not seen yet.
@@ -66,7 +86,7 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
         if let Err(message) = ran {
             record.outcome.invalid += 1;
             record.error(message);
-            record.outcome.failure = Some(NO_CALL);
+            failure = Some(NO_CALL);
             break;
         }
         // Record.
@@ -87,7 +107,9 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
                 .collect(),
         });
     }
-    record.outcome.calls = session.steps().len();
-    record.outcome.samples = conversation.into_samples();
-    Ok(record.finish(Answer::of(&session)))
+    Ok(Ran {
+        session,
+        conversation,
+        failure,
+    })
 }

@@ -14,6 +14,10 @@ pub enum AgentKind {
     KgAgent,
     /// The tool loop with recovery from errors and a beam of programs.
     KgAgentRobust(Robust),
+    /// The tool loop's program compared with programs around the linked entities.
+    KgAgentDecide(Deciding),
+    /// No model: the program that explains the question's words best.
+    Words(Deciding),
     /// Observe, act, reflect.
     Oda(OdaOptions),
     /// Triad's three roles.
@@ -44,6 +48,19 @@ impl Default for Robust {
             beam: 1,
             answer_types: false,
         }
+    }
+}
+
+/// Options of deciding between candidate programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deciding {
+    /// Candidates that are proposed, without the model's own and the one that gives up.
+    pub candidates: usize,
+}
+
+impl Default for Deciding {
+    fn default() -> Self {
+        Self { candidates: 6 }
     }
 }
 
@@ -130,6 +147,15 @@ impl AgentKind {
                 name: "kg-agent-robust",
                 oracle: None,
                 ..tool_loop
+            },
+            Self::KgAgentDecide(_) => AgentProfile {
+                name: "kg-agent-decide",
+                oracle: None,
+                ..tool_loop
+            },
+            Self::Words(_) => AgentProfile {
+                writes_programs: true,
+                ..baseline("words", false)
             },
             Self::Oda(options) => AgentProfile {
                 name: "oda",
@@ -222,6 +248,8 @@ mod tests {
         let defaults = Agent::ALL.map(AgentKind::from);
         let others = [
             AgentKind::KgAgentRobust(robust),
+            AgentKind::KgAgentDecide(Deciding { candidates: 3 }),
+            AgentKind::Words(Deciding::default()),
             AgentKind::Oda(blind),
             AgentKind::Direct,
             AgentKind::Retrieval,

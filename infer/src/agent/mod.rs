@@ -1,6 +1,7 @@
 //! The agents: ways of driving the toolbox with a planner. All take a [`Task`] and return an
 //! [`Outcome`], so that one harness measures them.
 
+pub mod decide;
 pub mod direct;
 pub mod kg_agent;
 mod kind;
@@ -12,8 +13,8 @@ pub mod robust;
 mod task;
 pub mod triad;
 
-pub use kind::{AgentKind, AgentProfile, GoldTurns, Robust, TriadOptions};
-pub use outcome::{Linkable, Outcome, PLANNER_FAILED, Survived};
+pub use kind::{AgentKind, AgentProfile, Deciding, GoldTurns, Robust, TriadOptions};
+pub use outcome::{DecidedAnswer, Linkable, Outcome, PLANNER_FAILED, Survived};
 pub use task::Task;
 
 use crate::InferError;
@@ -34,6 +35,8 @@ pub fn answer_with(
     let outcome = match agent {
         AgentKind::KgAgent => kg_agent::answer(task, planner),
         AgentKind::KgAgentRobust(mode) => robust::answer(*mode, &task, planner),
+        AgentKind::KgAgentDecide(options) => decide::answer(*options, &task, Some(planner)),
+        AgentKind::Words(options) => decide::answer(*options, &task, None),
         AgentKind::Oda(options) => oda::answer(task, options, planner),
         AgentKind::Triad(options) => triad::answer(options, task, planner),
         AgentKind::Direct => direct::answer(&task, planner),

@@ -2,6 +2,7 @@
 
 use common::transcript::Turn;
 use toolbox::answer::{Answer, AnswerValue, Provenance};
+use toolbox::explain::Terms;
 use toolbox::trace::TraceEvent;
 
 use crate::InferError;
@@ -39,8 +40,33 @@ pub struct Outcome {
     /// Entities and relations left after each stage of linking. The share of gold ones among them
     /// is the recall of the stage.
     pub survived: Vec<Survived>,
+    /// The answers of a decision's candidates, for fitting its weights.
+    pub decided: Vec<DecidedAnswer>,
     /// The agent's reason for having no answer.
     pub failure: Option<&'static str>,
+}
+
+/// A candidate of a decision.
+#[derive(Clone, Debug)]
+pub struct DecidedAnswer {
+    /// Its answer; an empty set if it gives up.
+    pub value: AnswerValue,
+    /// Its terms.
+    pub terms: Terms,
+}
+
+impl DecidedAnswer {
+    /// The answer without program and evidence.
+    #[must_use]
+    pub fn answer(&self) -> Answer {
+        Answer {
+            value: self.value.clone(),
+            program: Vec::new(),
+            evidence: Vec::new(),
+            provenance: Provenance::Kg,
+            emptied: None,
+        }
+    }
 }
 
 /// The result of a stage of linking.
@@ -84,6 +110,7 @@ impl Outcome {
             kg_seconds: 0.0,
             phases: Vec::new(),
             survived: Vec::new(),
+            decided: Vec::new(),
             failure: None,
         }
     }

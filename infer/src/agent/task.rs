@@ -64,12 +64,17 @@ impl<'a> Task<'a> {
 
     /// A new session on the question.
     pub(super) fn session(&self) -> Result<Session<'a>, RankError> {
+        self.session_with(self.options.clone())
+    }
+
+    /// A new session on the question with other options.
+    pub(super) fn session_with(&self, options: ExecOptions) -> Result<Session<'a>, RankError> {
         Session::new(
             self.kg,
             self.question,
             self.linked.clone(),
             self.must_offer,
-            self.options.clone(),
+            options,
         )
     }
 
@@ -78,12 +83,7 @@ impl<'a> Task<'a> {
         self,
         adapt: impl FnOnce(ExecOptions) -> ExecOptions,
     ) -> Result<Session<'a>, RankError> {
-        Session::new(
-            self.kg,
-            self.question,
-            self.linked,
-            self.must_offer,
-            adapt(self.options),
-        )
+        let options = adapt(self.options.clone());
+        self.session_with(options)
     }
 }

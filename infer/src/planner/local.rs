@@ -328,6 +328,26 @@ impl Planner for LocalPlanner {
         self.decode(turns, &GrammarAcceptor::new(grammar), abstaining)
     }
 
+    fn logprob_of(&mut self, samples: &[Vec<Turn>]) -> Result<Option<f64>, InferError> {
+        let mut sum = 0.0;
+        for turns in samples {
+            let encoded = self.model.chat.encode(turns)?;
+            let Some(first) = encoded.trained.iter().position(|&trained| trained) else {
+                continue;
+            };
+            if encoded.ids.len() > self.model.engine.config().context() {
+                return Ok(None);
+            }
+            let (prompt, text) = encoded.ids.split_at(first);
+            let probabilities = self.session.probabilities(prompt, text)?;
+            sum += (probabilities.iter().zip(&encoded.trained[first..]))
+                .filter(|(_, trained)| **trained)
+                .map(|(&probability, _)| f64::from(probability.max(f32::MIN_POSITIVE)).ln())
+                .sum::<f64>();
+        }
+        Ok(Some(rounded(sum)))
+    }
+
     fn constrained(&self) -> bool {
         true
     }

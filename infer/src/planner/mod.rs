@@ -76,6 +76,16 @@ pub trait Planner {
     /// # Errors
     /// [`InferError`] if no turn can be written.
     fn write(&mut self, turns: &[Turn], grammar: &Grammar) -> Result<Proposal, InferError>;
+    /// The log-probability of all trained turns of samples (see
+    /// [`toolbox::prompt::Conversation::into_samples`]) without a constraint; `None` if the planner
+    /// has no probabilities.
+    ///
+    /// # Errors
+    /// [`InferError`] if the model fails.
+    fn logprob_of(&mut self, samples: &[Vec<Turn>]) -> Result<Option<f64>, InferError> {
+        let _ = samples;
+        Ok(None)
+    }
     /// Whether its output is constrained, so that no call can be invalid.
     fn constrained(&self) -> bool;
 }
@@ -123,6 +133,7 @@ impl Planner for Oracle {
 pub struct Scripted {
     turns: std::vec::IntoIter<Proposal>,
     given: usize,
+    logprobs: std::vec::IntoIter<f64>,
 }
 
 impl Scripted {
@@ -146,6 +157,16 @@ impl Scripted {
         Self {
             given: turns.len(),
             turns: turns.into_iter(),
+            logprobs: Vec::new().into_iter(),
+        }
+    }
+
+    /// Gives these answers to [`Planner::logprob_of`], in order.
+    #[must_use]
+    pub fn with_logprobs(self, logprobs: Vec<f64>) -> Self {
+        Self {
+            logprobs: logprobs.into_iter(),
+            ..self
         }
     }
 
@@ -163,6 +184,10 @@ impl Planner for Scripted {
 
     fn write(&mut self, _turns: &[Turn], _grammar: &Grammar) -> Result<Proposal, InferError> {
         self.next()
+    }
+
+    fn logprob_of(&mut self, _samples: &[Vec<Turn>]) -> Result<Option<f64>, InferError> {
+        Ok(self.logprobs.next())
     }
 
     fn constrained(&self) -> bool {

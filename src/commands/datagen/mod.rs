@@ -12,3 +12,4 @@ mod report;
 pub(super) mod source;
 pub(crate) mod sparql;
 pub(crate) mod synth;
+pub(crate) mod words;

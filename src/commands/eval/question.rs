@@ -23,7 +23,7 @@ use toolbox::trace::TraceEvent;
 use super::super::oracle;
 use super::gold::GoldAnswers;
 use super::linking::kept;
-use super::result::Prediction;
+use super::result::{JudgedCandidate, Prediction};
 use super::setting::{Planning, Setting};
 use crate::cli::EntitySource;
 
@@ -232,7 +232,16 @@ fn scored(
         program: equal_program,
         groups: groups.clone(),
     };
+    let decided = outcome
+        .decided
+        .iter()
+        .map(|one| JudgedCandidate {
+            right: score(&gold.comparable(&one.answer()), &gold.answers).exact == 1.0,
+            terms: one.terms,
+        })
+        .collect();
     let prediction = Prediction {
+        decided,
         id: question.id.clone(),
         question: question.question.clone(),
         gold: gold.answers.ids.clone(),

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use datagen::linking::Linking;
 use serde::Serialize;
 use toolbox::answer::{AnswerValue, Emptied, Provenance};
+use toolbox::explain::Terms;
 use toolbox::metrics::{Metrics, Scores};
 use toolbox::trace::TraceEvent;
 
@@ -34,9 +35,19 @@ pub(super) struct Prediction {
     pub(super) reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) emptied: Option<Emptied>,
+    /// The candidates of a decision: whether each is right, and its terms.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) decided: Vec<JudgedCandidate>,
     /// The answer as terms, for QALD's format.
     #[serde(skip)]
     pub(super) value: AnswerValue,
+}
+
+/// A candidate of a decision with its terms; `datagen weights` reads it.
+#[derive(Serialize)]
+pub(super) struct JudgedCandidate {
+    pub(super) right: bool,
+    pub(super) terms: Terms,
 }
 
 /// The result of one agent on a set of questions.

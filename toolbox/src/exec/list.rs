@@ -32,10 +32,10 @@ pub(crate) fn best_first(ranked: &mut [RankedRelation]) {
 
 /// A relation of a set and the first member that has it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Adjacent {
-    pub(super) relation: Relation,
-    out: bool,
-    member: NodeId,
+pub(crate) struct Adjacent {
+    pub(crate) relation: Relation,
+    pub(crate) out: bool,
+    pub(crate) member: NodeId,
 }
 
 /// Weight of the ranking by a triple's phrase against the ranking by the whole question.
@@ -151,7 +151,7 @@ impl Session<'_> {
     }
 
     /// The relations of a set: out-relations first, each direction in id order.
-    pub(super) fn adjacent(&self, from: &[NodeId]) -> Vec<Adjacent> {
+    pub(crate) fn adjacent(&self, from: &[NodeId]) -> Vec<Adjacent> {
         let [mut out, mut incoming] = self.kg.relations_of(from);
         for found in [&mut out, &mut incoming] {
             found.retain(|(id, _)| !self.options.without.contains(id));

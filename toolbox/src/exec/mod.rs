@@ -15,7 +15,7 @@ mod types;
 pub use error::ToolError;
 pub use evidence::evidence;
 pub use list::RankedRelation;
-pub(crate) use list::best_first;
+pub(crate) use list::{Adjacent, best_first};
 pub(crate) use paper::{INSTRUCTION, paper_question};
 pub use session::{Session, run_program};
 pub use types::{

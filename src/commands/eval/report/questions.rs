@@ -161,6 +161,20 @@ pub(super) fn shown(event: &TraceEvent) -> String {
                 ranked.iter().map(one).collect::<Vec<_>>().join("<br>")
             )
         }
+        TraceEvent::Decision { candidates } => {
+            let one = |one: &toolbox::trace::DecidedCandidate| {
+                let tag = if one.chosen { "b" } else { "span" };
+                format!(
+                    "<{tag}><code>{}</code> <span class=\"n\">{:.2}</span></{tag}>",
+                    escape(&one.program.join("; ")),
+                    one.score
+                )
+            };
+            format!(
+                "<li>{}</li>",
+                candidates.iter().map(one).collect::<Vec<_>>().join("<br>")
+            )
+        }
         TraceEvent::Observe { .. }
         | TraceEvent::Tokens { .. }
         | TraceEvent::Memory { .. }

@@ -150,6 +150,41 @@ impl Session<'_> {
         }
     }
 
+    /// The members of `from` with a value of the relation that satisfies a comparison; empty if the
+    /// comparison means nothing.
+    pub(crate) fn satisfying_value(
+        &self,
+        from: &[NodeId],
+        relation: Relation,
+        op: Op,
+        value: &Literal,
+    ) -> EntSet {
+        let against = Against::Literal(value.clone());
+        let kept = self.satisfying(from, relation, true, op, &against);
+        sorted(kept.unwrap_or_default())
+    }
+
+    /// The members of `from` that the relation links to a node.
+    pub(crate) fn satisfying_node(
+        &self,
+        from: &[NodeId],
+        relation: Relation,
+        node: NodeId,
+    ) -> EntSet {
+        let kept = self.satisfying(from, relation, true, Op::Eq, &Against::Node(node));
+        sorted(kept.unwrap_or_default())
+    }
+
+    /// The members of `from` with the extreme value of a relation.
+    pub(crate) fn extreme_of(
+        &self,
+        from: &[NodeId],
+        relation: Relation,
+        extreme: Extreme,
+    ) -> EntSet {
+        sorted(self.extreme(from, relation, true, extreme))
+    }
+
     fn counts_wider(&self, relation: Relation) -> bool {
         let schema = self.kg.schema();
         schema.settings.subclasses

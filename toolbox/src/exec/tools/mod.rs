@@ -117,7 +117,7 @@ impl Session<'_> {
         }
     }
 
-    fn without_excluded(&self, mut members: Vec<NodeId>) -> Vec<NodeId> {
+    pub(crate) fn without_excluded(&self, mut members: Vec<NodeId>) -> Vec<NodeId> {
         let exclude = &self.options.exclude;
         if exclude.when == ExcludeWhen::EveryStep {
             members.retain(|node| !exclude.nodes.contains(node));
@@ -126,7 +126,7 @@ impl Session<'_> {
     }
 
     /// The neighbours of a node along a relation (`forward`) or against it.
-    pub(super) fn step(
+    pub(crate) fn step(
         &self,
         node: NodeId,
         relation: Relation,

@@ -1,0 +1,114 @@
+//! Fits the weights of a decision (`toolbox::explain`) on questions whose right candidates are
+//! known: a log-linear model whose probability of the right answers is maximised.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use toolbox::explain::{Terms, Weights};
+
+use crate::Error;
+use crate::read::lines_of;
+
+/// A candidate and whether its answer is the gold answer.
+#[derive(Clone, Debug, Deserialize)]
+pub struct JudgedCandidate {
+    /// Whether it is right.
+    pub right: bool,
+    /// Its terms.
+    pub terms: Terms,
+}
+
+/// The candidates of one question.
+pub type Case = Vec<JudgedCandidate>;
+
+/// Reads the cases of a `predictions.jsonl` of `eval`. Questions without candidates are left out.
+///
+/// # Errors
+/// [`Error`] names the file and the line.
+pub fn read(path: &Path) -> Result<Vec<Case>, Error> {
+    #[derive(Deserialize)]
+    struct Line {
+        #[serde(default)]
+        decided: Case,
+    }
+    let mut cases = Vec::new();
+    lines_of(path, &mut |number, line| {
+        let line: Line = serde_json::from_str(line)
+            .map_err(|error| Error::line(path, number, format!("not a prediction: {error}")))?;
+        if !line.decided.is_empty() {
+            cases.push(line.decided);
+        }
+        Ok(())
+    })?;
+    Ok(cases)
+}
+
+/// How often the best candidate is right, and how often any is.
+#[must_use]
+pub fn measure(cases: &[Case], weights: &Weights) -> (usize, usize) {
+    let chosen = |case: &Case| {
+        let score = |one: &JudgedCandidate| weights.score(&one.terms);
+        let best = case.iter().max_by(|a, b| score(a).total_cmp(&score(b)));
+        best.is_some_and(|best| best.right)
+    };
+    (
+        cases.iter().filter(|case| chosen(case)).count(),
+        cases.iter().filter(|case| case.iter().any(|one| one.right)).count(),
+    )
+}
+
+/// Steps of gradient ascent.
+const STEPS: usize = 3_000;
+/// The size of a step.
+const RATE: f64 = 0.02;
+
+/// Fits weights to the cases of several sets, which count equally. `pull` is the strength with
+/// which weights are held near `start` (a Gaussian prior).
+#[must_use]
+pub fn fit(sets: &[Vec<Case>], start: &Weights, pull: f64) -> Weights {
+    let origin = start.0.map(f64::from);
+    let mut weights = origin;
+    let (mut first, mut second) = (origin.map(|_| 0.0), origin.map(|_| 0.0));
+    for step in 1..=STEPS {
+        let mut gradient = origin.map(|_| 0.0);
+        for set in sets {
+            let share = 1.0 / set.len().max(1) as f64;
+            for case in set {
+                add_gradient(case, &weights, share, &mut gradient);
+            }
+        }
+        for i in 0..weights.len() {
+            let slope = gradient[i] - pull * (weights[i] - origin[i]);
+            first[i] = 0.9 * first[i] + 0.1 * slope;
+            second[i] = 0.999 * second[i] + 0.001 * slope * slope;
+            let (a, b) = (
+                first[i] / (1.0 - 0.9_f64.powi(step as i32)),
+                second[i] / (1.0 - 0.999_f64.powi(step as i32)),
+            );
+            weights[i] += RATE * a / (b.sqrt() + 1e-8);
+        }
+    }
+    Weights(weights.map(|weight| weight as f32))
+}
+
+/// Adds the gradient of the log-probability of the right candidates of one case.
+fn add_gradient<const N: usize>(case: &Case, weights: &[f64; N], share: f64, gradient: &mut [f64; N]) {
+    if !case.iter().any(|one| one.right) {
+        return;
+    }
+    let dot = |terms: &Terms| -> f64 {
+        weights.iter().zip(terms.0).map(|(a, b)| a * f64::from(b)).sum()
+    };
+    let scores: Vec<f64> = case.iter().map(|one| dot(&one.terms)).collect();
+    let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let masses: Vec<f64> = scores.iter().map(|score| (score - best).exp()).collect();
+    let all: f64 = masses.iter().sum();
+    let right: f64 = (masses.iter().zip(case)).filter(|(_, one)| one.right).map(|(mass, _)| mass).sum();
+    for (mass, one) in masses.iter().zip(case) {
+        let wanted = if one.right { mass / right.max(f64::MIN_POSITIVE) } else { 0.0 };
+        let push = share * (wanted - mass / all);
+        for (slope, term) in gradient.iter_mut().zip(one.terms.0) {
+            *slope += push * f64::from(term);
+        }
+    }
+}

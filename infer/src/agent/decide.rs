@@ -1,0 +1,141 @@
+//! Propose, run, explain, decide: the program that the model writes competes with programs around
+//! the linked entities. Each is scored by the question's words that it explains, by the model's
+//! probability of it, and by its answer; giving up is a candidate like any other.
+
+use std::time::Instant;
+
+use toolbox::answer::{Answer, AnswerValue};
+use toolbox::call::Call;
+use toolbox::exec::Session;
+use toolbox::explain::{Candidate, Proposer, SearchLimits, TERM_NAMES, Weights, WordTables, decide};
+use toolbox::explain::{MODEL, MODEL_FIRST, MODEL_GIVES_UP};
+use toolbox::prompt::Conversation;
+use toolbox::trace::{DecidedCandidate, TraceEvent};
+
+use super::kg_agent;
+use super::kind::{AgentKind, Deciding};
+use super::outcome::{DecidedAnswer, Outcome};
+use super::recorder::Recorder;
+use super::task::Task;
+use crate::InferError;
+use crate::planner::Planner;
+
+/// Log-probabilities enter the decision in units of ten, so that all terms have similar sizes.
+const LOGPROB_UNIT: f64 = 10.0;
+
+/// Answers one question; without `planner`, by its words alone.
+///
+/// # Errors
+/// [`InferError`] if the planner or the ranker fails.
+pub fn answer(
+    options: Deciding,
+    task: &Task<'_>,
+    planner: Option<&mut dyn Planner>,
+) -> Result<Outcome, InferError> {
+    let agent = if planner.is_some() {
+        AgentKind::KgAgentDecide(options)
+    } else {
+        AgentKind::Words(options)
+    };
+    let begun = Instant::now();
+    let weights = Weights::default();
+    let mut record = Recorder::open(task, &agent);
+    let session = task.session()?;
+    let proposer = Proposer::new(&session, WordTables::base());
+    let limits = SearchLimits::default();
+    let mut candidates = proposer.propose(&weights, limits, options.candidates)?;
+    let mut logprobs = Vec::new();
+    if let Some(planner) = planner {
+        let greedy = kg_agent::run(task, planner, &mut record)?;
+        let failed = greedy.failure.is_some();
+        let mut own = proposer.ended(&greedy.session);
+        own.terms.0[MODEL_FIRST] = if failed { 0.0 } else { 1.0 };
+        if own.answer.is_none() {
+            own.terms.0[MODEL_GIVES_UP] = if failed { 0.0 } else { 1.0 };
+        }
+        candidates.retain(|one| one.calls != own.calls && (own.answer.is_some() || one.answer.is_some()));
+        candidates.push(own);
+        for candidate in &mut candidates {
+            let (_, conversation) = replay(task, &candidate.calls)?;
+            let samples = conversation.into_samples();
+            let logprob = record.plan(|| planner.logprob_of(&samples))?;
+            candidate.terms.0[MODEL] = logprob.map_or(0.0, |log| (log / LOGPROB_UNIT) as f32);
+            logprobs.push(logprob);
+        }
+    }
+    let chosen = decide(&candidates, &weights).unwrap_or_default();
+    record.event(TraceEvent::Decision {
+        candidates: traced(&candidates, &logprobs, &weights, chosen),
+    });
+    let (session, conversation) = match candidates.get(chosen) {
+        Some(candidate) => replay(task, &candidate.calls)?,
+        None => replay(task, &[])?,
+    };
+    for step in session.steps() {
+        record.result(&session, step);
+    }
+    let outcome = &mut record.outcome;
+    outcome.calls = session.steps().len();
+    outcome.samples = conversation.into_samples();
+    outcome.failure = None;
+    outcome.kg_seconds = begun.elapsed().as_secs_f64() - outcome.model_seconds;
+    outcome.decided = candidates
+        .iter()
+        .map(|one| DecidedAnswer {
+            value: (one.answer.as_ref()).map_or_else(
+                || AnswerValue::Set(Vec::new()),
+                |value| AnswerValue::of(task.kg, value),
+            ),
+            terms: one.terms,
+        })
+        .collect();
+    Ok(record.finish(Answer::of(&session)))
+}
+
+/// Runs a program in a new session, as the planner would have written it.
+fn replay<'g>(
+    task: &Task<'g>,
+    calls: &[Call],
+) -> Result<(Session<'g>, Conversation), InferError> {
+    let mut session = task.session()?;
+    let mut conversation = Conversation::open(task.template, &session);
+    for call in calls {
+        let text = task.template.call(&session, call).to_string();
+        match session.run(call) {
+            Ok(_) => conversation.record(&session, &text)?,
+            Err(error) => {
+                error.recoverable()?;
+                break;
+            }
+        }
+    }
+    Ok((session, conversation))
+}
+
+fn traced(
+    candidates: &[Candidate],
+    logprobs: &[Option<f64>],
+    weights: &Weights,
+    chosen: usize,
+) -> Vec<DecidedCandidate> {
+    let rounded = |value: f32| (f64::from(value) * 1e4).round() / 1e4;
+    let terms = |candidate: &Candidate| {
+        TERM_NAMES
+            .iter()
+            .zip(candidate.terms.0)
+            .filter(|(_, value)| *value != 0.0)
+            .map(|(name, value)| ((*name).to_owned(), rounded(value)))
+            .collect()
+    };
+    candidates
+        .iter()
+        .enumerate()
+        .map(|(i, candidate)| DecidedCandidate {
+            program: candidate.calls.iter().map(ToString::to_string).collect(),
+            score: rounded(weights.score(&candidate.terms)),
+            chosen: i == chosen,
+            model: logprobs.get(i).copied().flatten(),
+            terms: terms(candidate),
+        })
+        .collect()
+}

@@ -1,0 +1,80 @@
+//! `kgagent datagen words` and `datagen weights`: what the decision between candidate programs is
+//! learned from.
+
+use anyhow::{Context, Result, bail};
+use common::fs::write_file;
+use datagen::read::ReadOptions;
+use datagen::weights;
+use datagen::wordings::WordingHints;
+use serde_json::json;
+use toolbox::explain::{Weights, learn};
+
+use super::source;
+use crate::cli::{WeightsArgs, WordsArgs};
+use crate::exit::ExitStatus;
+use crate::ui::Ui;
+
+/// Learns translation tables between question words and relation words.
+pub(crate) fn words(args: &WordsArgs, ui: &Ui) -> Result<ExitStatus> {
+    ui.catch_interrupts()?;
+    let mut hints = WordingHints::default();
+    if let Some(path) = &args.labels {
+        hints.read_labels(path)?;
+    }
+    if let Some(path) = &args.mentions {
+        hints.read_mentions(path)?;
+    }
+    if let Some(path) = &args.skip {
+        hints.read_skipped(path)?;
+    }
+    let questions = source::read(&args.sources, None, &ReadOptions::default())?;
+    let stage = ui.progress("read", "question", Some(questions.len() as u64));
+    let mut wordings = Vec::new();
+    for (done, question) in questions.iter().enumerate() {
+        wordings.extend(hints.wording(question));
+        stage.set_position(done as u64);
+    }
+    stage.finish_and_clear();
+    if wordings.is_empty() {
+        bail!("no question has a query whose relations have names in words");
+    }
+    let text = learn(&wordings);
+    write_file(&args.out, text.as_bytes())
+        .with_context(|| format!("cannot write {}", args.out.display()))?;
+    ui.object(&json!({ "questions": questions.len(), "learned_from": wordings.len(), "bytes": text.len() }));
+    ui.say(format!(
+        "learned from {} of {} questions; {} bytes written to {}",
+        wordings.len(),
+        questions.len(),
+        text.len(),
+        args.out.display()
+    ));
+    Ok(ExitStatus::Done)
+}
+
+/// Fits the weights of the decision.
+pub(crate) fn weights(args: &WeightsArgs, ui: &Ui) -> Result<ExitStatus> {
+    let mut sets = Vec::new();
+    for path in &args.predictions {
+        let cases = weights::read(path)?;
+        if cases.is_empty() {
+            bail!("{} has no decisions; make it with `eval --mode decide` or `--agent words`", path.display());
+        }
+        sets.push(cases);
+    }
+    let start = Weights::default();
+    let fitted = weights::fit(&sets, &start, args.pull);
+    for (path, set) in args.predictions.iter().zip(&sets) {
+        let ((before, any), (after, _)) = (weights::measure(set, &start), weights::measure(set, &fitted));
+        ui.say(format!(
+            "{}: {} questions, right {before} before, {after} after, {any} among the candidates",
+            path.display(),
+            set.len()
+        ));
+    }
+    write_file(&args.out, fitted.print().as_bytes())
+        .with_context(|| format!("cannot write {}", args.out.display()))?;
+    ui.object(&json!({ "weights": fitted.0.to_vec() }));
+    ui.say(fitted.print());
+    Ok(ExitStatus::Done)
+}

@@ -1,0 +1,107 @@
+//! Learns translation tables from pairs of a question and the names of its query's relations
+//! (IBM model 1, Brown et al. 1993).
+
+use rustc_hash::FxHashMap;
+
+use super::question::question_stems;
+use super::table::{Translation, print};
+use super::vocabulary::relation_stems;
+
+/// Passes of expectation maximisation.
+const PASSES: usize = 6;
+/// Smaller probabilities are not stored.
+const LEAST: f64 = 2e-3;
+/// Added to the count of each word given, so that words seen once prove little.
+const SMOOTHING: f64 = 2.0;
+/// Words in fewer questions are left out.
+const OCCURRENCES: usize = 2;
+/// The word that explains what nothing else explains.
+const NULL: &str = "";
+
+/// A question without the names of its entities, and the printed names or labels of the relations
+/// of its query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wording {
+    /// The question.
+    pub question: String,
+    /// The relations.
+    pub relations: Vec<String>,
+}
+
+/// Learns both tables and returns their text form (see [`super::WordTables::parse`]). The order of
+/// the wordings does not matter.
+#[must_use]
+pub fn learn(wordings: &[Wording]) -> String {
+    let mut pairs: Vec<(Vec<String>, Vec<String>)> = wordings
+        .iter()
+        .map(|wording| {
+            let mut relation: Vec<String> = wording
+                .relations
+                .iter()
+                .flat_map(|name| relation_stems(name))
+                .collect();
+            relation.sort_unstable();
+            relation.dedup();
+            (question_stems(&wording.question), relation)
+        })
+        .filter(|(question, relation)| !question.is_empty() && !relation.is_empty())
+        .collect();
+    // Sums of floats depend on their order.
+    pairs.sort_unstable();
+    let mut seen: FxHashMap<String, usize> = FxHashMap::default();
+    for (question, _) in &pairs {
+        for word in question {
+            *seen.entry(word.clone()).or_default() += 1;
+        }
+    }
+    for (question, _) in &mut pairs {
+        question.retain(|word| seen.get(word).is_some_and(|&count| count >= OCCURRENCES));
+    }
+    let turned: Vec<_> = pairs.iter().map(|(q, r)| (r.clone(), q.clone())).collect();
+    print(translations(&turned), translations(&pairs))
+}
+
+/// P(target | source) for every pair of words that occurs, by expectation maximisation.
+fn translations(pairs: &[(Vec<String>, Vec<String>)]) -> Vec<Translation> {
+    let mut slots: FxHashMap<(&str, &str), usize> = FxHashMap::default();
+    let mut names: Vec<(&str, &str)> = Vec::new();
+    // For each target word of each pair, the slots of its possible sources.
+    let mut choices: Vec<Vec<usize>> = Vec::new();
+    for (source, target) in pairs {
+        for word in target {
+            let sources = source.iter().map(String::as_str).chain([NULL]);
+            let row = sources.map(|given| {
+                *slots.entry((given, word)).or_insert_with(|| {
+                    names.push((given, word));
+                    names.len() - 1
+                })
+            });
+            choices.push(row.collect());
+        }
+    }
+    let mut probability = vec![1.0_f64; names.len()];
+    for _ in 0..PASSES {
+        let mut count = vec![0.0; names.len()];
+        for row in &choices {
+            let sum: f64 = row.iter().map(|&slot| probability[slot]).sum();
+            for &slot in row {
+                count[slot] += probability[slot] / sum.max(f64::MIN_POSITIVE);
+            }
+        }
+        let mut total: FxHashMap<&str, f64> = FxHashMap::default();
+        for (name, count) in names.iter().zip(&count) {
+            *total.entry(name.0).or_default() += count;
+        }
+        for ((name, count), probability) in names.iter().zip(&count).zip(&mut probability) {
+            *probability = count / (total.get(name.0).copied().unwrap_or_default() + SMOOTHING);
+        }
+    }
+    names
+        .iter()
+        .zip(probability)
+        .filter(|((given, _), probability)| *given != NULL && *probability >= LEAST)
+        .map(|((given, word), probability)| {
+            ((*given).to_owned(), (*word).to_owned(), probability as f32)
+        })
+        .collect()
+}

@@ -1,0 +1,173 @@
+//! Propose, run, explain, decide: candidate programs around the linked entities of a question, each
+//! with the reasons for and against it. Nothing here needs a trained model of the graph: the words
+//! of relations are explained by translation tables that were learned from people's questions, and
+//! an agent adds what its model says.
+//!
+//! ```text
+//! question, adjective    what the question asks
+//! vocabulary, table      the words of relations; translation probabilities (learn makes them)
+//! words                  which words a relation explains
+//! plan, state, search    candidate programs
+//! read                   what a program of a model explains
+//! terms                  the decision
+//! ```
+
+mod adjective;
+mod learn;
+mod plan;
+mod question;
+mod read;
+mod search;
+mod state;
+mod table;
+mod terms;
+mod vocabulary;
+mod words;
+
+use std::sync::Arc;
+
+pub use learn::{Wording, learn};
+pub use search::SearchLimits;
+pub use table::{TableError, WordTables};
+pub use terms::{MODEL, MODEL_FIRST, MODEL_GIVES_UP, TERM_NAMES, TERMS, Terms, Weights};
+
+use crate::call::Call;
+use crate::exec::{ExecOptions, Session, Value, run_program};
+use crate::rank::RankError;
+use question::Asked;
+use words::Explainer;
+
+/// A candidate program with its result.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The calls, with full names.
+    pub calls: Vec<Call>,
+    /// The result; `None` if the candidate gives up.
+    pub answer: Option<Value>,
+    /// The reasons for and against it.
+    pub terms: Terms,
+}
+
+/// Proposes candidates for one question.
+pub struct Proposer<'s, 'g> {
+    session: &'s Session<'g>,
+    asked: Asked,
+    tables: Arc<WordTables>,
+}
+
+impl<'s, 'g> Proposer<'s, 'g> {
+    /// A proposer for the question of a new session.
+    #[must_use]
+    pub fn new(session: &'s Session<'g>, tables: Arc<WordTables>) -> Self {
+        Self {
+            asked: Asked::new(session.question(), session.linked()),
+            session,
+            tables,
+        }
+    }
+
+    /// The `most` best candidates with an answer, best first by `weights`, and at the end the one
+    /// that gives up.
+    ///
+    /// # Errors
+    /// Returns the error of the ranker.
+    pub fn propose(
+        &self,
+        weights: &Weights,
+        limits: SearchLimits,
+        most: usize,
+    ) -> Result<Vec<Candidate>, RankError> {
+        let mut explainer = Explainer::new(self.session, &self.asked, Arc::clone(&self.tables));
+        let found = search::search(&mut explainer, limits);
+        let mut scored: Vec<(f32, Terms, &search::Found)> = found
+            .iter()
+            .map(|found| {
+                let terms = terms::of_found(found, &explainer);
+                (weights.score(&terms), terms, found)
+            })
+            .collect();
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let mut candidates: Vec<Candidate> = Vec::new();
+        for (_, terms, found) in scored {
+            if candidates.len() == most {
+                break;
+            }
+            let calls = found.state.plan.calls(self.session);
+            if candidates.iter().any(|known| known.calls == calls) {
+                continue;
+            }
+            if let Some(answer) = self.run(&calls)? {
+                candidates.push(Candidate {
+                    calls,
+                    answer: Some(answer),
+                    terms,
+                });
+            }
+        }
+        candidates.push(self.abstention());
+        Ok(candidates)
+    }
+
+    /// The candidate that gives up.
+    #[must_use]
+    pub fn abstention(&self) -> Candidate {
+        Candidate {
+            calls: plan::abstention(),
+            answer: None,
+            terms: terms::of_abstention(self.asked.words.len()),
+        }
+    }
+
+    /// A candidate for the program that an ended session has run; the one that gives up if the
+    /// program has no answer.
+    #[must_use]
+    pub fn ended(&self, session: &Session<'_>) -> Candidate {
+        let Some(answer) = session.answer().filter(|answer| !answer.is_empty()) else {
+            return self.abstention();
+        };
+        let mut explainer = Explainer::new(self.session, &self.asked, Arc::clone(&self.tables));
+        Candidate {
+            calls: session.steps().iter().map(|step| step.call.clone()).collect(),
+            answer: Some(answer.clone()),
+            terms: terms::of_found(&read::found(session, answer, &mut explainer), &explainer),
+        }
+    }
+
+    /// The answer of a program; `None` if it fails or has no answer.
+    fn run(&self, calls: &[Call]) -> Result<Option<Value>, RankError> {
+        let options = ExecOptions {
+            lists: false,
+            ..self.session.options().clone()
+        };
+        let linked = self.session.linked().clone();
+        let question = self.session.question();
+        let mut session = Session::new(self.session.kg(), question, linked, &[], options)?;
+        match run_program(&mut session, calls) {
+            Ok(value) => Ok(Some(value).filter(|value| !value.is_empty())),
+            Err((_, error)) => error.recoverable().map(|_| None),
+        }
+    }
+}
+
+/// The candidate with the most probable answer: candidates of equal answers add up, and of those
+/// the best is chosen. `None` if there is no candidate.
+#[must_use]
+pub fn decide(candidates: &[Candidate], weights: &Weights) -> Option<usize> {
+    let scores: Vec<f32> = candidates
+        .iter()
+        .map(|candidate| weights.score(&candidate.terms))
+        .collect();
+    let best = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let mass = |answer: &Option<Value>| -> f32 {
+        (candidates.iter().zip(&scores))
+            .filter(|(candidate, _)| candidate.answer == *answer)
+            .map(|(_, score)| (score - best).exp())
+            .sum()
+    };
+    let masses: Vec<f32> = candidates.iter().map(|one| mass(&one.answer)).collect();
+    (0..candidates.len()).max_by(|&a, &b| {
+        (masses[a].total_cmp(&masses[b]))
+            .then(scores[a].total_cmp(&scores[b]))
+            .then(b.cmp(&a))
+    })
+}

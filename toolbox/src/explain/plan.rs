@@ -1,0 +1,242 @@
+//! Plans: candidate programs before they become calls.
+
+use kg::term::{Literal, NodeId};
+use kg::value::{Extreme, Op};
+
+use crate::call::{Arg, Call, Tool};
+use crate::exec::{Relation, Session};
+
+/// The direction in which a plan follows a relation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Way {
+    /// From subject to object.
+    Out,
+    /// From object to subject.
+    In,
+    /// Both: a symmetric relation that is written in one direction.
+    Both,
+}
+
+/// A relation and the way it is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Hop {
+    pub(super) relation: Relation,
+    pub(super) way: Way,
+}
+
+/// Where a plan begins.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Start {
+    /// The linked entity with this index.
+    Entity(usize),
+    /// All linked entities.
+    Entities,
+    /// The instances of a class.
+    Class(NodeId),
+}
+
+/// The right side of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Against {
+    /// The linked entity with this index.
+    Entity(usize),
+    /// The value of the question with this index.
+    Value(usize),
+}
+
+/// One step of a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum PlanStep {
+    /// Follow a relation.
+    Walk(Hop),
+    /// Keep the members that satisfy a comparison.
+    Compare(Relation, Op, Against),
+    /// Keep the members with the extreme value.
+    Extreme(Relation, Extreme),
+    /// Keep the instances of a class.
+    Class(NodeId),
+    /// Keep the members that another plan finds too.
+    Meet(Box<Plan>),
+}
+
+/// What is done with the set at the end.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Finish {
+    /// It is the answer.
+    Set,
+    /// Its size is the answer.
+    Count,
+    /// Whether the comparison holds for a member is the answer.
+    Judge(Relation, Op, Against),
+}
+
+/// A candidate program.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Plan {
+    pub(super) start: Start,
+    pub(super) steps: Vec<PlanStep>,
+    pub(super) finish: Finish,
+}
+
+impl Plan {
+    /// A plan without steps.
+    pub(super) fn at(start: Start) -> Self {
+        Self {
+            start,
+            steps: Vec::new(),
+            finish: Finish::Set,
+        }
+    }
+
+    /// The plan with one more step.
+    pub(super) fn and(&self, step: PlanStep) -> Self {
+        let mut next = self.clone();
+        next.steps.push(step);
+        next
+    }
+
+    /// The calls of the plan, with full names, in the order in which gold programs are written: a
+    /// set's relations are listed before one of them is used.
+    pub(super) fn calls(&self, session: &Session<'_>) -> Vec<Call> {
+        let mut writer = Writer {
+            session,
+            calls: Vec::new(),
+            next: 0,
+        };
+        let set = writer.plan(self);
+        let value = match &self.finish {
+            Finish::Set => set,
+            Finish::Count => writer.assign(Tool::Count, vec![set]),
+            Finish::Judge(relation, op, against) => {
+                writer.list(&set);
+                let args = vec![
+                    set,
+                    writer.relation(*relation),
+                    Arg::Op(*op),
+                    writer.against(against),
+                ];
+                writer.assign(Tool::Judge, args)
+            }
+        };
+        writer.push(Tool::End, vec![value]);
+        writer.calls
+    }
+}
+
+/// The program that gives up.
+pub(super) fn abstention() -> Vec<Call> {
+    vec![Call::new(Tool::End, vec![Arg::List(Vec::new())], 0)]
+}
+
+struct Writer<'s, 'g> {
+    session: &'s Session<'g>,
+    calls: Vec<Call>,
+    next: u32,
+}
+
+impl Writer<'_, '_> {
+    fn push(&mut self, tool: Tool, args: Vec<Arg>) {
+        self.calls.push(Call::new(tool, args, self.next));
+    }
+
+    /// Adds a call that assigns the next variable.
+    fn assign(&mut self, tool: Tool, args: Vec<Arg>) -> Arg {
+        self.push(tool, args);
+        self.next += 1;
+        Arg::Var(self.next - 1)
+    }
+
+    fn list(&mut self, set: &Arg) {
+        self.push(Tool::GetRelation, vec![set.clone()]);
+    }
+
+    fn relation(&self, relation: Relation) -> Arg {
+        Arg::name(self.session.relation_name(relation))
+    }
+
+    fn node(&self, node: NodeId) -> Arg {
+        Arg::name(self.session.kg().name(node))
+    }
+
+    fn entity(&self, index: usize) -> Arg {
+        (self.session.linked().entities.get(index))
+            .map_or_else(|| Arg::List(Vec::new()), |&node| self.node(node))
+    }
+
+    fn against(&self, against: &Against) -> Arg {
+        match against {
+            Against::Entity(index) => self.entity(*index),
+            Against::Value(index) => (self.session.linked().values.get(*index)).map_or_else(
+                || Arg::Literal(Literal::plain(String::new())),
+                |value| Arg::Literal(value.clone()),
+            ),
+        }
+    }
+
+    /// Writes the steps of a plan and returns its set.
+    fn plan(&mut self, plan: &Plan) -> Arg {
+        let mut set = match &plan.start {
+            Start::Entity(index) => self.entity(*index),
+            Start::Entities => {
+                let all = (0..self.session.linked().entities.len())
+                    .map(|index| self.entity(index))
+                    .collect();
+                self.assign(Tool::Union, all)
+            }
+            Start::Class(class) => {
+                let class = self.node(*class);
+                self.assign(Tool::GetEntityByType, vec![class])
+            }
+        };
+        for step in &plan.steps {
+            set = self.step(set, step);
+        }
+        set
+    }
+
+    fn step(&mut self, set: Arg, step: &PlanStep) -> Arg {
+        match step {
+            PlanStep::Walk(hop) => {
+                let relation = self.relation(hop.relation);
+                self.list(&set);
+                let one = |writer: &mut Self, tool| {
+                    writer.assign(tool, vec![set.clone(), relation.clone()])
+                };
+                match hop.way {
+                    Way::Out => one(self, Tool::GetTailEntity),
+                    Way::In => one(self, Tool::GetHeadEntity),
+                    Way::Both => {
+                        let out = one(self, Tool::GetTailEntity);
+                        self.list(&set);
+                        let incoming = one(self, Tool::GetHeadEntity);
+                        self.assign(Tool::Union, vec![out, incoming])
+                    }
+                }
+            }
+            PlanStep::Compare(relation, op, against) => {
+                self.list(&set);
+                let args = vec![
+                    set,
+                    self.relation(*relation),
+                    Arg::Op(*op),
+                    self.against(against),
+                ];
+                self.assign(Tool::GetEntityByConstraint, args)
+            }
+            PlanStep::Extreme(relation, extreme) => {
+                self.list(&set);
+                let args = vec![set, self.relation(*relation), Arg::Extreme(*extreme)];
+                self.assign(Tool::GetEntityByConstraint, args)
+            }
+            PlanStep::Class(class) => {
+                let class = self.node(*class);
+                let members = self.assign(Tool::GetEntityByType, vec![class]);
+                self.assign(Tool::Intersect, vec![set, members])
+            }
+            PlanStep::Meet(other) => {
+                let other = self.plan(other);
+                self.assign(Tool::Intersect, vec![set, other])
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What a program that was run explains: the same tally as that of a plan of the search.
+
+use std::sync::Arc;
+
+use kg::term::NodeId;
+
+use super::plan::{Finish, Hop, Plan, Start, Way};
+use super::search::Found;
+use super::state::{State, Tally};
+use super::words::Explainer;
+use crate::call::{Arg, Tool};
+use crate::exec::{EntSet, Observation, Session, Step, Value};
+
+/// An ended session as a found plan. Only what the terms read is filled.
+pub(super) fn found(
+    session: &Session<'_>,
+    answer: &Value,
+    explainer: &mut Explainer<'_, '_>,
+) -> Found {
+    let mut reader = Reader {
+        words: explainer.asked.words.iter().map(|_| 0.0).collect(),
+        tally: Tally::default(),
+        finish: Finish::Set,
+    };
+    for step in session.steps() {
+        reader.step(session, step, explainer);
+    }
+    let nodes: EntSet = match answer {
+        Value::Set(set) => set.clone(),
+        Value::Int(_) | Value::Bool(_) => Vec::new().into(),
+    };
+    let start = Start::Entities;
+    Found {
+        state: State {
+            plan: Plan {
+                finish: reader.finish,
+                ..Plan::at(start)
+            },
+            nodes,
+            statements: false,
+            words: reader.words.into(),
+            tally: reader.tally,
+        },
+        answer: answer.clone(),
+    }
+}
+
+struct Reader {
+    words: Vec<f32>,
+    tally: Tally,
+    finish: Finish,
+}
+
+impl Reader {
+    fn step(&mut self, session: &Session<'_>, step: &Step, explainer: &mut Explainer<'_, '_>) {
+        for arg in &step.call.args {
+            self.uses(session, arg, explainer);
+        }
+        let kg = session.kg();
+        let filter = matches!(step.call.tool, Tool::GetEntityByConstraint | Tool::Judge);
+        if let Some((relation, forward)) = step.walked {
+            let way = if forward { Way::Out } else { Way::In };
+            let explained = explainer.hop(Hop { relation, way });
+            self.explain(&explained.words);
+            let weight = if filter { 0.5 } else { 1.0 };
+            self.tally.asked += weight * explained.asked;
+            self.tally.incoming += usize::from(!forward && !filter);
+        }
+        match step.call.tool {
+            Tool::GetHeadEntity | Tool::GetTailEntity => {
+                let statements = set(step)
+                    .and_then(|set| set.first().copied())
+                    .is_some_and(|node| kg.is_statement(node));
+                self.tally.hops += usize::from(!statements);
+            }
+            Tool::GetEntityByConstraint => {
+                let extreme = step.call.args.iter().any(|arg| matches!(arg, Arg::Extreme(_)));
+                self.tally.extremes += usize::from(extreme);
+                self.tally.filters += usize::from(!extreme);
+            }
+            Tool::Judge | Tool::Intersect => self.tally.filters += 1,
+            Tool::GetEntityByType => {
+                if let Some(class) = step.inputs.first().and_then(|set| set.first()) {
+                    let words = explainer.class(*class);
+                    self.explain(&words);
+                }
+            }
+            Tool::Count => self.finish = Finish::Count,
+            _ => {}
+        }
+        if let Some(&first) = set(step).and_then(|set| set.first())
+            && kg.term(first).as_literal().is_none()
+        {
+            for class in kg.types(first) {
+                let words = explainer.class(class);
+                self.explain(&words);
+            }
+        }
+    }
+
+    fn explain(&mut self, words: &Arc<[f32]>) {
+        for (mine, words) in self.words.iter_mut().zip(words.iter()) {
+            *mine = mine.max(*words);
+        }
+    }
+
+    /// Notes the entities and values of an argument.
+    fn uses(&mut self, session: &Session<'_>, arg: &Arg, explainer: &Explainer<'_, '_>) {
+        let linked = session.linked();
+        match arg {
+            Arg::Name(name) => {
+                let node: Option<NodeId> = session.kg().by_name(name);
+                if let Some(at) = linked.entities.iter().position(|one| Some(*one) == node) {
+                    self.tally.entities |= 1 << at.min(63);
+                }
+            }
+            Arg::Literal(literal) => {
+                if let Some(at) = linked.value_index(literal) {
+                    self.tally.values |= 1 << at.min(63);
+                    for (mine, word) in self.words.iter_mut().zip(&explainer.asked.words) {
+                        if word.value == Some(at) {
+                            *mine = 1.0;
+                        }
+                    }
+                }
+            }
+            Arg::List(items) => items.iter().for_each(|item| self.uses(session, item, explainer)),
+            Arg::Inverse(inner) => self.uses(session, inner, explainer),
+            _ => {}
+        }
+    }
+}
+
+fn set(step: &Step) -> Option<&EntSet> {
+    match &step.observation {
+        Observation::Value(Value::Set(set)) => Some(set),
+        _ => None,
+    }
+}

@@ -1,0 +1,507 @@
+//! The search for plans around the linked entities and classes of a question: a beam over steps,
+//! pruned by what each plan explains and by execution.
+
+use kg::term::NodeId;
+use kg::value::{Kind, Op};
+
+use super::plan::{Against, Finish, Hop, PlanStep, Start, Way};
+use super::state::State;
+use super::terms::partial;
+use super::words::Explainer;
+use crate::exec::{Adjacent, EntSet, Relation, Session, Value};
+
+/// Sizes of the search.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SearchLimits {
+    /// Maximum steps of a plan.
+    pub steps: usize,
+    /// Plans that are continued after each step.
+    pub beam: usize,
+    /// Members of the largest set that is followed.
+    pub set: usize,
+    /// Instances of the largest class that is a start.
+    pub class: usize,
+    /// Relations followed, without those to statement nodes.
+    pub hops: usize,
+}
+
+impl Default for SearchLimits {
+    fn default() -> Self {
+        Self {
+            steps: 5,
+            beam: 60,
+            set: 2_000,
+            class: 20_000,
+            hops: 3,
+        }
+    }
+}
+
+/// Likeness from which a class's word counts as said by the question.
+const SAID: f32 = 0.1;
+/// Branches of each entity that others are intersected with.
+const BRANCHES: usize = 24;
+
+/// A plan with its result.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) state: State,
+    pub(super) answer: Value,
+}
+
+/// Searches for plans; returns everything found, in the order found.
+pub(super) fn search(explainer: &mut Explainer<'_, '_>, limits: SearchLimits) -> Vec<Found> {
+    let mut search = Search {
+        limits,
+        branches: Vec::new(),
+        classes: Vec::new(),
+        found: Vec::new(),
+    };
+    search.run(explainer);
+    search.found
+}
+
+struct Search {
+    limits: SearchLimits,
+    /// Short chains from linked entities, by the index of the entity.
+    branches: Vec<(usize, State)>,
+    /// Classes that the question names.
+    classes: Vec<NodeId>,
+    found: Vec<Found>,
+}
+
+impl Search {
+    fn run(&mut self, explainer: &mut Explainer<'_, '_>) {
+        let session = explainer.session;
+        self.classes = said_classes(explainer);
+        let mut open = self.starts(explainer);
+        for state in &open {
+            self.conclude(state, explainer);
+        }
+        if session.linked().entities.len() > 1 {
+            self.branch(explainer, &open);
+        }
+        for _ in 0..self.limits.steps {
+            let mut next = Vec::new();
+            for state in &open {
+                self.extend(state, explainer, &mut next);
+            }
+            for state in &next {
+                self.conclude(state, explainer);
+            }
+            sort(&mut next, explainer);
+            next.truncate(self.limits.beam);
+            if next.is_empty() {
+                return;
+            }
+            open = next;
+        }
+    }
+
+    fn starts(&self, explainer: &mut Explainer<'_, '_>) -> Vec<State> {
+        let session = explainer.session;
+        let entities = session.linked().entities.clone();
+        let mut starts: Vec<State> = entities
+            .iter()
+            .enumerate()
+            .map(|(index, &node)| State::start(Start::Entity(index), [node].into(), explainer))
+            .collect();
+        if entities.len() > 1 && explainer.asked.either.is_some() {
+            let mut all = entities.clone();
+            all.sort_unstable();
+            all.dedup();
+            starts.push(State::start(Start::Entities, all.into(), explainer));
+        }
+        let mut classes = self.classes.clone();
+        if classes.is_empty() && entities.is_empty() {
+            classes = session.classes().iter().copied().take(3).collect();
+        }
+        for class in classes {
+            let members = session.kg().instances(class);
+            if members.len() <= self.limits.class {
+                let members: EntSet = members.into_owned().into();
+                starts.push(State::start(Start::Class(class), members, explainer));
+            }
+        }
+        starts
+    }
+
+    /// Chains of one or two relations from each entity, for intersections.
+    fn branch(&mut self, explainer: &mut Explainer<'_, '_>, starts: &[State]) {
+        for state in starts {
+            let Start::Entity(index) = state.plan.start else {
+                continue;
+            };
+            let mut chains = Vec::new();
+            self.walks(state, explainer, &mut chains);
+            let first = chains.clone();
+            for chain in &first {
+                self.walks(chain, explainer, &mut chains);
+            }
+            chains.retain(|chain| chain.nodes.len() <= self.limits.set);
+            sort(&mut chains, explainer);
+            chains.truncate(BRANCHES);
+            self.branches.extend(chains.into_iter().map(|chain| (index, chain)));
+        }
+    }
+
+    /// Adds the continuations of a plan by one step.
+    fn extend(
+        &self,
+        state: &State,
+        explainer: &mut Explainer<'_, '_>,
+        next: &mut Vec<State>,
+    ) {
+        if state.nodes.is_empty() || state.nodes.len() > self.limits.class {
+            return;
+        }
+        if state.nodes.len() <= self.limits.set {
+            self.walks(state, explainer, next);
+        }
+        let filters = state.tally.filters + state.tally.extremes;
+        if filters >= 3 {
+            return;
+        }
+        let adjacent = explainer.session.adjacent(&state.nodes);
+        self.comparisons(state, &adjacent, explainer, next);
+        self.extremes(state, &adjacent, explainer, next);
+        self.intersections(state, explainer, next);
+        self.narrowed(state, explainer, next);
+    }
+
+    fn walks(
+        &self,
+        state: &State,
+        explainer: &mut Explainer<'_, '_>,
+        next: &mut Vec<State>,
+    ) {
+        let session = explainer.session;
+        if state.tally.hops >= self.limits.hops && !state.statements {
+            return;
+        }
+        let adjacent = session.adjacent(&state.nodes);
+        let mut ways: Vec<Hop> = Vec::new();
+        for one in &adjacent {
+            if !matches!(one.relation, Relation::Plain(_)) {
+                continue;
+            }
+            let way = if one.out { Way::Out } else { Way::In };
+            let both = !one.out
+                && state.nodes.len() == 1
+                && adjacent.iter().any(|other| other.out && other.relation == one.relation);
+            ways.push(Hop {
+                relation: one.relation,
+                way,
+            });
+            if both {
+                ways.push(Hop {
+                    relation: one.relation,
+                    way: Way::Both,
+                });
+            }
+        }
+        for hop in ways {
+            let nodes = reached(session, &state.nodes, hop);
+            // Straight back to where the plan came from.
+            let back = matches!(state.plan.steps.last(), Some(PlanStep::Walk(last))
+                if last.relation == hop.relation && last.way != hop.way)
+                && (state.statements || nodes.len() == 1);
+            if !nodes.is_empty() && !back {
+                next.push(state.walk(hop, nodes, explainer));
+            }
+        }
+    }
+
+    /// Comparisons with the question's values.
+    fn comparisons(
+        &self,
+        state: &State,
+        adjacent: &[Adjacent],
+        explainer: &mut Explainer<'_, '_>,
+        next: &mut Vec<State>,
+    ) {
+        let session = explainer.session;
+        for (index, value) in session.linked().values.iter().enumerate() {
+            if state.tally.values & (1 << index.min(63)) != 0 {
+                continue;
+            }
+            for one in adjacent.iter().filter(|one| one.out) {
+                for op in ops(explainer, session, one, index) {
+                    let kept = session.satisfying_value(&state.nodes, one.relation, op, value);
+                    if kept.is_empty() {
+                        continue;
+                    }
+                    let against = Against::Value(index);
+                    next.push(state.compare(one.relation, op, against, kept, explainer));
+                }
+            }
+        }
+    }
+
+    fn extremes(
+        &self,
+        state: &State,
+        adjacent: &[Adjacent],
+        explainer: &mut Explainer<'_, '_>,
+        next: &mut Vec<State>,
+    ) {
+        let session = explainer.session;
+        let either = matches!(state.plan.start, Start::Entities);
+        let wanted = if either {
+            explainer.asked.either
+        } else {
+            explainer.asked.extreme
+        };
+        let Some(wanted) = wanted.filter(|_| state.nodes.len() > 1 && state.tally.extremes == 0)
+        else {
+            return;
+        };
+        for one in adjacent.iter().filter(|one| one.out) {
+            let extreme = match kind_of(session, one) {
+                Some(Kind::Int | Kind::Float | Kind::Quantity) => wanted[0],
+                Some(Kind::Time) => wanted[1],
+                _ => continue,
+            };
+            let kept = session.extreme_of(&state.nodes, one.relation, extreme);
+            if !kept.is_empty() {
+                next.push(state.extreme(one.relation, extreme, kept, explainer));
+            }
+        }
+    }
+
+    /// Intersections with the branches of entities that the plan does not use.
+    fn intersections(
+        &self,
+        state: &State,
+        explainer: &mut Explainer<'_, '_>,
+        next: &mut Vec<State>,
+    ) {
+        for (index, branch) in &self.branches {
+            if state.tally.entities & (1 << (*index).min(63)) != 0 {
+                continue;
+            }
+            let nodes = common(&state.nodes, &branch.nodes);
+            if nodes.is_empty() {
+                continue;
+            }
+            // One relation back from statement nodes is a comparison on them.
+            if state.statements
+                && let [PlanStep::Walk(Hop {
+                    relation,
+                    way: Way::In,
+                })] = branch.plan.steps.as_slice()
+            {
+                let against = Against::Entity(*index);
+                next.push(state.compare(*relation, Op::Eq, against, nodes, explainer));
+                continue;
+            }
+            next.push(state.meet(branch, nodes));
+        }
+    }
+
+    /// The instances of a class that the question names, where they are some but not all.
+    fn narrowed(
+        &self,
+        state: &State,
+        explainer: &mut Explainer<'_, '_>,
+        next: &mut Vec<State>,
+    ) {
+        if state.plan.steps.is_empty() || state.nodes.len() < 2 {
+            return;
+        }
+        for &class in &self.classes {
+            if state.plan.steps.contains(&PlanStep::Class(class)) {
+                continue;
+            }
+            let members = explainer.session.kg().instances(class);
+            let nodes = common(&state.nodes, &members);
+            if !nodes.is_empty() && nodes.len() < state.nodes.len() {
+                next.push(state.class(class, nodes, explainer));
+            }
+        }
+    }
+
+    /// Records the plans that end at a state.
+    fn conclude(&mut self, state: &State, explainer: &mut Explainer<'_, '_>) {
+        let steps = !state.plan.steps.is_empty();
+        let starts_at_class = matches!(state.plan.start, Start::Class(_));
+        if state.nodes.is_empty() {
+            return;
+        }
+        if (steps || starts_at_class) && !state.statements {
+            self.found.push(Found {
+                answer: Value::Set(state.nodes.clone()),
+                state: state.clone(),
+            });
+        }
+        if explainer.asked.count && (steps || starts_at_class) {
+            self.found.push(Found {
+                answer: Value::Int(state.nodes.len() as u64),
+                state: state.finish(Finish::Count),
+            });
+        }
+        if explainer.asked.judge && state.plan.steps.len() <= 2 && state.nodes.len() <= self.limits.set {
+            self.judge(state, explainer);
+        }
+    }
+
+    /// Whether a relation of the set links it to another entity, or satisfies a comparison.
+    fn judge(&mut self, state: &State, explainer: &mut Explainer<'_, '_>) {
+        let session = explainer.session;
+        let adjacent = session.adjacent(&state.nodes);
+        for one in adjacent.iter().filter(|one| one.out) {
+            for (index, &entity) in session.linked().entities.iter().enumerate() {
+                if state.tally.entities & (1 << index.min(63)) != 0 {
+                    continue;
+                }
+                let held = session.satisfying_node(&state.nodes, one.relation, entity);
+                let same = same_class(session, one, entity);
+                if held.is_empty() && !same {
+                    continue;
+                }
+                self.judged(state, one, Op::Eq, Against::Entity(index), !held.is_empty(), explainer);
+            }
+            for (index, value) in session.linked().values.iter().enumerate() {
+                for op in ops(explainer, session, one, index) {
+                    let held = session.satisfying_value(&state.nodes, one.relation, op, value);
+                    self.judged(state, one, op, Against::Value(index), !held.is_empty(), explainer);
+                }
+            }
+        }
+    }
+
+    fn judged(
+        &mut self,
+        state: &State,
+        one: &Adjacent,
+        op: Op,
+        against: Against,
+        held: bool,
+        explainer: &mut Explainer<'_, '_>,
+    ) {
+        let compared = state.compare(
+            one.relation,
+            op,
+            against.clone(),
+            state.nodes.clone(),
+            explainer,
+        );
+        let mut done = state.finish(Finish::Judge(one.relation, op, against));
+        done.words = compared.words;
+        done.tally = compared.tally;
+        self.found.push(Found {
+            state: done,
+            answer: Value::Bool(held),
+        });
+    }
+}
+
+/// Whether an entity has a class in common with what a relation leads to, so that "no" is an answer.
+fn same_class(session: &Session<'_>, one: &Adjacent, entity: NodeId) -> bool {
+    let kg = session.kg();
+    let Some(&far) = session.step(one.member, one.relation, true).first() else {
+        return false;
+    };
+    let classes = kg.types(entity);
+    kg.types(far).iter().any(|class| classes.contains(class))
+}
+
+/// The kind of a relation's values; `None` if it leads to things.
+fn kind_of(session: &Session<'_>, one: &Adjacent) -> Option<Kind> {
+    if matches!(one.relation, Relation::Interval(_)) {
+        return Some(Kind::Time);
+    }
+    let far = *session.step(one.member, one.relation, one.out).first()?;
+    let read = session.literals(&[far]);
+    read.first().map(|literal| Kind::majority([literal]))
+}
+
+/// The comparisons of a relation's values with a value of the question.
+fn ops(
+    explainer: &Explainer<'_, '_>,
+    session: &Session<'_>,
+    one: &Adjacent,
+    index: usize,
+) -> Vec<Op> {
+    let asked = explainer.asked;
+    let text = &session.linked().values[index].lexical;
+    let number = text.chars().next().is_some_and(|c| c.is_ascii_digit() || c == '-');
+    let last_day = text.ends_with("-12-31");
+    match kind_of(session, one) {
+        Some(Kind::Int | Kind::Float | Kind::Quantity) if number && !last_day => {
+            if asked.between {
+                vec![Op::Ge, Op::Le]
+            } else {
+                vec![asked.compare.map_or(Op::Eq, |ops| ops[0])]
+            }
+        }
+        Some(Kind::Time) if number => {
+            if matches!(one.relation, Relation::Interval(_)) {
+                return if last_day { Vec::new() } else { vec![Op::Eq] };
+            }
+            let wanted = if asked.between {
+                vec![Op::Ge, Op::Le]
+            } else {
+                vec![asked.compare.map_or(Op::Eq, |ops| ops[1])]
+            };
+            // After a year means after its last day; before it, before its first.
+            let late = |op: &Op| matches!(op, Op::Gt | Op::Le);
+            wanted.into_iter().filter(|op| late(op) == last_day || text.len() != 4 && !last_day).collect()
+        }
+        Some(Kind::Text) if !number => vec![Op::Eq],
+        _ => Vec::new(),
+    }
+}
+
+/// The classes that the question names, best first.
+fn said_classes(explainer: &mut Explainer<'_, '_>) -> Vec<NodeId> {
+    let session = explainer.session;
+    let mut said: Vec<(f32, NodeId)> = session
+        .classes()
+        .iter()
+        .map(|&class| {
+            let words = explainer.class(class);
+            (words.iter().copied().fold(0.0, f32::max), class)
+        })
+        .filter(|(likeness, _)| *likeness >= SAID)
+        .collect();
+    said.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    said.into_iter().map(|(_, class)| class).collect()
+}
+
+/// Best first; equal scores keep their order.
+fn sort(states: &mut Vec<State>, explainer: &Explainer<'_, '_>) {
+    let mut scored: Vec<(f32, State)> = std::mem::take(states)
+        .into_iter()
+        .map(|state| (partial(&state, explainer), state))
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    states.extend(scored.into_iter().map(|(_, state)| state));
+}
+
+/// The set that a hop leads to.
+fn reached(session: &Session<'_>, nodes: &[NodeId], hop: Hop) -> EntSet {
+    let mut members = Vec::new();
+    for &node in nodes {
+        if hop.way != Way::In {
+            members.extend_from_slice(&session.step(node, hop.relation, true));
+        }
+        if hop.way != Way::Out {
+            members.extend_from_slice(&session.step(node, hop.relation, false));
+        }
+    }
+    members.sort_unstable();
+    members.dedup();
+    session.without_excluded(members).into()
+}
+
+/// The intersection of two sorted sets.
+fn common(a: &[NodeId], b: &[NodeId]) -> EntSet {
+    let (small, large) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    small
+        .iter()
+        .filter(|node| large.binary_search(node).is_ok())
+        .copied()
+        .collect()
+}
+

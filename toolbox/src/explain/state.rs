@@ -1,0 +1,254 @@
+//! The states of the search: plans so far, the sets that they reach and what they explain.
+
+use std::sync::Arc;
+
+use kg::Kg;
+use kg::term::{NodeId, Term};
+use kg::value::{Extreme, Kind, Op};
+
+use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way};
+use super::words::Explainer;
+use crate::exec::{EntSet, Relation, Session};
+
+/// A plan so far.
+#[derive(Clone, Debug)]
+pub(super) struct State {
+    pub(super) plan: Plan,
+    /// The set that it reaches.
+    pub(super) nodes: EntSet,
+    /// Whether the set consists of statement nodes, which are no answers.
+    pub(super) statements: bool,
+    /// For each content word, the probability with which the plan explains it.
+    pub(super) words: Arc<[f32]>,
+    pub(super) tally: Tally,
+}
+
+/// What a plan is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Tally {
+    /// Sum of how much the question asks for each relation.
+    pub(super) asked: f32,
+    /// Relations followed, without those that end at statement nodes.
+    pub(super) hops: usize,
+    /// Relations followed backwards.
+    pub(super) incoming: usize,
+    /// Relations followed both ways.
+    pub(super) both: usize,
+    /// Comparisons, classes and intersections.
+    pub(super) filters: usize,
+    /// Extremes.
+    pub(super) extremes: usize,
+    /// Linked entities used, as bits.
+    pub(super) entities: u64,
+    /// Values of the question used, as bits.
+    pub(super) values: u64,
+}
+
+impl Tally {
+    fn with(self, other: Self) -> Self {
+        Self {
+            asked: self.asked + other.asked,
+            hops: self.hops + other.hops,
+            incoming: self.incoming + other.incoming,
+            both: self.both + other.both,
+            filters: self.filters + other.filters,
+            extremes: self.extremes + other.extremes,
+            entities: self.entities | other.entities,
+            values: self.values | other.values,
+        }
+    }
+}
+
+fn bit(index: usize) -> u64 {
+    1_u64 << index.min(63)
+}
+
+fn joined(a: &[f32], b: &[f32]) -> Arc<[f32]> {
+    a.iter().zip(b).map(|(a, b)| a.max(*b)).collect()
+}
+
+impl State {
+    /// The state at a start.
+    pub(super) fn start(start: Start, nodes: EntSet, explainer: &mut Explainer<'_, '_>) -> Self {
+        let mut tally = Tally::default();
+        let mut words: Arc<[f32]> = explainer.asked.words.iter().map(|_| 0.0).collect();
+        match &start {
+            Start::Entity(index) => tally.entities = bit(*index),
+            Start::Entities => {
+                tally.entities = u64::MAX;
+            }
+            Start::Class(class) => {
+                words = explainer.class(*class);
+            }
+        }
+        let mut state = Self {
+            plan: Plan::at(start),
+            statements: false,
+            nodes,
+            words,
+            tally,
+        };
+        state.see_classes(explainer);
+        state
+    }
+
+    /// Adds what the classes of the first members explain.
+    fn see_classes(&mut self, explainer: &mut Explainer<'_, '_>) {
+        let kg = explainer.session.kg();
+        let Some(&first) = self.nodes.first() else {
+            return;
+        };
+        if matches!(kg.term(first), Term::Literal(_)) {
+            return;
+        }
+        for class in kg.types(first) {
+            self.words = joined(&self.words, &explainer.class(class));
+        }
+    }
+
+    /// The state after following a relation.
+    pub(super) fn walk(
+        &self,
+        hop: Hop,
+        nodes: EntSet,
+        explainer: &mut Explainer<'_, '_>,
+    ) -> Self {
+        let explained = explainer.hop(hop);
+        let kg = explainer.session.kg();
+        let statements = nodes.first().is_some_and(|&node| kg.is_statement(node));
+        let mut tally = self.tally;
+        tally.asked += explained.asked;
+        tally.hops += usize::from(!statements);
+        tally.incoming += usize::from(hop.way == Way::In);
+        tally.both += usize::from(hop.way == Way::Both);
+        let mut next = Self {
+            plan: self.plan.and(PlanStep::Walk(hop)),
+            nodes,
+            statements,
+            words: joined(&self.words, &explained.words),
+            tally,
+        };
+        next.see_classes(explainer);
+        next
+    }
+
+    /// The state after a comparison with a value or an entity.
+    pub(super) fn compare(
+        &self,
+        relation: Relation,
+        op: Op,
+        against: Against,
+        nodes: EntSet,
+        explainer: &mut Explainer<'_, '_>,
+    ) -> Self {
+        let explained = explainer.hop(Hop {
+            relation,
+            way: Way::Out,
+        });
+        let mut words = joined(&self.words, &explained.words).to_vec();
+        let mut tally = self.tally;
+        // A comparison asks for its relation less explicitly than a walk does: "films of 1979".
+        tally.asked += 0.5 * explained.asked;
+        tally.filters += 1;
+        match against {
+            Against::Entity(index) => tally.entities |= bit(index),
+            Against::Value(index) => {
+                tally.values |= bit(index);
+                for (word, asked) in words.iter_mut().zip(&explainer.asked.words) {
+                    if asked.value == Some(index) {
+                        *word = 1.0;
+                    }
+                }
+            }
+        }
+        Self {
+            plan: self.plan.and(PlanStep::Compare(relation, op, against)),
+            nodes,
+            words: words.into(),
+            tally,
+            ..self.clone()
+        }
+    }
+
+    /// The state after keeping the extreme members.
+    pub(super) fn extreme(
+        &self,
+        relation: Relation,
+        extreme: Extreme,
+        nodes: EntSet,
+        explainer: &mut Explainer<'_, '_>,
+    ) -> Self {
+        let explained = explainer.hop(Hop {
+            relation,
+            way: Way::Out,
+        });
+        let mut tally = self.tally;
+        tally.asked += 0.5 * explained.asked;
+        tally.extremes += 1;
+        Self {
+            plan: self.plan.and(PlanStep::Extreme(relation, extreme)),
+            nodes,
+            words: joined(&self.words, &explained.words),
+            tally,
+            ..self.clone()
+        }
+    }
+
+    /// The state after keeping the instances of a class.
+    pub(super) fn class(
+        &self,
+        class: NodeId,
+        nodes: EntSet,
+        explainer: &mut Explainer<'_, '_>,
+    ) -> Self {
+        let mut tally = self.tally;
+        tally.filters += 1;
+        Self {
+            plan: self.plan.and(PlanStep::Class(class)),
+            nodes,
+            words: joined(&self.words, &explainer.class(class)),
+            tally,
+            ..self.clone()
+        }
+    }
+
+    /// The state after keeping what another plan finds too.
+    pub(super) fn meet(&self, other: &Self, nodes: EntSet) -> Self {
+        let mut tally = self.tally.with(other.tally);
+        tally.filters += 1;
+        Self {
+            plan: self.plan.and(PlanStep::Meet(Box::new(other.plan.clone()))),
+            nodes,
+            words: joined(&self.words, &other.words),
+            tally,
+            ..self.clone()
+        }
+    }
+
+    /// The state with another end.
+    pub(super) fn finish(&self, finish: Finish) -> Self {
+        Self {
+            plan: Plan {
+                finish,
+                ..self.plan.clone()
+            },
+            ..self.clone()
+        }
+    }
+
+    /// The kind of literals in the set; `None` if it has things.
+    pub(super) fn literal_kind(&self, session: &Session<'_>) -> Option<Kind> {
+        let first = self.nodes.get(..1)?;
+        let kg: &dyn Kg = session.kg();
+        let literal = matches!(kg.term(first[0]), Term::Literal(_));
+        let read = session.literals(first);
+        match read.first() {
+            // In graphs made from text, years and numbers are nodes.
+            Some(read) => {
+                let kind = Kind::majority([read]);
+                (literal || kind != Kind::Text).then_some(kind)
+            }
+            None => None,
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Translation tables: how probable it is that a question uses one word where a relation's name has
+//! another, and the reverse (IBM model 1, Brown et al. 1993), learned from people's questions.
+
+use std::fmt::Write as _;
+use std::sync::{Arc, LazyLock};
+
+use rustc_hash::FxHashMap;
+
+/// Probabilities are stored as `-SCALE · ln p`, rounded, in one byte.
+const SCALE: f32 = 20.0;
+/// The first line of a table file.
+const HEADER: &str = "kgagent word tables 1";
+
+/// Two translation tables over word stems.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WordTables {
+    stems: FxHashMap<String, u32>,
+    /// P(question word | relation word), by relation word and question word.
+    to_question: FxHashMap<(u32, u32), u8>,
+    /// P(relation word | question word), by question word and relation word.
+    to_relation: FxHashMap<(u32, u32), u8>,
+}
+
+/// A file that is not a table.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} of the word tables: {message}")]
+pub struct TableError {
+    /// Line number, counting from 1.
+    pub line: usize,
+    /// What is wrong, and what would be right.
+    pub message: String,
+}
+
+/// A translation probability: given the first stem, that of the second.
+pub(super) type Translation = (String, String, f32);
+
+impl WordTables {
+    /// The tables that ship with the program (`data/base/words.tsv`).
+    ///
+    /// # Panics
+    /// Never: a test parses the file.
+    #[must_use]
+    pub fn base() -> Arc<Self> {
+        static BASE: LazyLock<Arc<WordTables>> = LazyLock::new(|| {
+            let text = include_str!("../../../data/base/words.tsv");
+            Arc::new(WordTables::parse(text).unwrap_or_default())
+        });
+        Arc::clone(&BASE)
+    }
+
+    /// Number of stored probabilities.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.to_question.len() + self.to_relation.len()
+    }
+
+    /// Whether no probability is stored.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// P(`question` | `relation`) of two stems; 0 if the pair was never seen.
+    pub(super) fn question_given(&self, relation: &str, question: &str) -> f32 {
+        self.look(&self.to_question, relation, question)
+    }
+
+    /// P(`relation` | `question`) of two stems; 0 if the pair was never seen.
+    pub(super) fn relation_given(&self, question: &str, relation: &str) -> f32 {
+        self.look(&self.to_relation, question, relation)
+    }
+
+    fn look(&self, table: &FxHashMap<(u32, u32), u8>, given: &str, wanted: &str) -> f32 {
+        let (Some(&given), Some(&wanted)) = (self.stems.get(given), self.stems.get(wanted)) else {
+            return 0.0;
+        };
+        table
+            .get(&(given, wanted))
+            .map_or(0.0, |&stored| (-f32::from(stored) / SCALE).exp())
+    }
+
+    /// Reads tables from their text form: the header, then a line `q` (to question words) or `r`
+    /// (to relation words), a stem, and pairs of a stem and its stored probability, all separated
+    /// by tabs.
+    ///
+    /// # Errors
+    /// [`TableError`] names the first bad line.
+    pub fn parse(text: &str) -> Result<Self, TableError> {
+        let mut tables = Self::default();
+        let mut lines = text.lines().enumerate();
+        let bad = |line: usize, message: &str| TableError {
+            line: line + 1,
+            message: message.to_owned(),
+        };
+        match lines.next() {
+            Some((_, first)) if first.trim_end() == HEADER => {}
+            _ => return Err(bad(0, &format!("it must be `{HEADER}`"))),
+        }
+        for (number, line) in lines {
+            let mut fields = line.split('\t');
+            let to_question = match fields.next() {
+                Some("q") => true,
+                Some("r") => false,
+                _ => return Err(bad(number, "it must begin with `q` or `r` and a tab")),
+            };
+            let given = fields
+                .next()
+                .ok_or_else(|| bad(number, "a stem is missing"))?;
+            let given = tables.stem(given);
+            while let Some(wanted) = fields.next() {
+                let stored = fields.next().and_then(|text| text.parse().ok());
+                let stored =
+                    stored.ok_or_else(|| bad(number, "a stem has no number from 0 to 255"))?;
+                let wanted = tables.stem(wanted);
+                let table = if to_question {
+                    &mut tables.to_question
+                } else {
+                    &mut tables.to_relation
+                };
+                table.insert((given, wanted), stored);
+            }
+        }
+        Ok(tables)
+    }
+
+    fn stem(&mut self, stem: &str) -> u32 {
+        if let Some(&known) = self.stems.get(stem) {
+            return known;
+        }
+        let id = u32::try_from(self.stems.len()).unwrap_or(u32::MAX);
+        self.stems.insert(stem.to_owned(), id);
+        id
+    }
+}
+
+/// The text form of two tables, in which [`WordTables::parse`] reads them. Lines and pairs are
+/// sorted.
+pub(super) fn print(to_question: Vec<Translation>, to_relation: Vec<Translation>) -> String {
+    let mut text = format!("{HEADER}\n");
+    for (kind, mut pairs) in [('q', to_question), ('r', to_relation)] {
+        pairs.sort_by(|a, b| {
+            (a.0.cmp(&b.0))
+                .then(b.2.total_cmp(&a.2))
+                .then_with(|| a.1.cmp(&b.1))
+        });
+        for row in pairs.chunk_by(|a, b| a.0 == b.0) {
+            let _ = write!(text, "{kind}\t{}", row[0].0);
+            for (_, wanted, probability) in row {
+                let stored = (-probability.ln() * SCALE).round().clamp(0.0, 255.0);
+                let _ = write!(text, "\t{wanted}\t{}", stored as u8);
+            }
+            text.push('\n');
+        }
+    }
+    text
+}

@@ -1,0 +1,196 @@
+//! The terms of a decision and their weights: a log-linear model over candidate programs.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use kg::value::Kind;
+use serde::{Deserialize, Serialize};
+
+use super::plan::Finish;
+use super::search::Found;
+use super::state::State;
+use super::words::Explainer;
+use crate::exec::Value;
+
+/// Probability of a word that nothing explains.
+const FLOOR: f32 = 0.01;
+
+/// Number of terms.
+pub const TERMS: usize = 27;
+
+/// The names of the terms, in order.
+pub const TERM_NAMES: [&str; TERMS] = [
+    "explained",
+    "asked",
+    "hops",
+    "incoming",
+    "both ways",
+    "filters",
+    "entities unused",
+    "values unused",
+    "count missing",
+    "count not asked for",
+    "extreme missing",
+    "extreme not asked for",
+    "truth missing",
+    "truth not asked for",
+    "answer is a topic",
+    "answer size",
+    "time for when",
+    "thing for when",
+    "literal for who or where",
+    "text answer",
+    "number not asked for",
+    "unexplained words",
+    "give up",
+    "give up, per word",
+    "model",
+    "model's first choice",
+    "model gives up",
+];
+
+/// The term of the model's log-probability.
+pub const MODEL: usize = 24;
+/// The term of the model's own program.
+pub const MODEL_FIRST: usize = 25;
+/// The term of giving up if the model does.
+pub const MODEL_GIVES_UP: usize = 26;
+
+/// The terms of one candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Terms(pub [f32; TERMS]);
+
+/// The weight of each term.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weights(pub [f32; TERMS]);
+
+impl Weights {
+    /// The weighted sum.
+    #[must_use]
+    pub fn score(&self, terms: &Terms) -> f32 {
+        self.0.iter().zip(&terms.0).map(|(a, b)| a * b).sum()
+    }
+
+    /// Reads weights from a JSON object with a number for each of [`TERM_NAMES`].
+    ///
+    /// # Errors
+    /// A message that names what is missing.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let read: BTreeMap<String, f32> =
+            serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let mut weights = [0.0; TERMS];
+        for (weight, name) in weights.iter_mut().zip(TERM_NAMES) {
+            *weight = *read
+                .get(name)
+                .ok_or_else(|| format!("the weight of `{name}` is missing"))?;
+        }
+        Ok(Self(weights))
+    }
+
+    /// The JSON object that [`parse`](Self::parse) reads.
+    #[must_use]
+    pub fn print(&self) -> String {
+        let lines: Vec<String> = TERM_NAMES
+            .iter()
+            .zip(self.0)
+            .map(|(name, weight)| format!("  \"{name}\": {weight:.3}"))
+            .collect();
+        format!("{{\n{}\n}}\n", lines.join(",\n"))
+    }
+}
+
+impl Default for Weights {
+    /// The weights that ship with the program (`data/base/weights.json`), fitted on development
+    /// questions.
+    fn default() -> Self {
+        static BASE: LazyLock<Weights> = LazyLock::new(|| {
+            let text = include_str!("../../../data/base/weights.json");
+            // A test parses the file.
+            Weights::parse(text).unwrap_or(Weights([0.0; TERMS]))
+        });
+        *BASE
+    }
+}
+
+/// The part of the score that a plan has before its end, by which the search prunes.
+pub(super) fn partial(state: &State, explainer: &Explainer<'_, '_>) -> f32 {
+    Weights::default().score(&of_state(state, explainer))
+}
+
+fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
+    let linked = explainer.session.linked();
+    let tally = &state.tally;
+    let unused = |count: usize, used: u64| {
+        (0..count.min(63)).filter(|index| used & (1 << index) == 0).count() as f32
+    };
+    // A year is also its last day: two values, one of which is used.
+    let values = linked
+        .values
+        .iter()
+        .enumerate()
+        .filter(|(index, value)| {
+            let stem = value.lexical.trim_end_matches("-12-31");
+            let said = |other: &usize| {
+                linked.values[*other].lexical.trim_end_matches("-12-31") == stem
+            };
+            !(0..linked.values.len().min(63))
+                .filter(said)
+                .any(|other| tally.values & (1 << other) != 0)
+                && !value.lexical.ends_with("-12-31")
+                && *index < 63
+        })
+        .count();
+    let mut terms = [0.0; TERMS];
+    terms[0] = state.words.iter().map(|p| (FLOOR + p.min(1.0 - FLOOR)).ln()).sum();
+    terms[1] = tally.asked;
+    terms[2] = tally.hops as f32;
+    terms[3] = tally.incoming as f32;
+    terms[4] = tally.both as f32;
+    terms[5] = tally.filters as f32;
+    terms[6] = unused(linked.entities.len(), tally.entities);
+    terms[7] = values as f32;
+    terms[21] = state.words.iter().filter(|p| **p < FLOOR).count() as f32;
+    Terms(terms)
+}
+
+/// The terms of a candidate without a model.
+pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
+    let (asked, state) = (explainer.asked, &found.state);
+    let flag = |holds: bool| if holds { 1.0 } else { 0.0 };
+    let mut terms = of_state(state, explainer).0;
+    let kind = state.literal_kind(explainer.session).filter(|_| state.plan.finish == Finish::Set);
+    let number = matches!(kind, Some(Kind::Int | Kind::Float | Kind::Quantity));
+    let counted = state.plan.finish == Finish::Count;
+    let judged = matches!(found.answer, Value::Bool(_));
+    let when = asked.words.iter().any(|word| word.stem == "#when" || word.stem == "#what-year");
+    let named = asked.words.iter().any(|word| word.stem == "#who" || word.stem == "#where");
+    let set = match &found.answer {
+        Value::Set(set) => Some(set),
+        Value::Int(_) | Value::Bool(_) => None,
+    };
+    terms[8] = flag(asked.count && !counted && !number);
+    terms[9] = flag(counted && !asked.count);
+    let extreme = asked.extreme.is_some() || asked.either.is_some();
+    terms[10] = flag(extreme && state.tally.extremes == 0);
+    terms[11] = flag(!extreme && state.tally.extremes > 0);
+    terms[12] = flag(asked.judge && !judged);
+    terms[13] = flag(judged && !asked.judge);
+    let topics = &explainer.session.linked().entities;
+    terms[14] = flag(set.is_some_and(|set| set.iter().any(|node| topics.contains(node)))
+        && asked.either.is_none());
+    terms[15] = set.map_or(0.0, |set| (set.len().max(1) as f32).ln());
+    terms[16] = flag(when && kind == Some(Kind::Time));
+    terms[17] = flag(when && set.is_some() && kind != Some(Kind::Time));
+    terms[18] = flag(named && kind.is_some());
+    terms[19] = flag(kind == Some(Kind::Text));
+    terms[20] = flag(number && !asked.count);
+    Terms(terms)
+}
+
+/// The terms of giving up.
+pub(super) fn of_abstention(words: usize) -> Terms {
+    let mut terms = [0.0; TERMS];
+    terms[22] = 1.0;
+    terms[23] = words as f32;
+    Terms(terms)
+}

@@ -1,0 +1,171 @@
+//! Explaining words: how well a relation, a class or a comparison accounts for each content word of
+//! a question.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use kg::Kg;
+use kg::term::NodeId;
+use rustc_hash::FxHashMap;
+
+use super::plan::{Hop, Way};
+use super::question::Asked;
+use super::table::WordTables;
+use super::vocabulary::{domain_stems, split, stems};
+use crate::exec::{Relation, Session};
+
+/// Share of the letters' likeness that counts as a translation probability.
+const ALIKE: f32 = 0.25;
+/// The probability with which a class explains a word that names it.
+const CLASS: f32 = 0.2;
+/// The probability with which an attribute explains an adjective that measures it.
+const MEASURED: f32 = 0.2;
+/// Trigram similarity below which words count as unrelated.
+const UNRELATED: f32 = 0.25;
+
+/// What a relation, class or comparison explains.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Explained {
+    /// For every content word of the question, the probability of the word.
+    pub(super) words: Arc<[f32]>,
+    /// The log-probability of its own words, given the question's: whether the question asks for it.
+    pub(super) asked: f32,
+}
+
+/// The explanations of one question; every relation is compared with it once.
+pub(super) struct Explainer<'s, 'g> {
+    pub(super) session: &'s Session<'g>,
+    pub(super) asked: &'s Asked,
+    tables: Arc<WordTables>,
+    hops: FxHashMap<Hop, Explained>,
+    classes: FxHashMap<NodeId, Arc<[f32]>>,
+}
+
+impl<'s, 'g> Explainer<'s, 'g> {
+    pub(super) fn new(
+        session: &'s Session<'g>,
+        asked: &'s Asked,
+        tables: Arc<WordTables>,
+    ) -> Self {
+        Self {
+            session,
+            asked,
+            tables,
+            hops: FxHashMap::default(),
+            classes: FxHashMap::default(),
+        }
+    }
+
+    /// What a relation explains. Followed backwards it leads to the things that have it, so its
+    /// domain counts too.
+    pub(super) fn hop(&mut self, hop: Hop) -> Explained {
+        if let Some(known) = self.hops.get(&hop) {
+            return known.clone();
+        }
+        let made = self.explain_hop(hop);
+        self.hops.insert(hop, made.clone());
+        made
+    }
+
+    fn explain_hop(&self, hop: Hop) -> Explained {
+        let (own, domain) = relation_words(self.session, hop.relation);
+        let mut said: HashSet<String> = own.into_iter().collect();
+        if hop.way == Way::In {
+            said.extend(domain);
+        }
+        let mut said: Vec<String> = said.into_iter().collect();
+        said.sort_unstable();
+        let words = self.asked.words.iter().map(|word| {
+            let of = |name: &String| {
+                let seen = self.tables.question_given(name, &word.stem);
+                let measured = (word.adjective)
+                    .is_some_and(|adjective| adjective.measures.contains(&name.as_str()));
+                seen.max(ALIKE * alike(&word.stem, name))
+                    .max(if measured { MEASURED } else { 0.0 })
+            };
+            said.iter().map(of).fold(0.0, f32::max)
+        });
+        let words = words.collect();
+        let wanted = said.iter().map(|name| {
+            let of = |word: &super::question::AskedWord| {
+                let seen = self.tables.relation_given(&word.stem, name);
+                let measured = (word.adjective)
+                    .is_some_and(|adjective| adjective.measures.contains(&name.as_str()));
+                seen.max(alike(&word.stem, name))
+                    .max(if measured { MEASURED } else { 0.0 })
+            };
+            self.asked.words.iter().map(of).fold(0.0, f32::max)
+        });
+        let mean = wanted.sum::<f32>() / said.len().max(1) as f32;
+        Explained {
+            words,
+            asked: (1e-3 + mean).ln(),
+        }
+    }
+
+    /// For every content word, the probability with which a class explains it.
+    pub(super) fn class(&mut self, class: NodeId) -> Arc<[f32]> {
+        if let Some(known) = self.classes.get(&class) {
+            return Arc::clone(known);
+        }
+        let kg = self.session.kg();
+        let names = class_words(kg, class);
+        let words: Arc<[f32]> = (self.asked.words.iter())
+            .map(|word| {
+                let likeness = (names.iter())
+                    .map(|name| alike(&word.stem, name))
+                    .fold(0.0, f32::max);
+                CLASS * likeness
+            })
+            .collect();
+        self.classes.insert(class, Arc::clone(&words));
+        words
+    }
+}
+
+/// The stems of a class's label and last segment.
+fn class_words(kg: &dyn Kg, class: NodeId) -> Vec<String> {
+    let name = kg.name(class);
+    let mut names = stems(split(&name).0);
+    if let Some(label) = kg.label(class) {
+        names.extend(stems(&label));
+    }
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// The stems of a relation's own name and label, and those of its domain.
+fn relation_words(session: &Session<'_>, relation: Relation) -> (Vec<String>, Vec<String>) {
+    let name = session.relation_name(relation);
+    let (last, domain) = split(&name);
+    let mut own = stems(last);
+    if let Relation::Plain(id) = relation
+        && let Some(label) = session.kg().label(id.node())
+    {
+        own.extend(stems(split(&label).0));
+    }
+    own.sort_unstable();
+    own.dedup();
+    (own, domain_stems(domain))
+}
+
+/// Likeness of two stems from 0 to 1 by their trigrams (Jaccard), 0 below a limit.
+pub(super) fn alike(a: &str, b: &str) -> f32 {
+    if a == b {
+        return 1.0;
+    }
+    let (a, b) = (trigrams(a), trigrams(b));
+    let both = a.intersection(&b).count();
+    let any = a.len() + b.len() - both;
+    let share = both as f32 / any.max(1) as f32;
+    ((share - UNRELATED) / (1.0 - UNRELATED)).max(0.0)
+}
+
+fn trigrams(word: &str) -> HashSet<[char; 3]> {
+    let marked: Vec<char> = std::iter::once('^')
+        .chain(word.chars())
+        .chain(std::iter::once('$'))
+        .collect();
+    marked.windows(3).map(|w| [w[0], w[1], w[2]]).collect()
+}
