@@ -51,7 +51,9 @@ fn run(cli: &Cli) -> anyhow::Result<ExitStatus> {
         Command::Datagen(DatagenCommand::Sparql(args)) => commands::datagen::sparql::run(args, &ui),
         Command::Datagen(DatagenCommand::Recall(args)) => commands::datagen::recall::run(args, &ui),
         Command::Datagen(DatagenCommand::Words(args)) => commands::datagen::words::words(args, &ui),
-        Command::Datagen(DatagenCommand::Weights(args)) => commands::datagen::words::weights(args, &ui),
+        Command::Datagen(DatagenCommand::Weights(args)) => {
+            commands::datagen::words::weights(args, &ui)
+        }
         Command::Datagen(DatagenCommand::Formats) => commands::datagen::formats::run(&ui),
         Command::Train(args) => match (&args.inspect, &args.run) {
             (Some(TrainSub::Inspect(inspect)), _) => commands::train::inspect::run(inspect, &ui),

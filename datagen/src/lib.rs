@@ -42,7 +42,7 @@ pub mod synth;
 pub mod to_sparql;
 pub mod verify;
 pub mod weights;
-pub mod wordings;
+pub mod word_pairs;
 mod write;
 
 pub use error::Error;

@@ -53,7 +53,10 @@ pub fn measure(cases: &[Case], weights: &Weights) -> (usize, usize) {
     };
     (
         cases.iter().filter(|case| chosen(case)).count(),
-        cases.iter().filter(|case| case.iter().any(|one| one.right)).count(),
+        cases
+            .iter()
+            .filter(|case| case.iter().any(|one| one.right))
+            .count(),
     )
 }
 
@@ -92,20 +95,36 @@ pub fn fit(sets: &[Vec<Case>], start: &Weights, pull: f64) -> Weights {
 }
 
 /// Adds the gradient of the log-probability of the right candidates of one case.
-fn add_gradient<const N: usize>(case: &Case, weights: &[f64; N], share: f64, gradient: &mut [f64; N]) {
+fn add_gradient<const N: usize>(
+    case: &Case,
+    weights: &[f64; N],
+    share: f64,
+    gradient: &mut [f64; N],
+) {
     if !case.iter().any(|one| one.right) {
         return;
     }
     let dot = |terms: &Terms| -> f64 {
-        weights.iter().zip(terms.0).map(|(a, b)| a * f64::from(b)).sum()
+        weights
+            .iter()
+            .zip(terms.0)
+            .map(|(a, b)| a * f64::from(b))
+            .sum()
     };
     let scores: Vec<f64> = case.iter().map(|one| dot(&one.terms)).collect();
     let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let masses: Vec<f64> = scores.iter().map(|score| (score - best).exp()).collect();
     let all: f64 = masses.iter().sum();
-    let right: f64 = (masses.iter().zip(case)).filter(|(_, one)| one.right).map(|(mass, _)| mass).sum();
+    let right: f64 = (masses.iter().zip(case))
+        .filter(|(_, one)| one.right)
+        .map(|(mass, _)| mass)
+        .sum();
     for (mass, one) in masses.iter().zip(case) {
-        let wanted = if one.right { mass / right.max(f64::MIN_POSITIVE) } else { 0.0 };
+        let wanted = if one.right {
+            mass / right.max(f64::MIN_POSITIVE)
+        } else {
+            0.0
+        };
         let push = share * (wanted - mass / all);
         for (slope, term) in gradient.iter_mut().zip(one.terms.0) {
             *slope += push * f64::from(term);

@@ -7,7 +7,9 @@ use std::time::Instant;
 use toolbox::answer::{Answer, AnswerValue};
 use toolbox::call::Call;
 use toolbox::exec::Session;
-use toolbox::explain::{Candidate, Proposer, SearchLimits, TERM_NAMES, Weights, WordTables, decide};
+use toolbox::explain::{
+    Candidate, Proposer, SearchLimits, TERM_NAMES, Weights, WordTables, decide,
+};
 use toolbox::explain::{MODEL, MODEL_FIRST, MODEL_GIVES_UP};
 use toolbox::prompt::Conversation;
 use toolbox::trace::{DecidedCandidate, TraceEvent};
@@ -53,7 +55,8 @@ pub fn answer(
         if own.answer.is_none() {
             own.terms.0[MODEL_GIVES_UP] = if failed { 0.0 } else { 1.0 };
         }
-        candidates.retain(|one| one.calls != own.calls && (own.answer.is_some() || one.answer.is_some()));
+        candidates
+            .retain(|one| one.calls != own.calls && (own.answer.is_some() || one.answer.is_some()));
         candidates.push(own);
         for candidate in &mut candidates {
             let (_, conversation) = replay(task, &candidate.calls)?;
@@ -93,10 +96,7 @@ pub fn answer(
 }
 
 /// Runs a program in a new session, as the planner would have written it.
-fn replay<'g>(
-    task: &Task<'g>,
-    calls: &[Call],
-) -> Result<(Session<'g>, Conversation), InferError> {
+fn replay<'g>(task: &Task<'g>, calls: &[Call]) -> Result<(Session<'g>, Conversation), InferError> {
     let mut session = task.session()?;
     let mut conversation = Conversation::open(task.template, &session);
     for call in calls {

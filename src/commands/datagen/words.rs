@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use common::fs::write_file;
 use datagen::read::ReadOptions;
 use datagen::weights;
-use datagen::wordings::WordingHints;
+use datagen::word_pairs::WordHints;
 use serde_json::json;
 use toolbox::explain::{Weights, learn};
 
@@ -17,7 +17,7 @@ use crate::ui::Ui;
 /// Learns translation tables between question words and relation words.
 pub(crate) fn words(args: &WordsArgs, ui: &Ui) -> Result<ExitStatus> {
     ui.catch_interrupts()?;
-    let mut hints = WordingHints::default();
+    let mut hints = WordHints::default();
     if let Some(path) = &args.labels {
         hints.read_labels(path)?;
     }
@@ -58,14 +58,20 @@ pub(crate) fn weights(args: &WeightsArgs, ui: &Ui) -> Result<ExitStatus> {
     for path in &args.predictions {
         let cases = weights::read(path)?;
         if cases.is_empty() {
-            bail!("{} has no decisions; make it with `eval --mode decide` or `--agent words`", path.display());
+            bail!(
+                "{} has no decisions; make it with `eval --mode decide` or `--agent words`",
+                path.display()
+            );
         }
         sets.push(cases);
     }
     let start = Weights::default();
     let fitted = weights::fit(&sets, &start, args.pull);
     for (path, set) in args.predictions.iter().zip(&sets) {
-        let ((before, any), (after, _)) = (weights::measure(set, &start), weights::measure(set, &fitted));
+        let ((before, any), (after, _)) = (
+            weights::measure(set, &start),
+            weights::measure(set, &fitted),
+        );
         ui.say(format!(
             "{}: {} questions, right {before} before, {after} after, {any} among the candidates",
             path.display(),

@@ -27,13 +27,44 @@ pub(super) struct Adjective {
 const LENGTH: &[&str] = &["length", "long", "dur", "runtim", "distanc"];
 const HEIGHT: &[&str] = &["height", "elev", "altitud", "tall", "high"];
 const SIZE: &[&str] = &["area", "popul", "siz", "capac", "surfac", "seat", "number"];
-const DATE: &[&str] = &["dat", "year", "releas", "found", "establish", "open", "publish", "complet", "begin", "start", "birth", "from", "tim", "to", "end"];
-const AGE: &[&str] = &["birth", "dat", "found", "establish", "open", "releas", "year", "complet", "age", "publish"];
+const DATE: &[&str] = &[
+    "dat",
+    "year",
+    "releas",
+    "found",
+    "establish",
+    "open",
+    "publish",
+    "complet",
+    "begin",
+    "start",
+    "birth",
+    "from",
+    "tim",
+    "to",
+    "end",
+];
+const AGE: &[&str] = &[
+    "birth",
+    "dat",
+    "found",
+    "establish",
+    "open",
+    "releas",
+    "year",
+    "complet",
+    "age",
+    "publish",
+];
 
 const HIGH: [Extreme; 2] = [Extreme::Max, Extreme::Max];
 const LOW: [Extreme; 2] = [Extreme::Min, Extreme::Min];
 
-const fn of(plain: &'static str, measures: &'static [&'static str], extremes: [Extreme; 2]) -> Adjective {
+const fn of(
+    plain: &'static str,
+    measures: &'static [&'static str],
+    extremes: [Extreme; 2],
+) -> Adjective {
     Adjective {
         plain,
         measures,
@@ -44,7 +75,11 @@ const fn of(plain: &'static str, measures: &'static [&'static str], extremes: [E
 /// The adjectives. Old things have early dates, and high ages.
 static ADJECTIVES: &[Adjective] = &[
     of("long", LENGTH, HIGH),
-    of("short", &["length", "height", "dur", "runtim", "long", "tall"], LOW),
+    of(
+        "short",
+        &["length", "height", "dur", "runtim", "long", "tall"],
+        LOW,
+    ),
     of("tall", HEIGHT, HIGH),
     of("high", HEIGHT, HIGH),
     of("low", HEIGHT, LOW),
@@ -91,7 +126,10 @@ pub(super) fn adjective(word: &str) -> Option<(&'static Adjective, Degree)> {
         find(left)
             .or_else(|| find(&format!("{left}e")))
             .or_else(|| left.strip_suffix('g').and_then(|left| find(left)))
-            .or_else(|| left.strip_suffix('i').and_then(|left| find(&format!("{left}y"))))
+            .or_else(|| {
+                left.strip_suffix('i')
+                    .and_then(|left| find(&format!("{left}y")))
+            })
     };
     if let Some(found) = stripped("est") {
         return Some((found, Degree::Superlative));

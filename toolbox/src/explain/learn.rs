@@ -21,7 +21,7 @@ const NULL: &str = "";
 /// A question without the names of its entities, and the printed names or labels of the relations
 /// of its query.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wording {
+pub struct WordPair {
     /// The question.
     pub question: String,
     /// The relations.
@@ -31,7 +31,7 @@ pub struct Wording {
 /// Learns both tables and returns their text form (see [`super::WordTables::parse`]). The order of
 /// the wordings does not matter.
 #[must_use]
-pub fn learn(wordings: &[Wording]) -> String {
+pub fn learn(wordings: &[WordPair]) -> String {
     let mut pairs: Vec<(Vec<String>, Vec<String>)> = wordings
         .iter()
         .map(|wording| {

@@ -26,7 +26,7 @@ mod words;
 
 use std::sync::Arc;
 
-pub use learn::{Wording, learn};
+pub use learn::{WordPair, learn};
 pub use search::SearchLimits;
 pub use table::{TableError, WordTables};
 pub use terms::{MODEL, MODEL_FIRST, MODEL_GIVES_UP, TERM_NAMES, TERMS, Terms, Weights};
@@ -127,7 +127,11 @@ impl<'s, 'g> Proposer<'s, 'g> {
         };
         let mut explainer = Explainer::new(self.session, &self.asked, Arc::clone(&self.tables));
         Candidate {
-            calls: session.steps().iter().map(|step| step.call.clone()).collect(),
+            calls: session
+                .steps()
+                .iter()
+                .map(|step| step.call.clone())
+                .collect(),
             answer: Some(answer.clone()),
             terms: terms::of_found(&read::found(session, answer, &mut explainer), &explainer),
         }

@@ -217,9 +217,9 @@ impl Asked {
 /// Whether a question asks if something is so: it begins with an auxiliary verb.
 fn judges(question: &str) -> bool {
     let all = words(question);
-    let first = all.iter().find(|word| {
-        !FILLERS.split(' ').any(|filler| filler == word.as_str())
-    });
+    let first = all
+        .iter()
+        .find(|word| !FILLERS.split(' ').any(|filler| filler == word.as_str()));
     first.is_some_and(|word| {
         matches!(
             word.as_str(),

@@ -74,7 +74,11 @@ impl Reader {
                 self.tally.hops += usize::from(!statements);
             }
             Tool::GetEntityByConstraint => {
-                let extreme = step.call.args.iter().any(|arg| matches!(arg, Arg::Extreme(_)));
+                let extreme = step
+                    .call
+                    .args
+                    .iter()
+                    .any(|arg| matches!(arg, Arg::Extreme(_)));
                 self.tally.extremes += usize::from(extreme);
                 self.tally.filters += usize::from(!extreme);
             }
@@ -124,7 +128,9 @@ impl Reader {
                     }
                 }
             }
-            Arg::List(items) => items.iter().for_each(|item| self.uses(session, item, explainer)),
+            Arg::List(items) => items
+                .iter()
+                .for_each(|item| self.uses(session, item, explainer)),
             Arg::Inverse(inner) => self.uses(session, inner, explainer),
             _ => {}
         }

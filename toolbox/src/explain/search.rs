@@ -141,17 +141,13 @@ impl Search {
             chains.retain(|chain| chain.nodes.len() <= self.limits.set);
             sort(&mut chains, explainer);
             chains.truncate(BRANCHES);
-            self.branches.extend(chains.into_iter().map(|chain| (index, chain)));
+            self.branches
+                .extend(chains.into_iter().map(|chain| (index, chain)));
         }
     }
 
     /// Adds the continuations of a plan by one step.
-    fn extend(
-        &self,
-        state: &State,
-        explainer: &mut Explainer<'_, '_>,
-        next: &mut Vec<State>,
-    ) {
+    fn extend(&self, state: &State, explainer: &mut Explainer<'_, '_>, next: &mut Vec<State>) {
         if state.nodes.is_empty() || state.nodes.len() > self.limits.class {
             return;
         }
@@ -169,12 +165,7 @@ impl Search {
         self.narrowed(state, explainer, next);
     }
 
-    fn walks(
-        &self,
-        state: &State,
-        explainer: &mut Explainer<'_, '_>,
-        next: &mut Vec<State>,
-    ) {
+    fn walks(&self, state: &State, explainer: &mut Explainer<'_, '_>, next: &mut Vec<State>) {
         let session = explainer.session;
         if state.tally.hops >= self.limits.hops && !state.statements {
             return;
@@ -188,7 +179,9 @@ impl Search {
             let way = if one.out { Way::Out } else { Way::In };
             let both = !one.out
                 && state.nodes.len() == 1
-                && adjacent.iter().any(|other| other.out && other.relation == one.relation);
+                && adjacent
+                    .iter()
+                    .any(|other| other.out && other.relation == one.relation);
             ways.push(Hop {
                 relation: one.relation,
                 way,
@@ -286,10 +279,12 @@ impl Search {
             }
             // One relation back from statement nodes is a comparison on them.
             if state.statements
-                && let [PlanStep::Walk(Hop {
-                    relation,
-                    way: Way::In,
-                })] = branch.plan.steps.as_slice()
+                && let [
+                    PlanStep::Walk(Hop {
+                        relation,
+                        way: Way::In,
+                    }),
+                ] = branch.plan.steps.as_slice()
             {
                 let against = Against::Entity(*index);
                 next.push(state.compare(*relation, Op::Eq, against, nodes, explainer));
@@ -300,12 +295,7 @@ impl Search {
     }
 
     /// The instances of a class that the question names, where they are some but not all.
-    fn narrowed(
-        &self,
-        state: &State,
-        explainer: &mut Explainer<'_, '_>,
-        next: &mut Vec<State>,
-    ) {
+    fn narrowed(&self, state: &State, explainer: &mut Explainer<'_, '_>, next: &mut Vec<State>) {
         if state.plan.steps.is_empty() || state.nodes.len() < 2 {
             return;
         }
@@ -340,7 +330,10 @@ impl Search {
                 state: state.finish(Finish::Count),
             });
         }
-        if explainer.asked.judge && state.plan.steps.len() <= 2 && state.nodes.len() <= self.limits.set {
+        if explainer.asked.judge
+            && state.plan.steps.len() <= 2
+            && state.nodes.len() <= self.limits.set
+        {
             self.judge(state, explainer);
         }
     }
@@ -359,12 +352,26 @@ impl Search {
                 if held.is_empty() && !same {
                     continue;
                 }
-                self.judged(state, one, Op::Eq, Against::Entity(index), !held.is_empty(), explainer);
+                self.judged(
+                    state,
+                    one,
+                    Op::Eq,
+                    Against::Entity(index),
+                    !held.is_empty(),
+                    explainer,
+                );
             }
             for (index, value) in session.linked().values.iter().enumerate() {
                 for op in ops(explainer, session, one, index) {
                     let held = session.satisfying_value(&state.nodes, one.relation, op, value);
-                    self.judged(state, one, op, Against::Value(index), !held.is_empty(), explainer);
+                    self.judged(
+                        state,
+                        one,
+                        op,
+                        Against::Value(index),
+                        !held.is_empty(),
+                        explainer,
+                    );
                 }
             }
         }
@@ -425,7 +432,10 @@ fn ops(
 ) -> Vec<Op> {
     let asked = explainer.asked;
     let text = &session.linked().values[index].lexical;
-    let number = text.chars().next().is_some_and(|c| c.is_ascii_digit() || c == '-');
+    let number = text
+        .chars()
+        .next()
+        .is_some_and(|c| c.is_ascii_digit() || c == '-');
     let last_day = text.ends_with("-12-31");
     match kind_of(session, one) {
         Some(Kind::Int | Kind::Float | Kind::Quantity) if number && !last_day => {
@@ -446,7 +456,10 @@ fn ops(
             };
             // After a year means after its last day; before it, before its first.
             let late = |op: &Op| matches!(op, Op::Gt | Op::Le);
-            wanted.into_iter().filter(|op| late(op) == last_day || text.len() != 4 && !last_day).collect()
+            wanted
+                .into_iter()
+                .filter(|op| late(op) == last_day || text.len() != 4 && !last_day)
+                .collect()
         }
         Some(Kind::Text) if !number => vec![Op::Eq],
         _ => Vec::new(),
@@ -504,4 +517,3 @@ fn common(a: &[NodeId], b: &[NodeId]) -> EntSet {
         .copied()
         .collect()
 }
-

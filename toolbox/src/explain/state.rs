@@ -107,12 +107,7 @@ impl State {
     }
 
     /// The state after following a relation.
-    pub(super) fn walk(
-        &self,
-        hop: Hop,
-        nodes: EntSet,
-        explainer: &mut Explainer<'_, '_>,
-    ) -> Self {
+    pub(super) fn walk(&self, hop: Hop, nodes: EntSet, explainer: &mut Explainer<'_, '_>) -> Self {
         let explained = explainer.hop(hop);
         let kg = explainer.session.kg();
         let statements = nodes.first().is_some_and(|&node| kg.is_statement(node));

@@ -121,7 +121,9 @@ fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
     let linked = explainer.session.linked();
     let tally = &state.tally;
     let unused = |count: usize, used: u64| {
-        (0..count.min(63)).filter(|index| used & (1 << index) == 0).count() as f32
+        (0..count.min(63))
+            .filter(|index| used & (1 << index) == 0)
+            .count() as f32
     };
     // A year is also its last day: two values, one of which is used.
     let values = linked
@@ -130,9 +132,8 @@ fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
         .enumerate()
         .filter(|(index, value)| {
             let stem = value.lexical.trim_end_matches("-12-31");
-            let said = |other: &usize| {
-                linked.values[*other].lexical.trim_end_matches("-12-31") == stem
-            };
+            let said =
+                |other: &usize| linked.values[*other].lexical.trim_end_matches("-12-31") == stem;
             !(0..linked.values.len().min(63))
                 .filter(said)
                 .any(|other| tally.values & (1 << other) != 0)
@@ -141,7 +142,11 @@ fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
         })
         .count();
     let mut terms = [0.0; TERMS];
-    terms[0] = state.words.iter().map(|p| (FLOOR + p.min(1.0 - FLOOR)).ln()).sum();
+    terms[0] = state
+        .words
+        .iter()
+        .map(|p| (FLOOR + p.min(1.0 - FLOOR)).ln())
+        .sum();
     terms[1] = tally.asked;
     terms[2] = tally.hops as f32;
     terms[3] = tally.incoming as f32;
@@ -158,12 +163,20 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     let (asked, state) = (explainer.asked, &found.state);
     let flag = |holds: bool| if holds { 1.0 } else { 0.0 };
     let mut terms = of_state(state, explainer).0;
-    let kind = state.literal_kind(explainer.session).filter(|_| state.plan.finish == Finish::Set);
+    let kind = state
+        .literal_kind(explainer.session)
+        .filter(|_| state.plan.finish == Finish::Set);
     let number = matches!(kind, Some(Kind::Int | Kind::Float | Kind::Quantity));
     let counted = state.plan.finish == Finish::Count;
     let judged = matches!(found.answer, Value::Bool(_));
-    let when = asked.words.iter().any(|word| word.stem == "#when" || word.stem == "#what-year");
-    let named = asked.words.iter().any(|word| word.stem == "#who" || word.stem == "#where");
+    let when = asked
+        .words
+        .iter()
+        .any(|word| word.stem == "#when" || word.stem == "#what-year");
+    let named = asked
+        .words
+        .iter()
+        .any(|word| word.stem == "#who" || word.stem == "#where");
     let set = match &found.answer {
         Value::Set(set) => Some(set),
         Value::Int(_) | Value::Bool(_) => None,
@@ -176,8 +189,10 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     terms[12] = flag(asked.judge && !judged);
     terms[13] = flag(judged && !asked.judge);
     let topics = &explainer.session.linked().entities;
-    terms[14] = flag(set.is_some_and(|set| set.iter().any(|node| topics.contains(node)))
-        && asked.either.is_none());
+    terms[14] = flag(
+        set.is_some_and(|set| set.iter().any(|node| topics.contains(node)))
+            && asked.either.is_none(),
+    );
     terms[15] = set.map_or(0.0, |set| (set.len().max(1) as f32).ln());
     terms[16] = flag(when && kind == Some(Kind::Time));
     terms[17] = flag(when && set.is_some() && kind != Some(Kind::Time));

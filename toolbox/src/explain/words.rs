@@ -42,11 +42,7 @@ pub(super) struct Explainer<'s, 'g> {
 }
 
 impl<'s, 'g> Explainer<'s, 'g> {
-    pub(super) fn new(
-        session: &'s Session<'g>,
-        asked: &'s Asked,
-        tables: Arc<WordTables>,
-    ) -> Self {
+    pub(super) fn new(session: &'s Session<'g>, asked: &'s Asked, tables: Arc<WordTables>) -> Self {
         Self {
             session,
             asked,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::Value;
-use toolbox::explain::Wording;
+use toolbox::explain::WordPair;
 
 use crate::Error;
 use crate::question::GoldQuestion;
@@ -14,7 +14,7 @@ use crate::split::relations;
 
 /// What published sets say about their questions in files of their own.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct WordingHints {
+pub struct WordHints {
     /// Labels of relations by local name: `P19` is `place of birth`.
     pub labels: BTreeMap<String, String>,
     /// Further mentions of entities, by the id of the question.
@@ -23,7 +23,7 @@ pub struct WordingHints {
     pub skipped: BTreeSet<String>,
 }
 
-impl WordingHints {
+impl WordHints {
     /// Reads labels: a local name, a tab, the label; the first line is a heading.
     ///
     /// # Errors
@@ -51,7 +51,10 @@ impl WordingHints {
                 return Err(Error::line(path, number, "`id` and `topic` are needed"));
             };
             let mentions = topic.values().filter_map(Value::as_str).map(str::to_owned);
-            self.mentions.entry(id.to_owned()).or_default().extend(mentions);
+            self.mentions
+                .entry(id.to_owned())
+                .or_default()
+                .extend(mentions);
             Ok(())
         })
     }
@@ -71,7 +74,7 @@ impl WordingHints {
     /// The wording of a question; `None` if it is left out, if no relation of its query has a name
     /// in words, or if its query does not convert.
     #[must_use]
-    pub fn wording(&self, question: &GoldQuestion) -> Option<Wording> {
+    pub fn wording(&self, question: &GoldQuestion) -> Option<WordPair> {
         if self.skipped.contains(&question.id) {
             return None;
         }
@@ -88,7 +91,7 @@ impl WordingHints {
         for mention in mentions.into_iter().filter(|mention| !mention.is_empty()) {
             text = text.replace(mention, " ");
         }
-        (!relations.is_empty()).then_some(Wording {
+        (!relations.is_empty()).then_some(WordPair {
             question: text,
             relations,
         })
@@ -96,7 +99,10 @@ impl WordingHints {
 
     /// The words of a relation: its label, if one is known, or its local name, if that has words.
     fn name(&self, iri: &str) -> Option<String> {
-        let local = iri.trim_matches(['<', '>']).rsplit(['/', '#', ':']).next()?;
+        let local = iri
+            .trim_matches(['<', '>'])
+            .rsplit(['/', '#', ':'])
+            .next()?;
         if let Some(label) = self.labels.get(local) {
             return Some(label.clone());
         }
