@@ -41,8 +41,10 @@ pub mod split;
 pub mod synth;
 pub mod to_sparql;
 pub mod verify;
+mod wording;
 mod write;
 
 pub use error::Error;
 pub use refusal::Refusal;
+pub use wording::wording;
 pub use write::write_dataset;

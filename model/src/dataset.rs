@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use common::transcript::{Part, Role, Turn};
+use common::wordings::Wordings;
 use serde::Deserialize;
 
 use crate::json::read_json;
@@ -37,6 +38,8 @@ pub struct Dataset {
     pub kg_hashes: Vec<String>,
     /// The ranker of the relation lists, from `run.json`; empty if unknown.
     pub ranker: String,
+    /// How its training questions are worded, from `wordings.txt`; `None` if there is no such file.
+    pub wordings: Option<Wordings>,
 }
 
 #[derive(Deserialize)]
@@ -79,6 +82,7 @@ impl Dataset {
                 .unwrap_or_default()
                 .to_owned();
         }
+        data.wordings = Wordings::of_folder(dir)?;
         for list in [&mut data.layouts, &mut data.agents, &mut data.kg_hashes] {
             list.sort();
         }

@@ -2,6 +2,7 @@
 //! differ.
 
 use anyhow::{Context, Result};
+use datagen::read::QuestionSource;
 use serde::Deserialize;
 use toolbox::metrics::{Metrics, SCORES};
 
@@ -26,7 +27,7 @@ pub(super) struct PublishedTable {
 /// What a column measures, in our terms.
 #[derive(Debug, Deserialize)]
 pub(super) struct PublishedColumn {
-    /// Format of the source.
+    /// The data set; see [`dataset`].
     pub(super) dataset: String,
     /// Name of the score.
     pub(super) metric: String,
@@ -55,12 +56,37 @@ pub(super) fn published() -> Result<Vec<PublishedTable>> {
     serde_json::from_str(include_str!("papers.json")).context("papers.json is damaged")
 }
 
+/// The data set of a source, as `papers.json` names it; `None` if no paper has it.
+pub(super) fn dataset(source: &str) -> Result<Option<String>> {
+    let source: QuestionSource = source.parse()?;
+    let names = source.set_names()?;
+    let mut keys = names.iter().map(|name| key(&source.format, name));
+    let first = keys.next().flatten();
+    Ok(first.filter(|first| keys.all(|key| key == Some(*first))).map(str::to_owned))
+}
+
+/// The key of a set: its format, but QALD-JSON is the format of many sets. QALD-9-plus, which has
+/// other questions and queries than QALD-9, gives its files no name.
+fn key<'n>(format: &str, name: &'n str) -> Option<&'n str> {
+    if format != "qald" {
+        return Some(name);
+    }
+    match name.to_lowercase().replace('_', "-").as_str() {
+        "qald-9-yago" => Some("yago"),
+        name if name.starts_with("qald-9-train") || name.starts_with("qald-9-test") => Some("qald9"),
+        _ => None,
+    }
+}
+
 /// The published tables on a dataset with our results; `ours` describes our setting.
 pub(super) fn compare(
-    dataset: &str,
+    dataset: Option<&str>,
     evaluations: &[Evaluation],
     ours: &str,
 ) -> Result<Vec<ComparisonTable>> {
+    let Some(dataset) = dataset else {
+        return Ok(Vec::new());
+    };
     let tables = published()?;
     Ok(tables
         .iter()
@@ -152,7 +178,7 @@ mod tests {
         assert_eq!(
             ids,
             [
-                "A-1", "A-2", "A-3", "A-4", "A-5", "B-1", "B-2", "B-3", "C-1", "C-2", "C-3"
+                "A-1", "A-2", "A-4", "A-5", "B-1", "B-2", "B-3", "C-1", "C-2", "C-3"
             ]
         );
         for table in &tables {
@@ -202,4 +228,27 @@ mod tests {
         assert!((mean(&row("A-5", "KG-Agent 1:10:5")) - 78.6).abs() < 0.06);
         assert!((mean(&row("B-2", "ODA")) - 85.77).abs() < 0.01);
     }
+
+    /// A file of each published set, as published, with its source and the groups of its questions.
+    const FILES: [(&str, &str, &str); 15] = [
+        ("webqsp", "WebQSP.test.json", r#"{"Questions": [{"QuestionId": "1", "RawQuestion": "q", "Parses": [{"Sparql": "SELECT ?x WHERE { ?x ?y ?z }", "Answers": []}]}]}"#),
+        ("cwq", "cwq.json", r#"[{"ID": "1", "question": "q", "sparql": "SELECT ?x WHERE { ?x ?y ?z }", "compositionality_type": "conjunction", "answers": []}]"#),
+        ("grailqa", "grailqa_dev.json", r#"[{"qid": 1, "question": "q", "sparql_query": "SELECT ?x WHERE { ?x ?y ?z }", "s_expression": "", "level": "i.i.d."},
+            {"qid": 2, "question": "q", "sparql_query": "SELECT ?x WHERE { ?x ?y ?z }", "level": "compositional"},
+            {"qid": 3, "question": "q", "sparql_query": "SELECT ?x WHERE { ?x ?y ?z }", "level": "zero-shot"}]"#),
+        ("kqapro", "val.json", r#"[{"question": "q", "choices": [], "answer": "yes", "sparql": "SELECT ?x WHERE { ?x ?y ?z }", "program": [
+            {"function": "Relate", "inputs": []}, {"function": "QFilterYear", "inputs": []}, {"function": "And", "inputs": []},
+            {"function": "SelectBetween", "inputs": []}, {"function": "Count", "inputs": []}, {"function": "VerifyNum", "inputs": []}]}]"#),
+        ("metaqa", "1-hop/vanilla/qa_test.txt", "q [a]\tb\n"),
+        ("metaqa", "2-hop/vanilla/qa_test.txt", "q [a]\tb\n"),
+        ("metaqa", "3-hop/vanilla/qa_test.txt", "q [a]\tb\n"),
+        ("qald10", "qald_10.json", r#"[{"question": "q", "sparql": "SELECT ?x WHERE { ?x ?y ?z }", "topic_entity": {"Q1": "a"}, "answer": {"Q2": "b"}}]"#),
+        ("creak", "Creak.json", r#"[{"sentence": "q", "label": "true", "qid_topic_entity": {"Q1": "a"}}]"#),
+        ("trex", "T-REX.json", r#"[{"input": "q", "answer": "b", "qid_topic_entity": {"Q1": "a"}}]"#),
+        ("zeroshotre", "Zero_Shot_RE.json", r#"[{"input": "q [SEP] r", "template_questions": ["q"], "answer": "b", "qid_topic_entity": {"Q1": "a"}}]"#),
+        ("lcquad1", "test.json", r#"[{"_id": "1", "corrected_question": "q", "sparql_query": "SELECT ?x WHERE { ?x ?y ?z }", "sparql_template_id": 1}]"#),
+        ("qald", "qald-9-test.json", r#"{"dataset": {"id": "qald-9-test-multilingual"}, "questions": [{"id": "1", "question": [{"language": "en", "string": "q"}], "query": {"sparql": "SELECT ?x WHERE { ?x ?y ?z }"}}]}"#),
+        ("qald", "qald-9-train.json", r#"{"dataset": {"id": "qald-9-train-multilingual"}, "questions": [{"id": "1", "question": [{"language": "en", "string": "q"}], "query": {"sparql": "SELECT ?x WHERE { ?x ?y ?z }"}}]}"#),
+        ("qald", "yago-qa.json", r#"{"dataset": {"id": "qald_9_yago"}, "questions": [{"id": "1", "question": [{"language": "en", "string": "q"}], "query": {"sparql": "SELECT ?x WHERE { ?x ?y ?z }"}}]}"#),
+    ];
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use common::fs::StagedFolder;
+use common::wordings;
 use model::adapter::write_adapter_into;
 use model::{Dataset, KgAgentInfo, ModelError, ModelFolder};
 use serde_json::json;
@@ -35,6 +36,9 @@ impl TrainingRun<'_> {
         let staged = StagedFolder::within(&self.partial, out)?;
         self.write_weights(&staged, base, &info)?;
         self.write_records(&staged, base, estimate, &summary)?;
+        if let Some(read) = base.wordings(data)? {
+            staged.file(wordings::FILE, read.to_text().as_bytes())?;
+        }
         staged.commit()?;
         checkpoint::remove(&self.partial, self.lock);
         Ok(summary)
