@@ -30,6 +30,7 @@ use kg::Kg;
 use serde_json::json;
 use toolbox::rank::Ranker;
 
+pub(super) use self::gold::gold_labels;
 pub(super) use self::run::evaluate;
 pub(super) use self::setting::{Planning, Setting};
 pub(super) use self::table::{head, row};

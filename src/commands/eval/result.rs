@@ -59,6 +59,11 @@ pub(in crate::commands) struct Evaluation {
 }
 
 impl Evaluation {
+    /// How much of the questions the model has read in training, as a sentence.
+    pub(in crate::commands) fn seen(&self) -> Option<String> {
+        self.seen.as_ref().map(Seen::sentence)
+    }
+
     /// Number of skipped questions by cause: the reason up to its first colon.
     pub(super) fn skipped_by(&self) -> BTreeMap<&str, usize> {
         let mut causes = BTreeMap::new();

@@ -98,12 +98,12 @@ mod tests {
                 "words": 0.75, "in_one_question": 0.5, "wording": 0.5, "training_wordings": 1,
             }))
         );
-        let sentences: Vec<String> = unknown
-            .iter()
-            .chain(&known)
-            .map(Seen::sentence)
-            .collect();
+        let sentences: Vec<String> = unknown.iter().chain(&known).map(Seen::sentence).collect();
         assert!(sentences[0].contains("unknown"), "{}", sentences[0]);
-        assert!(sentences[1].contains("0.750 of the content words"), "{}", sentences[1]);
+        assert!(
+            sentences[1].contains("0.750 of the content words"),
+            "{}",
+            sentences[1]
+        );
     }
 }
