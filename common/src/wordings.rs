@@ -168,7 +168,10 @@ impl Wordings {
             let word = |place: &str| words.get(place.parse::<usize>().ok()?).copied();
             places.map(word).collect::<Option<_>>().map(distinct)
         };
-        let questions = part("questions")?.iter().map(question).collect::<Option<_>>()?;
+        let questions = part("questions")?
+            .iter()
+            .map(question)
+            .collect::<Option<_>>()?;
         let whole = part("wordings")?.iter().map(hash).collect::<Option<_>>()?;
         lines.next().is_none().then_some(Self { questions, whole })
     }

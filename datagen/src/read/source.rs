@@ -6,10 +6,10 @@ use std::str::FromStr;
 
 use kg::Kg;
 
-use super::{file, qald};
 use super::reader::{Each, QuestionReader, ReadOptions, ReadRequest};
 use super::registry::{known, readers};
 use super::sample::{Likeness, Sample};
+use super::{file, qald};
 use crate::Error;
 use crate::question::GoldQuestion;
 use crate::split::Split;

@@ -156,7 +156,10 @@ pub enum NotHidden {
     #[error("twin: another relation of the list leads to the same nodes")]
     Twin,
     /// Too many nodes to look for such a relation.
-    #[error("large set: the relation is followed from more than {} nodes", limits::ABSTAIN_SET)]
+    #[error(
+        "large set: the relation is followed from more than {} nodes",
+        limits::ABSTAIN_SET
+    )]
     LargeSet,
 }
 
@@ -171,10 +174,8 @@ pub fn abstention(
     options: &VerifyOptions,
     choice: u64,
 ) -> Option<Result<Verified, RankError>> {
-    withhold(kg, question, verified, options, choice).map_or_else(
-        |error| Some(Err(error)),
-        |hidden| hidden.ok().map(Ok),
-    )
+    withhold(kg, question, verified, options, choice)
+        .map_or_else(|error| Some(Err(error)), |hidden| hidden.ok().map(Ok))
 }
 
 /// As [`abstention`], with the reason if no relation can be removed.
