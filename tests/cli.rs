@@ -525,6 +525,44 @@ fn gold_programs_answer_every_demo_question() {
     }
 }
 
+/// The words of a text without case and punctuation.
+fn plain(text: &str) -> String {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    words.join(" ").to_lowercase()
+}
+
+#[test]
+fn no_template_has_the_wording_of_an_asked_question() {
+    let lines = |name: &str| -> Vec<Value> {
+        let text = fs::read_to_string(data(name)).unwrap();
+        let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+        lines.collect()
+    };
+    let mut wordings = Vec::new();
+    for template in lines("templates.jsonl") {
+        for wording in template["wordings"].as_array().unwrap() {
+            let parts = wording.as_str().unwrap().split(['{', '}']);
+            let slot = |(i, part)| if i % 2 == 1 { " _slot " } else { part };
+            wordings.push(plain(&parts.enumerate().map(slot).collect::<String>()));
+        }
+    }
+    let masked = |question: &Value| {
+        let topics = question["topic"].as_object().unwrap().values();
+        let wording = question["question"].as_str().unwrap().to_owned();
+        plain(&topics.fold(wording, |wording, label| {
+            wording.replace(label.as_str().unwrap(), " _slot ")
+        }))
+    };
+    let is_known = |name: &str| -> Vec<bool> {
+        let questions = lines(name);
+        let known = questions.iter().map(|one| wordings.contains(&masked(one)));
+        known.collect()
+    };
+    assert_eq!(is_known("questions.asked.jsonl"), [false; 4]);
+    assert_eq!(is_known("questions.cases.jsonl"), [true; 3]);
+}
+
 #[test]
 fn the_quick_demo_runs_the_whole_pipeline() {
     let place = Workplace::new();
