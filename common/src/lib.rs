@@ -5,9 +5,11 @@
 //! * [`fs`]: files and folders that are replaced atomically.
 //! * [`journal`]: an append-only record of completed work.
 //! * [`rng`]: random numbers that are the same on every machine and in every version.
+//! * [`wordings`]: how the questions of a dataset are worded, as hashes.
 
 pub mod acceptor;
 pub mod fs;
 pub mod journal;
 pub mod rng;
 pub mod transcript;
+pub mod wordings;

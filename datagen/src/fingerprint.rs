@@ -107,7 +107,14 @@ fn words(text: &str) -> impl Iterator<Item = String> + '_ {
         .map(str::to_lowercase)
 }
 
-fn masked_words(question: &str, linked: &Linked) -> String {
+/// Whether a word of a masked wording is the handle of an entity.
+pub(crate) fn is_handle(word: &str) -> bool {
+    word.strip_prefix('e')
+        .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// The words of a wording with handles for entities and `x` for numbers and quotations.
+pub(crate) fn masked_words(question: &str, linked: &Linked) -> String {
     let mut text = linked.mask(question);
     // Quotations first: they may have several words.
     for value in linked
@@ -117,11 +124,7 @@ fn masked_words(question: &str, linked: &Linked) -> String {
     {
         text = text.replace(&format!("\"{}\"", value.lexical), "x");
     }
-    let handle = |word: &str| {
-        word.strip_prefix('e')
-            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
-    };
-    let number = |word: &str| word.bytes().any(|b| b.is_ascii_digit()) && !handle(word);
+    let number = |word: &str| word.bytes().any(|b| b.is_ascii_digit()) && !is_handle(word);
     words(&text)
         .map(|word| if number(&word) { "x".to_owned() } else { word })
         .collect::<Vec<_>>()

@@ -43,8 +43,10 @@ pub mod to_sparql;
 pub mod verify;
 pub mod weights;
 pub mod word_pairs;
+mod wording;
 mod write;
 
 pub use error::Error;
 pub use refusal::Refusal;
+pub use wording::wording;
 pub use write::write_dataset;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use toolbox::call::{Arg, Param};
+use toolbox::call::{Arg, Call, Param};
 
 use crate::hash;
 use crate::question::GoldQuestion;
@@ -139,11 +139,14 @@ impl Split {
 
 /// The relations that a question's gold program names, by full name.
 pub(crate) fn relations(question: &GoldQuestion) -> BTreeSet<String> {
+    let program = verify::converted(question, None);
+    relations_of(&program.map(|program| program.calls).unwrap_or_default())
+}
+
+/// The relations that calls name, by full name.
+pub(crate) fn relations_of(calls: &[Call]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    for call in verify::converted(question, None)
-        .map(|program| program.calls)
-        .unwrap_or_default()
-    {
+    for call in calls {
         let params = call.tool.signature().params;
         for (i, arg) in call.args.iter().enumerate() {
             let name = match arg {

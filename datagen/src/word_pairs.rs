@@ -4,13 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use serde::Deserialize;
 use serde_json::Value;
+use toolbox::call::{Call, parse_call};
 use toolbox::explain::WordPair;
 
 use crate::Error;
+use crate::fingerprint::is_handle;
 use crate::question::GoldQuestion;
 use crate::read::lines_of;
-use crate::split::relations;
+use crate::split::{relations, relations_of};
 
 /// What published sets say about their questions in files of their own.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -109,4 +112,26 @@ impl WordHints {
         let key = local.len() < 3 || local.chars().skip(1).all(|c| c.is_ascii_digit());
         (!key && local != "type").then(|| local.to_owned())
     }
+}
+
+/// The pair of a verified question: its masked wording, and the relations of the program in the
+/// first of its example lines.
+pub(crate) fn of_example(masked: &str, lines: &[u8]) -> Option<WordPair> {
+    #[derive(Deserialize)]
+    struct Line {
+        program: Vec<String>,
+    }
+    let first = lines.split(|byte| *byte == b'\n').next()?;
+    let line: Line = serde_json::from_slice(first).ok()?;
+    let calls: Vec<Call> = line
+        .program
+        .iter()
+        .filter_map(|text| parse_call(text).ok())
+        .collect();
+    let relations: Vec<String> = relations_of(&calls).into_iter().collect();
+    let words: Vec<&str> = masked.split(' ').filter(|word| !is_handle(word)).collect();
+    (!relations.is_empty()).then(|| WordPair {
+        question: words.join(" "),
+        relations,
+    })
 }

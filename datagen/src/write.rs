@@ -1,7 +1,7 @@
-//! Writes the data folder: `train.jsonl`, `valid.jsonl` with its questions, `refused.jsonl`,
-//! `report.json`, `run.json` and a data card. The folder appears complete or not at all. Until
-//! then, finished questions are journaled in `OUT.partial`, from which a stopped or killed run
-//! resumes.
+//! Writes the data folder: `train.jsonl`, `valid.jsonl` with its questions, `wordings.txt`,
+//! `refused.jsonl`, `report.json`, `run.json` and a data card. The folder appears complete or not at
+//! all. Until then, finished questions are journaled in `OUT.partial`, from which a stopped or
+//! killed run resumes.
 
 use std::fs;
 use std::path::Path;
@@ -11,6 +11,13 @@ use std::time::Instant;
 
 use common::fs::{StagedFolder, check_target};
 use common::journal::{Journal, JournalEntry};
+use common::wordings::{self, Wordings};
+use toolbox::explain::learn;
+
+use crate::word_pairs;
+
+/// The name of the file with translation tables; `train` copies it into the model folder.
+const WORDS_FILE: &str = "words.tsv";
 use kg::Kg;
 use serde_json::{Map, json};
 use sha2::{Digest, Sha256};
@@ -25,7 +32,7 @@ use crate::question::GoldQuestion;
 use crate::record::{QuestionOutcome, Record};
 use crate::report::Report;
 use crate::select::{DatasetPart, Fate};
-use crate::{Error, limits};
+use crate::{Error, limits, wording};
 
 /// Files that identify a data folder.
 const MARKS: [&str; 2] = ["report.json", "run.json"];
@@ -94,15 +101,19 @@ fn write_examples(
     let mut asked = JsonLines::create(folder, "valid.questions.jsonl")?;
     let mut refused = JsonLines::create(folder, "refused.jsonl")?;
     let mut refusals = 0;
+    let mut trained = Wordings::default();
+    let mut pairs = Vec::new();
     for ((question, (entry, record)), fate) in chosen.iter().zip(done).zip(fates) {
         match (&record.outcome, fate) {
             (QuestionOutcome::Refused(question), _) if refusals < limits::REFUSED_WRITTEN => {
                 refusals += 1;
                 refused.push(question)?;
             }
-            (_, Some(Fate::Written(DatasetPart::Train))) => {
+            (QuestionOutcome::Kept(fingerprint, _), Some(Fate::Written(DatasetPart::Train))) => {
+                trained.add(wording::of_masked(&fingerprint.masked));
                 let payload = journal.read(entry)?;
                 let lines = example_lines(&payload);
+                pairs.extend(word_pairs::of_example(&fingerprint.masked, lines));
                 if options.scrambles(question) {
                     push_scrambled(&mut train, lines, options)?;
                 } else {
@@ -119,6 +130,8 @@ fn write_examples(
     let counts = (train.finish()?, valid.finish()?);
     refused.finish()?;
     asked.finish()?;
+    folder.file(wordings::FILE, trained.to_text().as_bytes())?;
+    folder.file(WORDS_FILE, learn(&pairs).as_bytes())?;
     Ok(counts)
 }
 

@@ -34,6 +34,14 @@ pub enum InferError {
     /// The ranker failed.
     #[error(transparent)]
     Rank(#[from] toolbox::rank::RankError),
+    /// The translation tables of a model folder are damaged.
+    #[error("{}: {message}; train the model again, or remove the file", path.display())]
+    Words {
+        /// The file.
+        path: std::path::PathBuf,
+        /// What is wrong.
+        message: String,
+    },
     /// A server failed.
     #[error("{url}: {message}")]
     Remote {

@@ -6,7 +6,11 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use common::transcript::{Part, Role, Turn};
+use common::wordings::Wordings;
 use serde::Deserialize;
+
+/// The name of the file with translation tables in data and model folders.
+pub const WORDS_FILE: &str = "words.tsv";
 
 use crate::json::read_json;
 use crate::{ModelError, limits};
@@ -37,6 +41,11 @@ pub struct Dataset {
     pub kg_hashes: Vec<String>,
     /// The ranker of the relation lists, from `run.json`; empty if unknown.
     pub ranker: String,
+    /// How its training questions are worded, from `wordings.txt`; `None` if there is no such file.
+    pub wordings: Option<Wordings>,
+    /// The translation tables of its training questions, from `words.tsv`, as text; empty if there
+    /// is no such file.
+    pub words: String,
 }
 
 #[derive(Deserialize)]
@@ -78,6 +87,11 @@ impl Dataset {
                 .and_then(serde_json::Value::as_str)
                 .unwrap_or_default()
                 .to_owned();
+        }
+        data.wordings = Wordings::of_folder(dir)?;
+        let words = dir.join(WORDS_FILE);
+        if words.is_file() {
+            data.words = std::fs::read_to_string(&words).map_err(ModelError::io(&words))?;
         }
         for list in [&mut data.layouts, &mut data.agents, &mut data.kg_hashes] {
             list.sort();

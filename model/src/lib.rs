@@ -33,7 +33,7 @@ pub mod weights;
 pub use chat::{ChatFormat, Encoded};
 pub use common::transcript::{Part, Role, Trust, Turn};
 pub use config::{Family, ModelConfig};
-pub use dataset::{Dataset, TrainingConversation};
+pub use dataset::{Dataset, TrainingConversation, WORDS_FILE};
 pub use encoder::{EncoderConfig, EncoderFolder};
 pub use error::ModelError;
 pub use folder::ModelFolder;

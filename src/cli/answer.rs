@@ -142,7 +142,10 @@ pub(crate) struct EvalArgs {
     pub(crate) seed: u64,
     /// Hide one relation per question that its gold program needs; the right answer is then "none".
     ///
-    /// Questions that the rest of the graph still answers are skipped.
+    /// Left out are questions for which this does not hold: the program counts or judges (0 and
+    /// "no" would be right as well), unites sets (a part still has answers), uses a time interval
+    /// (two relations) or looks an entity up; the question has no answer anyway; or the rest of the
+    /// graph still answers it. The output says how many questions were left out for each reason.
     #[arg(long)]
     pub(crate) withhold: bool,
     /// Show the papers' results on this dataset next to ours, and how the settings differ.

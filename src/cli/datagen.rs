@@ -85,8 +85,8 @@ pub(crate) struct RankingArgs {
     /// Ranker of relations: `lexical`, `shuffled`, the folder of a sentence encoder, or
     /// `lexical+DIR` for both.
     ///
-    /// `lexical` compares words and has no weights; `shuffled` is a fixed random order, for
-    /// comparison. Encoders are of the BERT family, from the hub. Use the ranker with which the
+    /// `lexical` compares words, with 15 built-in weights fitted on the data sets of
+    /// docs/results.md; `shuffled` is a fixed random order, for comparison. Encoders are of the BERT family, from the hub. Use the ranker with which the
     /// model's data was generated.
     #[arg(long, default_value = "lexical", value_name = "RANKER")]
     pub(crate) ranker: String,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use common::fs::{StagedFolder, check_target};
+use common::wordings::{self, Wordings};
 use infer::engine::{LogitComparison, compare};
 use infer::planner::LocalModel;
 use model::gguf::{self, Recipe};
@@ -100,6 +101,9 @@ fn write(
     } = folder;
     if args.format == ModelFormat::Merged {
         ModelFolder::write_into(staged, config, tokenizer, info, &folder.weights()?)?;
+        if let Some(read) = Wordings::of_folder(&folder.path)? {
+            staged.file(wordings::FILE, read.to_text().as_bytes())?;
+        }
         return Ok((staged.path().to_path_buf(), "merged weights".to_owned()));
     }
     let recipe = args.quantize;

@@ -27,8 +27,12 @@ const GRAPH: &str = concat!(
 );
 
 fn graph() -> FrozenKg {
+    graph_of(GRAPH)
+}
+
+fn graph_of(turtle: &str) -> FrozenKg {
     let mut file = tempfile::Builder::new().suffix(".ttl").tempfile().unwrap();
-    file.write_all(GRAPH.as_bytes()).unwrap();
+    file.write_all(turtle.as_bytes()).unwrap();
     FrozenKg::load(
         &[file.path().to_path_buf()],
         &LoadOptions::default(),
@@ -350,11 +354,31 @@ fn r20_variables_are_immutable_and_known() {
 }
 
 #[test]
-fn candidates_and_disambiguation() {
-    assert_eq!(
-        names("v0 = get_candidate_entity(\"reds\"); v1 = disambiguate_entity(v0); ans = end(v1)"),
-        "reds"
-    );
+fn of_two_candidates_the_question_picks_one() {
+    let film =
+        ":reds_1981 a :film ; rdfs:label \"Reds\"@en ; :film.director :bo ; :film.runtime 195 .";
+    let kg = graph_of(&format!("{GRAPH}{film}\n"));
+    let answer = |question: &str, program: &str| {
+        let linked = Linked::new(&kg, question, &[]);
+        let mut session = Session::new(&kg, question, linked, &[], ExecOptions::default()).unwrap();
+        match run_program(&mut session, &parse_program(program).unwrap()).unwrap() {
+            Value::Set(set) => {
+                let mut names: Vec<String> = set.iter().map(|&node| kg.name(node)).collect();
+                names.sort();
+                names.join(" ")
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    let both = "v0 = get_candidate_entity(\"reds\"); ans = end(v0)";
+    let one = "v0 = get_candidate_entity(\"reds\"); v1 = disambiguate_entity(v0); ans = end(v1)";
+    for (question, expected) in [
+        ("how many seats does the club Reds have", "reds"),
+        ("who is the director of the film Reds", "reds_1981"),
+    ] {
+        assert_eq!(answer(question, both), "reds reds_1981", "{question}");
+        assert_eq!(answer(question, one), expected, "{question}");
+    }
 }
 
 #[test]

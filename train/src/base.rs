@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use common::wordings::Wordings;
 use model::adapter::grow_rows;
 use model::{Dataset, ModelConfig, ModelFolder, Preset, Tokenizer, Weights};
 
@@ -81,6 +82,25 @@ impl OpenedBase {
             base_rows,
             folder: Some(folder),
         })
+    }
+
+    /// How the questions are worded that a model trained from this base on `data` has read; `None` if
+    /// that is unknown for the data or for the training of the base. What a base from elsewhere was
+    /// trained on does not count.
+    ///
+    /// # Errors
+    /// When the file of the base cannot be read.
+    pub(crate) fn wordings(&self, data: &Dataset) -> Result<Option<Wordings>, TrainError> {
+        let (Some(mut all), Some(folder)) = (data.wordings.clone(), &self.folder) else {
+            return Ok(data.wordings.clone());
+        };
+        let before = Wordings::of_folder(&folder.path)?;
+        // Only models that were trained here have agents.
+        if before.is_none() && !folder.info.agents.is_empty() {
+            return Ok(None);
+        }
+        all.merge(before.unwrap_or_default());
+        Ok(Some(all))
     }
 
     /// Reads or generates the weights, with rows for tokens that the base lacks.

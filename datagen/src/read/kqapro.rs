@@ -75,9 +75,7 @@ fn question(record: &Value, from: &ReadRequest<'_>, id: String) -> Result<GoldQu
     let topics = program
         .map(|program| kqapro::topics(program, from.kg))
         .unwrap_or_default();
-    let kind = program
-        .and_then(Value::as_array)
-        .and_then(|steps| steps.last()?.get("function")?.as_str().map(str::to_owned));
+    let kind = program.and_then(Value::as_array).map(|steps| types(steps));
     Ok(GoldQuestion {
         question: wording.trim().to_owned(),
         query,
@@ -87,8 +85,44 @@ fn question(record: &Value, from: &ReadRequest<'_>, id: String) -> Result<GoldQu
             .collect(),
         answers: get(record, &["answer"]).map(|answer| vec![kqapro::answer(&plain(answer))]),
         answers_bind: true,
-        kind,
+        kind: kind.filter(|kind| !kind.is_empty()),
         exclude: ExcludeWhen::Never,
         ..blank(FORMAT.name, id)
     })
+}
+
+/// The question types of KQA Pro's own evaluation, separated by `+`: a question has several. Its
+/// `zero-shot` is missing: it depends on the answers of the training set.
+fn types(steps: &[Value]) -> String {
+    let names: Vec<&str> = steps
+        .iter()
+        .filter_map(|step| step.get("function")?.as_str())
+        .collect();
+    let any = |is_one: &dyn Fn(&str) -> bool| names.iter().any(|name| is_one(name));
+    let qualifies = |name: &str| {
+        name.starts_with("QFilter")
+            || matches!(
+                name,
+                "QueryAttrUnderCondition" | "QueryAttrQualifier" | "QueryRelationQualifier"
+            )
+    };
+    [
+        (
+            "multi-hop",
+            any(&|name| name == "Relate" || name.starts_with("Filter")),
+        ),
+        ("qualifier", any(&qualifies)),
+        (
+            "comparison",
+            any(&|name| matches!(name, "SelectBetween" | "SelectAmong")),
+        ),
+        ("logical", any(&|name| matches!(name, "And" | "Or"))),
+        ("count", any(&|name| name == "Count")),
+        ("verify", any(&|name| name.starts_with("Verify"))),
+    ]
+    .into_iter()
+    .filter(|(_, is_one)| *is_one)
+    .map(|(name, _)| name)
+    .collect::<Vec<_>>()
+    .join("+")
 }

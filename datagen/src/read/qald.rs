@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
@@ -18,7 +19,7 @@ use crate::refusal::Refusal;
 
 pub(super) struct Qald;
 
-const FORMAT: SourceFormat = SourceFormat {
+pub(super) const FORMAT: SourceFormat = SourceFormat {
     name: "qald",
     about: "QALD-JSON: QALD 1 to 10, QALD-9-plus, YAGO-QA",
     needs: "a JSON object with a list `questions` of `question` (wordings by language) and `query`",
@@ -74,6 +75,25 @@ impl QuestionReader for Qald {
             &mut |record, number| question(record, number, from.option),
         )
     }
+}
+
+/// The name that a file gives its set (`dataset.id`), such as `qald-9-train-multilingual`.
+///
+/// # Errors
+/// If the file cannot be read or is not a JSON object.
+pub(super) fn set_name(path: &Path) -> Result<Option<String>, Error> {
+    #[derive(Deserialize)]
+    struct Named {
+        dataset: Option<SetName>,
+    }
+    #[derive(Deserialize)]
+    struct SetName {
+        id: Option<String>,
+    }
+    let text = file::text(path)?;
+    let named: Named = serde_json::from_str(&text)
+        .map_err(|error| Error::line(path, error.line(), error.to_string()))?;
+    Ok(named.dataset.and_then(|set| set.id))
 }
 
 fn question(record: &Value, number: usize, language: Option<&str>) -> Result<GoldQuestion, String> {

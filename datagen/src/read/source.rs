@@ -6,10 +6,10 @@ use std::str::FromStr;
 
 use kg::Kg;
 
-use super::file;
 use super::reader::{Each, QuestionReader, ReadOptions, ReadRequest};
 use super::registry::{known, readers};
 use super::sample::{Likeness, Sample};
+use super::{file, qald};
 use crate::Error;
 use crate::question::GoldQuestion;
 use crate::split::Split;
@@ -118,6 +118,24 @@ impl QuestionSource {
             })?;
         }
         self.split.of(all_questions).into_iter().try_for_each(each)
+    }
+
+    /// The published sets that the source's files belong to: the name of the format, or for
+    /// QALD-JSON, which many sets share, the name that each file gives its set.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn set_names(&self) -> Result<Vec<String>, Error> {
+        let all = readers(&ReadOptions::default());
+        let qald = all
+            .iter()
+            .find(|reader| self.format == qald::FORMAT.name && reader.format().name == self.format);
+        let Some(reader) = qald else {
+            return Ok(vec![self.format.clone()]);
+        };
+        let files = reader.files(&self.path)?;
+        let name = |path: &PathBuf| Ok(qald::set_name(path)?.unwrap_or_default());
+        files.iter().map(name).collect()
     }
 
     /// Reads the source's part.

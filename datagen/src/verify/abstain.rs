@@ -122,6 +122,47 @@ fn listed<'s>(session: &'s Session<'_>, set: &Arg) -> Option<&'s Shown> {
         })
 }
 
+/// Why no relation of a question can be hidden such that the right behaviour is to give up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotHidden {
+    /// The program counts.
+    #[error("count: without a relation, 0 would be right as well as no answer")]
+    Count,
+    /// The program judges.
+    #[error("judge: without a relation, false would be right as well as no answer")]
+    Judge,
+    /// The program unites sets.
+    #[error("union: without the relation of one part, the other parts still have answers")]
+    Union,
+    /// The program looks an entity up by its label.
+    #[error("search: the program looks an entity up by its label")]
+    Search,
+    /// The program compares with a time interval.
+    #[error("interval: a time interval is made of two relations")]
+    Interval,
+    /// The program follows no relation.
+    #[error("no relation: the program follows none")]
+    NoRelation,
+    /// The program has no answer with all relations.
+    #[error("no answer: the question has none with all relations")]
+    NoAnswer,
+    /// The rest of the program still runs.
+    #[error("still answered: the program has an answer without the chosen relation")]
+    StillAnswered,
+    /// No relation list shows that the relation is missing.
+    #[error("no list: the program follows the relation without a list that shows it")]
+    NoList,
+    /// Another relation has the same tails.
+    #[error("twin: another relation of the list leads to the same nodes")]
+    Twin,
+    /// Too many nodes to look for such a relation.
+    #[error(
+        "large set: the relation is followed from more than {} nodes",
+        limits::ABSTAIN_SET
+    )]
+    LargeSet,
+}
+
 /// Removes one relation that a verified program needs from the session's view. The right behaviour
 /// is then to stop at the list that lacks it. `choice` picks among the relations. `None` if the
 /// program is not a chain, or if another relation leads to the same nodes.
@@ -133,35 +174,33 @@ pub fn abstention(
     options: &VerifyOptions,
     choice: u64,
 ) -> Option<Result<Verified, RankError>> {
+    withhold(kg, question, verified, options, choice)
+        .map_or_else(|error| Some(Err(error)), |hidden| hidden.ok().map(Ok))
+}
+
+/// As [`abstention`], with the reason if no relation can be removed.
+///
+/// # Errors
+/// That of the ranker.
+pub fn withhold(
+    kg: &dyn Kg,
+    question: &GoldQuestion,
+    verified: &Verified,
+    options: &VerifyOptions,
+    choice: u64,
+) -> Result<Result<Verified, NotHidden>, RankError> {
     let calls = &verified.gold.calls;
-    let is_chain = calls.iter().all(|call| {
-        !matches!(
-            call.tool,
-            Tool::Count
-                | Tool::Judge
-                | Tool::Union
-                | Tool::GetCandidateEntity
-                | Tool::DisambiguateEntity
-        )
-    });
-    let mut relations: Vec<RelId> = verified
-        .must_show
-        .iter()
-        .map(|relation| match relation {
-            Relation::Plain(relation) => Some(*relation),
-            Relation::Interval(_) => None,
-        })
-        .collect::<Option<_>>()?;
-    if verified.abstain || !is_chain {
-        return None;
-    }
-    relations.sort_unstable();
-    relations.dedup();
-    let taken = *relations.get(usize::try_from(choice % relations.len().max(1) as u64).ok()?)?;
+    let taken = match taken(verified, choice) {
+        Ok(taken) => taken,
+        Err(reason) => return Ok(Err(reason)),
+    };
     let is_taken = |relation: &Relation| *relation == Relation::Plain(taken);
-    let broken = calls
+    let Some(broken) = calls
         .iter()
-        .position(|call| walked(kg, call).is_some_and(|relation| is_taken(&relation)))?;
+        .position(|call| walked(kg, call).is_some_and(|relation| is_taken(&relation)))
+    else {
+        return Ok(Err(NotHidden::NoRelation));
+    };
     let mut narrowed = verified.program.clone();
     narrowed.without = vec![taken];
     narrowed.must_show.retain(|relation| !is_taken(relation));
@@ -170,21 +209,54 @@ pub fn abstention(
         Err((step, ToolError::UnknownRelation { .. } | ToolError::WrongDirection { .. }))
             if step == broken => {}
         Ok(value) if value.is_empty() => {}
-        Err((_, ToolError::Rank(error))) => return Some(Err(error)),
-        _ => return None,
+        Err((_, ToolError::Rank(error))) => return Err(error),
+        _ => return Ok(Err(NotHidden::StillAnswered)),
     }
-    let narrowed = narrowed.with_calls(cut(calls, broken)?);
-    let mut session = match narrowed.session(kg, question, options) {
-        Ok(session) => session,
-        Err(error) => return Some(Err(error)),
+    let Some(cut) = cut(calls, broken) else {
+        return Ok(Err(NotHidden::NoList));
     };
+    let narrowed = narrowed.with_calls(cut);
+    let mut session = narrowed.session(kg, question, options)?;
     let value = match run_program(&mut session, &narrowed.gold.calls) {
         Ok(value) => value,
-        Err((_, ToolError::Rank(error))) => return Some(Err(error)),
-        Err(_) => return None,
+        Err((_, ToolError::Rank(error))) => return Err(error),
+        Err(_) => return Ok(Err(NotHidden::NoList)),
     };
-    (!has_twin(kg, &session, &calls[broken], taken)?)
-        .then(|| Ok(Verified::abstention(narrowed, value)))
+    Ok(match has_twin(kg, &session, &calls[broken], taken) {
+        Some(false) => Ok(Verified::abstention(narrowed, value)),
+        Some(true) => Err(NotHidden::Twin),
+        None => Err(NotHidden::LargeSet),
+    })
+}
+
+/// The relation to remove from a verified program.
+fn taken(verified: &Verified, choice: u64) -> Result<RelId, NotHidden> {
+    for call in &verified.gold.calls {
+        match call.tool {
+            Tool::Count => return Err(NotHidden::Count),
+            Tool::Judge => return Err(NotHidden::Judge),
+            Tool::Union => return Err(NotHidden::Union),
+            Tool::GetCandidateEntity | Tool::DisambiguateEntity => return Err(NotHidden::Search),
+            _ => {}
+        }
+    }
+    let mut relations: Vec<RelId> = verified
+        .must_show
+        .iter()
+        .map(|relation| match relation {
+            Relation::Plain(relation) => Ok(*relation),
+            Relation::Interval(_) => Err(NotHidden::Interval),
+        })
+        .collect::<Result<_, _>>()?;
+    if verified.abstain {
+        return Err(NotHidden::NoAnswer);
+    }
+    relations.sort_unstable();
+    relations.dedup();
+    usize::try_from(choice % relations.len().max(1) as u64)
+        .ok()
+        .and_then(|index| relations.get(index).copied())
+        .ok_or(NotHidden::NoRelation)
 }
 
 /// Whether a relation of the last list leads from its set exactly where the removed relation leads.

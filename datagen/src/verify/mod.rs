@@ -15,7 +15,7 @@ use published::compare_published;
 use toolbox::call::Arg;
 use toolbox::exec::{ToolError, Value};
 
-pub use abstain::abstention;
+pub use abstain::{NotHidden, abstention, withhold};
 pub(crate) use linked::walked_name;
 pub use linked::{LinkedProgram, Verified, VerifyOptions, link};
 pub use refused::Refused;

@@ -43,7 +43,8 @@ pub fn answer(
     let weights = Weights::default();
     let mut record = Recorder::open(task, &agent);
     let session = task.session()?;
-    let proposer = Proposer::new(&session, WordTables::base());
+    let words = (planner.as_ref()).map_or_else(WordTables::base, |planner| planner.words());
+    let proposer = Proposer::new(&session, words);
     let limits = SearchLimits::default();
     let mut candidates = proposer.propose(&weights, limits, options.candidates)?;
     let mut logprobs = Vec::new();

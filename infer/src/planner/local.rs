@@ -8,9 +8,10 @@ use std::sync::Arc;
 use common::acceptor::Acceptor;
 use common::transcript::{Role, Turn};
 use engine::{Batch, DecodeSession, Engine, EngineDevice, Generated, Vocab};
-use model::{ChatFormat, GgufModel, KgAgentInfo, ModelFolder};
+use model::{ChatFormat, GgufModel, KgAgentInfo, ModelFolder, WORDS_FILE};
 use toolbox::agent::Agent;
 use toolbox::call::{CallAcceptor, Except};
+use toolbox::explain::WordTables;
 use toolbox::grammar::{Grammar, GrammarAcceptor};
 use toolbox::prompt::Template;
 
@@ -38,6 +39,7 @@ pub struct LocalModel {
     vocab: Vocab,
     info: KgAgentInfo,
     name: String,
+    words: Arc<WordTables>,
 }
 
 impl LocalModel {
@@ -77,6 +79,7 @@ impl LocalModel {
             chat,
             info,
             name: path.display().to_string(),
+            words: words_of(path)?,
         })
     }
 
@@ -123,6 +126,22 @@ impl LocalModel {
             .check_template(agent.name(), &template.hash(), &self.name)?;
         Ok(template)
     }
+}
+
+/// The translation tables of the program and of the training data of a model folder.
+fn words_of(folder: &Path) -> Result<Arc<WordTables>, InferError> {
+    let path = folder.join(WORDS_FILE);
+    let base = WordTables::base();
+    if !path.is_file() {
+        return Ok(base);
+    }
+    let damaged = |message: String| InferError::Words {
+        path: path.clone(),
+        message,
+    };
+    let text = std::fs::read_to_string(&path).map_err(|error| damaged(error.to_string()))?;
+    let own = WordTables::parse(&text).map_err(|error| damaged(error.to_string()))?;
+    Ok(Arc::new(base.with(&own)))
 }
 
 /// The decoding state of one thread. The cache outlives a question, so a shared opening is read
@@ -346,6 +365,10 @@ impl Planner for LocalPlanner {
                 .sum::<f64>();
         }
         Ok(Some(rounded(sum)))
+    }
+
+    fn words(&self) -> Arc<WordTables> {
+        Arc::clone(&self.model.words)
     }
 
     fn constrained(&self) -> bool {

@@ -5,9 +5,12 @@ mod local;
 mod remote;
 mod shots;
 
+use std::sync::Arc;
+
 use common::transcript::Turn;
 use toolbox::call::Call;
 use toolbox::exec::Session;
+use toolbox::explain::WordTables;
 use toolbox::grammar::Grammar;
 use toolbox::prompt::Template;
 
@@ -85,6 +88,11 @@ pub trait Planner {
     fn logprob_of(&mut self, samples: &[Vec<Turn>]) -> Result<Option<f64>, InferError> {
         let _ = samples;
         Ok(None)
+    }
+    /// The translation tables that explain programs: those of the program, and for a model those of
+    /// its training data too.
+    fn words(&self) -> Arc<WordTables> {
+        WordTables::base()
     }
     /// Whether its output is constrained, so that no call can be invalid.
     fn constrained(&self) -> bool;

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
+use datagen::question::GoldQuestion;
 use datagen::read::ReadOptions;
 use infer::agent::{AgentKind, answer_with};
 use infer::planner::{LocalModel, LocalPlanner};
@@ -18,7 +19,7 @@ use toolbox::rank;
 use train::{Base, Summary, TrainConfig, TrainError};
 
 use super::super::datagen::source;
-use super::super::eval::report::sample;
+use super::super::eval::report::{html, sample};
 use super::super::eval::{self, Planning, Setting};
 use super::super::{ask, graph, train as training};
 use crate::cli::{DemoArgs, EntitySource};
@@ -176,13 +177,17 @@ impl<'a> Demo<'a> {
             Planning::Local(Arc::clone(&trained.model)),
             trained.model.template(agent)?,
             entities,
-        );
+        )
+        .trained_as(&self.folder("model"))?;
         let entities = format!("{entities:?}").to_lowercase();
         let about = json!({
             "model": self.folder("model"), "source": source, "entities": entities,
         });
         let evaluation = eval::evaluate(&self.graph, &questions, &setting, self.ui)?;
         let folder = self.folder("eval").join(name.replace(' ', "-"));
+        if let Some(seen) = evaluation.seen() {
+            self.ui.say(format!("{name}: {seen}"));
+        }
         eval::write(
             &folder,
             std::slice::from_ref(&evaluation),
@@ -228,6 +233,37 @@ impl<'a> Demo<'a> {
                 object: ask::object(question, &names, &outcome),
                 html: sample::card(question, &names, &ask::answer_text(&outcome), &outcome),
             });
+        }
+        Ok(answers)
+    }
+
+    /// Answers questions with gold queries as [`Demo::ask`] does, under the heading `about`, and
+    /// shows the right answer to each.
+    pub(super) fn ask_known(
+        &self,
+        trained: &Trained,
+        about: &str,
+        questions: &[GoldQuestion],
+    ) -> Result<Vec<SampleAnswer>> {
+        self.ui.say(format!("\n{about}"));
+        let mut answers = Vec::new();
+        for question in questions {
+            let gold = eval::gold_labels(&self.graph, question).map_err(|why| anyhow!(why))?;
+            let right = gold.join(", ");
+            let mut answered = self.ask(trained, &[&question.question])?;
+            self.ui.say(format!("right     {right}"));
+            for answer in &mut answered {
+                answer.object["right"] = json!(gold);
+                answer
+                    .html
+                    .push_str(&format!("<p>right answer: {}</p>", html::escape(&right)));
+            }
+            answers.extend(answered);
+        }
+        if let Some(first) = answers.first_mut() {
+            first
+                .html
+                .insert_str(0, &format!("<p>{}</p>", html::escape(about)));
         }
         Ok(answers)
     }

@@ -2,6 +2,7 @@
 //! differ.
 
 use anyhow::{Context, Result};
+use datagen::read::QuestionSource;
 use serde::Deserialize;
 use toolbox::metrics::{Metrics, SCORES};
 
@@ -26,7 +27,7 @@ pub(super) struct PublishedTable {
 /// What a column measures, in our terms.
 #[derive(Debug, Deserialize)]
 pub(super) struct PublishedColumn {
-    /// Format of the source.
+    /// The data set; see [`dataset`].
     pub(super) dataset: String,
     /// Name of the score.
     pub(super) metric: String,
@@ -55,12 +56,41 @@ pub(super) fn published() -> Result<Vec<PublishedTable>> {
     serde_json::from_str(include_str!("papers.json")).context("papers.json is damaged")
 }
 
+/// The data set of a source, as `papers.json` names it; `None` if no paper has it.
+pub(super) fn dataset(source: &str) -> Result<Option<String>> {
+    let source: QuestionSource = source.parse()?;
+    let names = source.set_names()?;
+    let mut keys = names.iter().map(|name| key(&source.format, name));
+    let first = keys.next().flatten();
+    Ok(first
+        .filter(|first| keys.all(|key| key == Some(*first)))
+        .map(str::to_owned))
+}
+
+/// The key of a set: its format, but QALD-JSON is the format of many sets. QALD-9-plus, which has
+/// other questions and queries than QALD-9, gives its files no name.
+fn key<'n>(format: &str, name: &'n str) -> Option<&'n str> {
+    if format != "qald" {
+        return Some(name);
+    }
+    match name.to_lowercase().replace('_', "-").as_str() {
+        "qald-9-yago" => Some("yago"),
+        name if name.starts_with("qald-9-train") || name.starts_with("qald-9-test") => {
+            Some("qald9")
+        }
+        _ => None,
+    }
+}
+
 /// The published tables on a dataset with our results; `ours` describes our setting.
 pub(super) fn compare(
-    dataset: &str,
+    dataset: Option<&str>,
     evaluations: &[Evaluation],
     ours: &str,
 ) -> Result<Vec<ComparisonTable>> {
+    let Some(dataset) = dataset else {
+        return Ok(Vec::new());
+    };
     let tables = published()?;
     Ok(tables
         .iter()
@@ -143,6 +173,11 @@ fn measured(metrics: &Metrics, column: &PublishedColumn) -> Option<f64> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use datagen::read::ReadOptions;
+
+    use super::super::question::groups;
     use super::*;
 
     #[test]
@@ -152,7 +187,7 @@ mod tests {
         assert_eq!(
             ids,
             [
-                "A-1", "A-2", "A-3", "A-4", "A-5", "B-1", "B-2", "B-3", "C-1", "C-2", "C-3"
+                "A-1", "A-2", "A-4", "A-5", "B-1", "B-2", "B-3", "C-1", "C-2", "C-3"
             ]
         );
         for table in &tables {
@@ -201,5 +236,120 @@ mod tests {
         assert!((mean(&row("B-1", "ToG GPT-4")) - 78.70).abs() < 0.01);
         assert!((mean(&row("A-5", "KG-Agent 1:10:5")) - 78.6).abs() < 0.06);
         assert!((mean(&row("B-2", "ODA")) - 85.77).abs() < 0.01);
+    }
+
+    const QUERY: &str = "SELECT ?x WHERE { ?x ?y ?z }";
+
+    fn qald(dataset: &str) -> String {
+        format!(
+            r#"{{{dataset} "questions": [{{"id": "1", "question": [{{"language": "en", "string": "q"}}], "query": {{"sparql": "{QUERY}"}}}}]}}"#
+        )
+    }
+
+    /// Files of the sets whose tables have groups or whose format several sets share.
+    fn files() -> Vec<(&'static str, String)> {
+        let levels = ["i.i.d.", "compositional", "zero-shot"].map(|level| {
+            format!(
+                r#"{{"qid": 1, "question": "q", "sparql_query": "{QUERY}", "level": "{level}"}}"#
+            )
+        });
+        let steps = [
+            "Relate",
+            "QFilterYear",
+            "And",
+            "SelectBetween",
+            "Count",
+            "VerifyNum",
+        ]
+        .map(|name| format!(r#"{{"function": "{name}", "inputs": []}}"#));
+        let kqapro = format!(
+            r#"[{{"question": "q", "choices": [], "answer": "yes", "sparql": "{QUERY}", "program": [{}]}}]"#,
+            steps.join(", ")
+        );
+        let id = |id: &str| qald(&format!(r#""dataset": {{"id": "{id}"}},"#));
+        let metaqa = "q [a]\tb\n".to_owned();
+        vec![
+            (
+                "grailqa=grailqa_dev.json",
+                format!("[{}]", levels.join(", ")),
+            ),
+            ("kqapro=val.json", kqapro),
+            ("metaqa=qa_1.txt", metaqa.clone()),
+            ("metaqa=qa_2.txt", metaqa.clone()),
+            ("metaqa=qa_3.txt", metaqa),
+            ("qald=qald-9-test.json", id("qald-9-test-multilingual")),
+            ("qald=yago-qa.json", id("qald_9_yago")),
+        ]
+    }
+
+    #[test]
+    fn every_key_is_of_a_set_that_some_source_reads() {
+        let dir = tempfile::tempdir().unwrap();
+        let kinds = [
+            "movie_to_year",
+            "movie_to_actor_to_movie",
+            "movie_to_actor_to_movie_to_year",
+        ];
+        for (hops, kind) in (1..).zip(kinds) {
+            std::fs::write(dir.path().join(format!("qa_{hops}_qtype.txt")), kind).unwrap();
+        }
+        let mut known: BTreeSet<(String, Option<String>)> =
+            datagen::read::readers(&ReadOptions::default())
+                .iter()
+                .map(|reader| reader.format().name)
+                .filter_map(|format| Some((key(format, format)?.to_owned(), None)))
+                .collect();
+        for (source, text) in files() {
+            let (format, name) = source.split_once('=').unwrap();
+            let path = dir.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            let source = format!("{format}={}", path.display());
+            let dataset = dataset(&source).unwrap().unwrap();
+            let source: QuestionSource = source.parse().unwrap();
+            for question in source.read(None, &ReadOptions::default()).unwrap() {
+                let group = |(dimension, value)| Some(format!("{dimension}={value}"));
+                let groups = groups(&question).into_iter().map(group);
+                known.extend(groups.chain([None]).map(|group| (dataset.clone(), group)));
+            }
+        }
+        for table in published().unwrap() {
+            for column in table.columns {
+                let key = (column.dataset, column.group);
+                assert!(
+                    known.contains(&key),
+                    "{}: no source gives {key:?}",
+                    table.id
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn tables_of_one_qald_do_not_match_another() {
+        let dir = tempfile::tempdir().unwrap();
+        let dataset_of = |name: &str, id: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, qald(id)).unwrap();
+            dataset(&format!("qald={}", path.display())).unwrap()
+        };
+        for foreign in [
+            "",
+            r#""dataset": {"id": "qald-10-test"},"#,
+            r#""dataset": {"id": "qald-9-plus-test"},"#,
+            r#""dataset": {"id": "qald-7-train"},"#,
+        ] {
+            assert_eq!(dataset_of("qald.json", foreign), None, "{foreign}");
+        }
+        let ours = r#""dataset": {"id": "qald-9-train-multilingual"},"#;
+        assert_eq!(dataset_of("qald_9.json", ours).as_deref(), Some("qald9"));
+        // A folder with another set in it is neither.
+        assert_eq!(
+            dataset(&format!("qald={}", dir.path().display())).unwrap(),
+            None
+        );
+        assert_eq!(dataset("jsonl=q.jsonl").unwrap().as_deref(), Some("jsonl"));
+        let tables = published().unwrap();
+        let mut columns = tables.iter().flat_map(|table| &table.columns);
+        assert!(columns.all(|column| column.dataset != "jsonl"));
     }
 }

@@ -102,6 +102,17 @@ impl GoldAnswers {
     }
 }
 
+/// The labels of the gold answers.
+///
+/// # Errors
+/// As [`GoldAnswers::of`].
+pub(in crate::commands) fn gold_labels(
+    graph: &dyn Kg,
+    question: &GoldQuestion,
+) -> Result<Vec<String>, String> {
+    Ok(GoldAnswers::of(graph, question)?.answers.labels)
+}
+
 /// The label of a term.
 fn label(graph: &dyn Kg, term: &Term) -> String {
     if let Some(literal) = term.as_literal() {

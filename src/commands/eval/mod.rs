@@ -1,7 +1,8 @@
 //! `kgagent eval`: evaluate agents on questions with gold answers.
 //!
 //! [`setting`] says how questions are asked, [`run`](mod@run) evaluates an agent question by
-//! question ([`question`], [`gold`], [`linking`]), [`write`](mod@write), [`report`], [`qald`] and
+//! question ([`question`], [`gold`], [`linking`]), [`seen`] compares the questions with those of
+//! training, [`write`](mod@write), [`report`], [`qald`] and
 //! [`table`] present the result, and [`compare`](mod@compare) adds the papers' results. Nothing
 //! here depends on how an agent works; see [`infer::agent::answer_with`] and [`super::oracle`].
 
@@ -13,11 +14,13 @@ mod question;
 pub(super) mod report;
 mod result;
 mod run;
+mod seen;
 mod setting;
 mod table;
 mod write;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
@@ -27,12 +30,13 @@ use kg::Kg;
 use serde_json::json;
 use toolbox::rank::Ranker;
 
+pub(super) use self::gold::gold_labels;
 pub(super) use self::run::evaluate;
 pub(super) use self::setting::{Planning, Setting};
 pub(super) use self::table::{head, row};
 pub(super) use self::write::write;
 
-use self::compare::{ComparisonTable, compare};
+use self::compare::{ComparisonTable, compare, dataset};
 use self::result::Evaluation;
 use super::datagen::source;
 use super::{graph, ranking};
@@ -51,9 +55,9 @@ pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<ExitStatus> {
     };
     let all = source::read(std::slice::from_ref(&args.source), Some(&graph), &reading)?;
     let questions = limited(all, args.limit, args.seed);
-    let Some(first) = questions.first() else {
-        bail!("the source {} has no questions", args.source)
-    };
+    if questions.is_empty() {
+        bail!("the source {} has no questions", args.source);
+    }
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(args.threads.unwrap_or(0))
         .build()?;
@@ -71,7 +75,7 @@ pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<ExitStatus> {
             questions.len(),
             args.source
         );
-        compare(&first.source, &evaluations, &ours)?
+        compare(dataset(&args.source)?.as_deref(), &evaluations, &ours)?
     } else {
         Vec::new()
     };
@@ -82,7 +86,7 @@ pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<ExitStatus> {
     write(&args.out, &evaluations, &setting, &published, args.traces)?;
     table::print(&evaluations, ui);
     if args.compare && published.is_empty() {
-        ui.say(format!("\nno published table is on `{}`", first.source));
+        ui.say(format!("\nno published table is on {}", args.source));
     }
     print_published(&published, ui);
     ui.say(format!("\nwritten to {}", args.out.display()));
@@ -132,6 +136,7 @@ fn settings(args: &EvalArgs, ranker: &Arc<dyn Ranker>, ui: &Ui) -> Result<Vec<Se
             model_knowledge: answering.allow_model_knowledge,
             withhold: args.withhold,
             ..Setting::new(agent, planning, template, args.entities)
+                .trained_as(Path::new(args.model.as_deref().unwrap_or_default()))?
         });
     }
     if let Some(warning) = loaded.and_then(|model| ranking::mismatch(ranker.as_ref(), model.info()))

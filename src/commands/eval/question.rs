@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Error, Result};
+use common::wordings::Wording;
 use datagen::hash;
 use datagen::linking::gold_entities;
 use datagen::question::GoldQuestion;
@@ -24,6 +25,7 @@ use super::super::oracle;
 use super::gold::GoldAnswers;
 use super::linking::kept;
 use super::result::{JudgedCandidate, Prediction};
+use super::seen::TrainingQuestions;
 use super::setting::{Planning, Setting};
 use crate::cli::EntitySource;
 
@@ -34,6 +36,8 @@ pub(super) struct EvaluatedQuestion {
     pub(super) linking: Option<(Vec<NodeId>, Vec<NodeId>, Duration)>,
     pub(super) prediction: Prediction,
     pub(super) events: Vec<TraceEvent>,
+    /// Its wording, if what the model was trained on is known.
+    pub(super) wording: Option<Wording>,
 }
 
 /// Why a question was not evaluated.
@@ -120,6 +124,9 @@ impl<'a> Evaluator<'a> {
             None
         };
         let mut evaluated = scored(self.graph, question, &gold, outcome, took, equal_program);
+        if matches!(self.setting.training, TrainingQuestions::Known(_)) {
+            evaluated.wording = Some(datagen::wording(self.graph, question));
+        }
         evaluated.linking = linked
             .and_then(|linked| Some((gold_entities(self.graph, question)?, linked, linking_took)));
         Ok(evaluated)
@@ -267,12 +274,13 @@ fn scored(
         linking: None,
         prediction,
         events: outcome.events,
+        wording: None,
     }
 }
 
-/// The groups of a question in the metrics: its number of hops, and its type or, for GrailQA, its
-/// level of generalisation.
-fn groups(question: &GoldQuestion) -> Vec<(String, String)> {
+/// The groups of a question in the metrics: its number of hops, and its types or, for GrailQA, its
+/// level of generalisation. Questions of KQA Pro have several types.
+pub(super) fn groups(question: &GoldQuestion) -> Vec<(String, String)> {
     let dimension = match question.source.as_str() {
         "grailqa" => "level",
         _ => "type",
@@ -280,11 +288,12 @@ fn groups(question: &GoldQuestion) -> Vec<(String, String)> {
     let hops = question
         .hops
         .map(|hops| ("hops".to_owned(), hops.to_string()));
-    let kind = question
-        .kind
-        .clone()
-        .map(|kind| (dimension.to_owned(), kind));
-    hops.into_iter().chain(kind).collect()
+    let several = question.source == "kqapro";
+    let kinds = question.kind.iter().flat_map(|kind| {
+        kind.split(move |c| several && c == '+')
+            .map(|kind| (dimension.to_owned(), kind.to_owned()))
+    });
+    hops.into_iter().chain(kinds).collect()
 }
 
 /// The gold program, verified against the gold query on this graph. Published answers do not bind:
@@ -306,17 +315,15 @@ fn verified(graph: &dyn Kg, question: &GoldQuestion) -> Result<Verified, String>
 fn withheld(graph: &dyn Kg, question: &GoldQuestion) -> Result<Verified, String> {
     let verified = verified(graph, question)?;
     let choice = hash::number(0, "withhold", &question.id);
-    verify::abstention(
+    verify::withhold(
         graph,
         question,
         &verified,
         &VerifyOptions::default(),
         choice,
     )
-    .ok_or_else(|| {
-        "no relation can be hidden such that the graph no longer answers the question".to_owned()
-    })?
-    .map_err(|error| error.to_string())
+    .map_err(|error| error.to_string())?
+    .map_err(|reason| reason.to_string())
 }
 
 /// Number of failures before the first success after which the planner counts as broken.

@@ -1,6 +1,6 @@
 //! The result of an evaluation.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use datagen::linking::Linking;
 use serde::Serialize;
@@ -8,6 +8,8 @@ use toolbox::answer::{AnswerValue, Emptied, Provenance};
 use toolbox::explain::Terms;
 use toolbox::metrics::{Metrics, Scores};
 use toolbox::trace::TraceEvent;
+
+use super::seen::Seen;
 
 /// One line of `predictions.jsonl`.
 #[derive(Serialize)]
@@ -60,7 +62,26 @@ pub(in crate::commands) struct Evaluation {
     /// Questions that could not be evaluated, with the reason: no gold answer, or no verified
     /// program for the oracle.
     pub(super) skipped: Vec<(String, String)>,
+    /// How much of the questions the model has read in training; `None` if nothing was trained.
+    pub(super) seen: Option<Seen>,
     pub(super) predictions: Vec<Prediction>,
     /// One per prediction.
     pub(super) traces: Vec<Vec<TraceEvent>>,
+}
+
+impl Evaluation {
+    /// How much of the questions the model has read in training, as a sentence.
+    pub(in crate::commands) fn seen(&self) -> Option<String> {
+        self.seen.as_ref().map(Seen::sentence)
+    }
+
+    /// Number of skipped questions by cause: the reason up to its first colon.
+    pub(super) fn skipped_by(&self) -> BTreeMap<&str, usize> {
+        let mut causes = BTreeMap::new();
+        for (_, reason) in &self.skipped {
+            let cause = reason.split(": ").next().unwrap_or(reason);
+            *causes.entry(cause).or_default() += 1;
+        }
+        causes
+    }
 }

@@ -69,10 +69,11 @@ fn collect(
         metrics: Metrics::default(),
         linking,
         skipped: Vec::new(),
+        seen: None,
         predictions: Vec::new(),
         traces: Vec::new(),
     };
-    let mut scored = Vec::new();
+    let (mut scored, mut asked) = (Vec::new(), Vec::new());
     for (question, result) in questions.iter().zip(results) {
         match result {
             Ok(one) => {
@@ -82,6 +83,7 @@ fn collect(
                     linking.add(gold, linked, *took, &one.scored.groups);
                 }
                 scored.push(one.scored);
+                asked.extend(one.wording);
                 evaluation.traces.push(one.events);
                 evaluation.predictions.push(one.prediction);
             }
@@ -100,6 +102,7 @@ fn collect(
         );
     }
     evaluation.metrics = Metrics::of(&scored);
+    evaluation.seen = setting.training.seen(&asked);
     Ok(evaluation)
 }
 

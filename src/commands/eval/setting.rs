@@ -12,6 +12,7 @@ use toolbox::prompt::Template;
 use toolbox::rank::{self, Ranker};
 
 use super::super::oracle;
+use super::seen::TrainingQuestions;
 use crate::cli::{AnsweringArgs, EntitySource, Served};
 
 /// What plans for an agent.
@@ -147,6 +148,8 @@ pub(in crate::commands) struct Setting {
     pub(super) model_knowledge: bool,
     /// Whether a relation that the question needs is hidden from the agent.
     pub(super) withhold: bool,
+    /// The questions that the model was trained on.
+    pub(super) training: TrainingQuestions,
 }
 
 impl Setting {
@@ -168,6 +171,17 @@ impl Setting {
             abstention_threshold: None,
             model_knowledge: false,
             withhold: false,
+            training: TrainingQuestions::None,
         }
+    }
+
+    /// With what is known of the training of the model, whose path is `model` if it is a local one.
+    pub(in crate::commands) fn trained_as(self, model: &Path) -> Result<Self> {
+        let training = match self.planning {
+            Planning::Oracle | Planning::Unneeded => TrainingQuestions::None,
+            Planning::Remote(_) => TrainingQuestions::Unknown,
+            Planning::Local(_) => TrainingQuestions::of_model(model)?,
+        };
+        Ok(Self { training, ..self })
     }
 }

@@ -107,15 +107,34 @@ pub(super) fn print(evaluated: &[Evaluation], ui: &Ui) {
         ui.say("");
         ui.table(&rows);
     }
-    for one in evaluated {
-        if let Some((id, reason)) = one.skipped.first() {
-            ui.say(format!(
-                "{}: {} questions were skipped, such as {id}: {reason}",
-                one.agent,
-                one.skipped.len()
-            ));
-        }
+    print_skipped(evaluated, ui);
+    // All agents have the same model.
+    if let Some(seen) = evaluated.iter().find_map(Evaluation::seen) {
+        ui.say(seen);
     }
+}
+
+/// Prints how many questions each agent skipped, and why.
+fn print_skipped(evaluated: &[Evaluation], ui: &Ui) {
+    for one in evaluated {
+        let Some((id, reason)) = one.skipped.first() else {
+            continue;
+        };
+        ui.say(format!(
+            "{}: {} questions were skipped, such as {id}: {reason}",
+            one.agent,
+            one.skipped.len()
+        ));
+        ui.table(&skipped_rows(one));
+    }
+}
+
+/// The number of skipped questions by cause, with a head.
+pub(super) fn skipped_rows(one: &Evaluation) -> Vec<Vec<String>> {
+    let head = vec!["skipped because of".to_owned(), "questions".to_owned()];
+    let causes = one.skipped_by().into_iter();
+    let row = |(cause, n): (&str, usize)| vec![cause.to_owned(), n.to_string()];
+    std::iter::once(head).chain(causes.map(row)).collect()
 }
 
 fn linking_row(name: &str, linking: &Linking) -> Vec<String> {

@@ -68,6 +68,12 @@ pub(super) fn metrics_object(
 ) -> Result<serde_json::Value> {
     let mut metrics = serde_json::to_value(&evaluated.metrics)?;
     metrics["skipped"] = json!(evaluated.skipped.len());
+    if !evaluated.skipped.is_empty() {
+        metrics["skipped_by"] = json!(evaluated.skipped_by());
+    }
+    if let Some(seen) = &evaluated.seen {
+        metrics["seen"] = seen.object();
+    }
     metrics["agent"] = json!(evaluated.agent);
     metrics["setting"] = setting.clone();
     if let Some(linking) = &evaluated.linking {

@@ -112,10 +112,12 @@ impl Search {
             all.dedup();
             starts.push(State::start(Start::Entities, all.into(), explainer));
         }
-        let mut classes = self.classes.clone();
-        if classes.is_empty() && entities.is_empty() {
-            classes = session.classes().iter().copied().take(3).collect();
-        }
+        // A question that names entities is about them.
+        let classes = match (entities.is_empty(), self.classes.is_empty()) {
+            (false, _) => Vec::new(),
+            (true, false) => self.classes.clone(),
+            (true, true) => session.classes().iter().copied().take(3).collect(),
+        };
         for class in classes {
             let members = session.kg().instances(class);
             if members.len() <= self.limits.class {

@@ -48,6 +48,33 @@ impl WordTables {
         Arc::clone(&BASE)
     }
 
+    /// These tables with those of `other`; where both know a pair, the higher probability counts.
+    #[must_use]
+    pub fn with(&self, other: &Self) -> Self {
+        let mut all = self.clone();
+        let names: FxHashMap<u32, &str> = (other.stems.iter())
+            .map(|(stem, &id)| (id, stem.as_str()))
+            .collect();
+        for to_question in [true, false] {
+            let theirs = if to_question {
+                &other.to_question
+            } else {
+                &other.to_relation
+            };
+            for (&(given, wanted), &stored) in theirs {
+                let pair = (all.stem(names[&given]), all.stem(names[&wanted]));
+                let mine = if to_question {
+                    &mut all.to_question
+                } else {
+                    &mut all.to_relation
+                };
+                let known = mine.entry(pair).or_insert(u8::MAX);
+                *known = stored.min(*known);
+            }
+        }
+        all
+    }
+
     /// Number of stored probabilities.
     #[must_use]
     pub fn len(&self) -> usize {

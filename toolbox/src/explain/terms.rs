@@ -16,7 +16,7 @@ use crate::exec::Value;
 const FLOOR: f32 = 0.01;
 
 /// Number of terms.
-pub const TERMS: usize = 27;
+pub const TERMS: usize = 29;
 
 /// The names of the terms, in order.
 pub const TERM_NAMES: [&str; TERMS] = [
@@ -47,6 +47,8 @@ pub const TERM_NAMES: [&str; TERMS] = [
     "model",
     "model's first choice",
     "model gives up",
+    "question words explained",
+    "truth holds",
 ];
 
 /// The term of the model's log-probability.
@@ -142,11 +144,11 @@ fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
         })
         .count();
     let mut terms = [0.0; TERMS];
-    terms[0] = state
-        .words
-        .iter()
-        .map(|p| (FLOOR + p.min(1.0 - FLOOR)).ln())
-        .sum();
+    for (p, word) in state.words.iter().zip(&explainer.asked.words) {
+        // `who` and `when` are weaker evidence than content words.
+        let term = if word.stem.starts_with('#') { 27 } else { 0 };
+        terms[term] += (FLOOR + p.min(1.0 - FLOOR)).ln();
+    }
     terms[1] = tally.asked;
     terms[2] = tally.hops as f32;
     terms[3] = tally.incoming as f32;
@@ -199,6 +201,7 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     terms[18] = flag(named && kind.is_some());
     terms[19] = flag(kind == Some(Kind::Text));
     terms[20] = flag(number && !asked.count);
+    terms[28] = flag(found.answer == Value::Bool(true));
     Terms(terms)
 }
 

@@ -108,10 +108,11 @@ impl<'s, 'g> Explainer<'s, 'g> {
         let names = class_words(kg, class);
         let words: Arc<[f32]> = (self.asked.words.iter())
             .map(|word| {
-                let likeness = (names.iter())
-                    .map(|name| alike(&word.stem, name))
-                    .fold(0.0, f32::max);
-                CLASS * likeness
+                let of = |name: &String| {
+                    let seen = self.tables.question_given(name, &word.stem);
+                    CLASS * alike(&word.stem, name).max(seen)
+                };
+                names.iter().map(of).fold(0.0, f32::max)
             })
             .collect();
         self.classes.insert(class, Arc::clone(&words));

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use common::fs::StagedFolder;
+use common::wordings;
 use model::adapter::write_adapter_into;
-use model::{Dataset, KgAgentInfo, ModelError, ModelFolder};
+use model::{Dataset, KgAgentInfo, ModelError, ModelFolder, WORDS_FILE};
 use serde_json::json;
 
 use super::run::TrainingRun;
@@ -35,6 +36,12 @@ impl TrainingRun<'_> {
         let staged = StagedFolder::within(&self.partial, out)?;
         self.write_weights(&staged, base, &info)?;
         self.write_records(&staged, base, estimate, &summary)?;
+        if let Some(read) = base.wordings(data)? {
+            staged.file(wordings::FILE, read.to_text().as_bytes())?;
+        }
+        if !data.words.is_empty() {
+            staged.file(WORDS_FILE, data.words.as_bytes())?;
+        }
         staged.commit()?;
         checkpoint::remove(&self.partial, self.lock);
         Ok(summary)

@@ -13,6 +13,7 @@ use self::html::{escape, table};
 use self::svg::{Bar, bars, number};
 use super::compare::ComparisonTable;
 use super::result::Evaluation;
+use super::table::skipped_rows;
 
 /// Seed of the bootstrap of differences.
 const SEED: u64 = 1;
@@ -37,6 +38,10 @@ pub(super) fn page(
     }
     body.push_str("intervals hold 95 % (bootstrap over questions)</p>");
     body.push_str(&summary(evaluated));
+    if let Some(seen) = evaluated.iter().find_map(Evaluation::seen) {
+        body.push_str(&format!("<p>{}</p>", escape(&seen)));
+    }
+    body.push_str(&skipped(evaluated));
     if evaluated.len() > 1 {
         body.push_str(&differences(evaluated));
     }
@@ -134,6 +139,20 @@ fn summary(evaluated: &[Evaluation]) -> String {
     }
     table(&rows)
         + "<p class=\"n\">calls, invalid, asked (times the model was asked), tokens and seconds are of one question; definitions: docs/metrics.md</p>"
+}
+
+/// The questions that were not evaluated, by cause.
+fn skipped(evaluated: &[Evaluation]) -> String {
+    let with = evaluated.iter().filter(|one| !one.skipped.is_empty());
+    let one = |one: &Evaluation| {
+        format!(
+            "<h3>{}: {} questions not evaluated</h3>{}",
+            escape(one.agent),
+            one.skipped.len(),
+            table(&skipped_rows(one))
+        )
+    };
+    with.map(one).collect()
 }
 
 /// Differences between each two agents on the questions that both have answered, with intervals.
