@@ -88,11 +88,12 @@ fn decide(
     });
     found.truncate(CHOICES);
     let nodes: Vec<NodeId> = found.iter().map(|candidate| candidate.node).collect();
-    // Without capitals in a question, the case of a name says nothing.
+    // In a question or mention without capitals, the case of a name says nothing.
+    let capital = (span.first..=span.last).any(|at| asked.words[at].capital);
     let prior: Vec<f32> = found
         .iter()
         .map(|candidate| match candidate.how {
-            MatchKind::Exact if !asked.cased => PRIOR * candidate.score * UNCASED,
+            MatchKind::Exact if !asked.cased || !capital => PRIOR * candidate.score * UNCASED,
             _ => PRIOR * candidate.score,
         })
         .collect();

@@ -103,6 +103,11 @@ pub(super) fn is_adjective(word: &str) -> bool {
     NATIONS.by_adjective.contains_key(word)
 }
 
+/// Whether a normalised text is the name of a nation, continent or region.
+pub(super) fn is_nation(name: &str) -> bool {
+    NATIONS.by_name.contains_key(name)
+}
+
 /// Whether a word is ordinary and names nothing.
 pub(super) fn is_ordinary(word: &str) -> bool {
     ORDINARY[0].contains(word)

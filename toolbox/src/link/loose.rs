@@ -8,9 +8,9 @@ use kg::search::{
 use kg::term::NodeId;
 
 use super::language::{
-    is_adjective, is_club, is_nearly_ordinary, is_ordinary, nations, other_names,
+    is_adjective, is_club, is_designator, is_nearly_ordinary, is_ordinary, nations, other_names,
 };
-use super::names::Asked;
+use super::names::{Asked, is_topic};
 use super::pieces::{Fit, Part, Token, fit, tokens};
 use super::span::{CHOICES, Span, add};
 use super::words::{Word, words};
@@ -23,8 +23,9 @@ const NAMES: usize = 48;
 const MISSPELT: usize = 4;
 /// Initials have at most this many letters.
 const INITIALS: usize = 5;
-/// Score of a nation that is named by its adjective, as a name in the normal form has.
-const ADJECTIVE: f32 = 0.9;
+/// Score of a nation that is named by its adjective: before a noun, the adjective means the nation
+/// rather than its language.
+const ADJECTIVE: f32 = 0.95;
 /// Maximum difference to the best part of a name for one mention.
 const EQUAL: f32 = 0.05;
 
@@ -47,8 +48,10 @@ const LANGUAGE: &[&str] = &[
 /// Adds nations that are mentioned by an adjective or by another name.
 pub(super) fn add_nations(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(), SearchError> {
     let words = asked.words;
+    let mut end_of_last = 0;
     for first in 0..words.len() {
-        for last in first..words.len().min(first + NATION_WORDS) {
+        // The longest adjective counts: `south american` is not `american`.
+        for last in (first.max(end_of_last)..words.len().min(first + NATION_WORDS)).rev() {
             let (begin, end) = (words[first], words[last]);
             if begin.stop || begin.number || end.stop || end.number {
                 continue;
@@ -61,15 +64,19 @@ pub(super) fn add_nations(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<()
             if known {
                 names.clear();
             }
+            let adjective = nations(&text);
+            if !adjective.is_empty() {
+                end_of_last = last + 1;
+            }
             if describes(asked, first, last, &text) {
-                names.extend(nations(&text));
+                names.extend(adjective);
             }
             for name in names {
                 for mut found in asked.index.named(name, CHOICES, NodeRole::Entity)? {
                     if found.kind == NameKind::Short {
                         continue;
                     }
-                    found.score *= ADJECTIVE;
+                    found.score = ADJECTIVE;
                     found.how = MatchKind::Normalised;
                     let length = (last - first + 1) as f32;
                     add(spans, first, last, 2.0 * length + ADJECTIVE, found);
@@ -113,7 +120,11 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
         let known = spans
             .iter()
             .any(|span| span.last > span.first && span.covers(token.word));
-        if known || word.stop || word.number || is_ordinary(text) || text.len() < 2 {
+        if known || word.stop || word.number || text.len() < 2 {
+            continue;
+        }
+        if is_ordinary(text) {
+            pieces.extend(topics(asked, &tokens, at)?);
             continue;
         }
         let mut found = asked.index.containing(text, NAMES, NodeRole::Entity)?;
@@ -125,30 +136,13 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
             found = asked.index.resembling(text, NAMES, NodeRole::Entity)?;
             fits = self::fits(asked, &tokens, at, &found);
         }
-        if fits.is_empty() && !covered && text.len() <= INITIALS && !is_adjective(text) {
-            for found in asked.index.initials(text, CHOICES, NodeRole::Entity)? {
-                let whole = Fit {
-                    first: token.word,
-                    last: token.word,
-                    quality: 0.6,
-                    part: Part::Inner,
-                    misspelt: false,
-                };
-                fits.push((whole, found));
-            }
+        if fits.is_empty() && !covered && may_be_initials(asked, token) {
+            fits.extend(by_initials(asked, token)?);
         }
         pieces.extend(fits);
     }
     for (fit, found) in distinct(pieces) {
-        let named = spans
-            .iter()
-            .any(|span| (span.first, span.last) == (fit.first, fit.last));
-        // A whole name is that of another node only if the longer name is that of a club.
-        let club = || {
-            let label = normalise(&found.label);
-            fit.part == Part::Distinctive && label.split(' ').any(is_club)
-        };
-        if named && !club() && fit.part != Part::Whole {
+        if !may_join(asked, spans, &fit, &found) {
             continue;
         }
         let inside = &asked.words[fit.first..=fit.last];
@@ -159,6 +153,112 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
     Ok(())
 }
 
+/// Nodes whose name is an ordinary word and a word for its kind (`historical fiction`), if the word
+/// stands where a question names its topic.
+fn topics(
+    asked: &Asked<'_>,
+    tokens: &[Token],
+    at: usize,
+) -> Result<Vec<(Fit, LabelMatch)>, SearchError> {
+    let token = &tokens[at];
+    if !is_topic(asked, token.word, token.word)? {
+        return Ok(Vec::new());
+    }
+    let found = asked
+        .index
+        .containing(&token.text, NAMES, NodeRole::Entity)?;
+    let kind = |candidate: &LabelMatch| {
+        normalise(&candidate.label)
+            .strip_prefix(token.text.as_str())
+            .is_some_and(|rest| rest.starts_with(' ') && is_designator(rest.trim_start()))
+    };
+    let whole = |part: Part| Fit {
+        first: token.word,
+        last: token.word,
+        quality: 0.85,
+        part,
+        misspelt: false,
+    };
+    let found = found.into_iter().filter(kind);
+    Ok(found
+        .map(|found| (whole(Part::Distinctive), found))
+        .collect())
+}
+
+/// Whether a word may consist of initials: short, without an apostrophe, and no ordinary word.
+fn may_be_initials(asked: &Asked<'_>, token: &Token) -> bool {
+    let text = asked.text(token.word, token.word);
+    let capitals = text.chars().all(|c| c.is_uppercase() || c == '.');
+    token.text.len() <= INITIALS
+        && !text.contains(['\'', '’', '-'])
+        && !is_adjective(&token.text)
+        && (capitals || !asked.cased && !is_nearly_ordinary(&token.text))
+}
+
+/// The only node with these initials.
+fn by_initials(asked: &Asked<'_>, token: &Token) -> Result<Option<(Fit, LabelMatch)>, SearchError> {
+    let mut found = asked.index.initials(&token.text, 2, NodeRole::Entity)?;
+    let one = found.pop().filter(|_| found.is_empty());
+    let fit = Fit {
+        first: token.word,
+        last: token.word,
+        quality: 0.6,
+        part: Part::Inner,
+        misspelt: false,
+    };
+    Ok(one.map(|found| (fit, found)))
+}
+
+/// Whether a piece may be a mention beside the names that the question contains.
+fn may_join(asked: &Asked<'_>, spans: &[Span], fit: &Fit, found: &LabelMatch) -> bool {
+    let (first, last) = (fit.first, fit.last);
+    let edge = asked.words[first].stop || asked.words[last].stop;
+    if edge && fit.part != Part::Whole {
+        return false;
+    }
+    if first == last && matches!(fit.part, Part::Tail | Part::Head | Part::Inner) {
+        // The name of an unknown node (`Hans Landa`) is no part of another name.
+        let behind = last + 1;
+        let other = |at: usize| spans.iter().all(|span| !span.covers(at)) && is_unknown(asked, at);
+        let before = asked.next(first).is_some() && other(first - 1);
+        let possessive = !asked.question[asked.words[last].end..].starts_with(char::is_whitespace);
+        if before || asked.next(behind).is_some() && !possessive && other(behind) {
+            return false;
+        }
+    }
+    let named = spans
+        .iter()
+        .find(|span| (span.first, span.last) == (first, last));
+    let Some(named) = named else {
+        return true;
+    };
+    // A whole name stands for a longer one only if that is the name of a club, or if the whole name
+    // is a lower-case tag and the longer one a proper name.
+    let capital = |label: &str| label.contains(char::is_uppercase);
+    let tags = named.found.iter().all(|found| !capital(&found.label));
+    match fit.part {
+        Part::Whole => true,
+        Part::Distinctive => normalise(&found.label).split(' ').any(is_club),
+        Part::Tail => tags && capital(&found.label),
+        Part::Head | Part::Inner => false,
+    }
+}
+
+/// Whether a word is neither ordinary nor grammatical: a name in most questions.
+fn is_unknown(asked: &Asked<'_>, at: usize) -> bool {
+    let word = asked.words[at];
+    let text = normalise(asked.text(at, at));
+    if word.stop || word.number || is_adjective(&text) {
+        return false;
+    }
+    let first = at == 0 || !asked.cased;
+    if first {
+        !is_nearly_ordinary(&text)
+    } else {
+        word.capital
+    }
+}
+
 /// The names that fit the words around a token.
 fn fits(
     asked: &Asked<'_>,
@@ -166,11 +266,18 @@ fn fits(
     at: usize,
     found: &[LabelMatch],
 ) -> Vec<(Fit, LabelMatch)> {
+    // A span that is a name in full was judged before.
+    let judged = |fit: &Fit, form: &str| {
+        fit.part == Part::Whole && normalise(asked.text(fit.first, fit.last)) == form
+    };
     let best = |candidate: &LabelMatch| {
         let forms = forms_of(&candidate.label);
         forms
             .iter()
-            .filter_map(|form| fit(asked.words, tokens, at, form, asked.cased))
+            .filter_map(|form| {
+                let fit = fit(asked.words, tokens, at, form, asked.cased)?;
+                (!judged(&fit, form)).then_some(fit)
+            })
             .max_by(|a, b| a.quality.total_cmp(&b.quality))
     };
     found

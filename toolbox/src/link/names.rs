@@ -8,7 +8,7 @@
 use kg::Kg;
 use kg::search::{LabelIndex, LabelMatch, MatchKind, NameKind, NodeRole, SearchError, normalise};
 
-use super::language::{is_concept, is_ordinary};
+use super::language::{is_concept, is_nearly_ordinary, is_ordinary};
 use super::span::{CHOICES, LONGEST, Span};
 use super::words::Word;
 use crate::rank::stem;
@@ -227,14 +227,22 @@ fn is_role(asked: &Asked<'_>, word: &str, last: usize) -> bool {
     let next = asked.next(last + 1);
     let of = matches!(next.as_deref(), Some("of" | "behind" | "for"));
     let one = kg::search::singular(word).is_none();
-    let name = |at: usize| asked.words.get(at).is_some_and(|word| word.capital);
-    let names = one && is_concept(word) && next.is_some() && asked.cased && name(last + 1);
-    of && is_concept(word) || names
+    // A proper name behind it is that of the person.
+    let name = |word: &Word, next: &str| {
+        if asked.cased {
+            word.capital
+        } else {
+            !(word.stop || word.number || is_nearly_ordinary(next))
+        }
+    };
+    let behind = next.as_deref().zip(asked.words.get(last + 1));
+    let names = one && behind.is_some_and(|(next, word)| name(word, next));
+    is_concept(word) && (of || names)
 }
 
 /// Whether a span stands where a question names its topic: after `about`, or before a word for
 /// works or for a class.
-fn is_topic(asked: &Asked<'_>, first: usize, last: usize) -> Result<bool, SearchError> {
+pub(super) fn is_topic(asked: &Asked<'_>, first: usize, last: usize) -> Result<bool, SearchError> {
     if let Some(before) = asked.before(first)
         && matches!(
             before.as_str(),

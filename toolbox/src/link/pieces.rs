@@ -4,7 +4,8 @@
 use kg::search::nearly;
 
 use super::language::{
-    is_adjective, is_concept, is_designator, is_nearly_ordinary, is_ordinary, is_particle,
+    is_adjective, is_concept, is_designator, is_nation, is_nearly_ordinary, is_ordinary,
+    is_particle,
 };
 use super::words::Word;
 use kg::search::normalise;
@@ -207,6 +208,7 @@ fn judge(words: &[Word], tokens: &[Token], run: Run, name: &[&str], cased: bool)
     let ordinary = |word: &&str| (is_ordinary(word) || is_concept(word)) && !is_particle(word);
     let least = if named { CAPITAL_PART } else { PART };
     if is_adjective(text)
+        || is_nation(text)
         || core > LONG_NAME
         || chars < least
         || !named && missing.iter().any(ordinary)
@@ -215,6 +217,7 @@ fn judge(words: &[Word], tokens: &[Token], run: Run, name: &[&str], cased: bool)
     }
     match (head, tail) {
         (_, true) => made(0.7, Part::Tail),
+        _ if run.edits > 0 => None,
         (true, _) => made(0.5, Part::Head),
         _ => made(0.35, Part::Inner),
     }
