@@ -8,7 +8,8 @@ use kg::search::{
 use kg::term::NodeId;
 
 use super::language::{
-    is_adjective, is_club, is_designator, is_nearly_ordinary, is_ordinary, nations, other_names,
+    is_adjective, is_club, is_designator, is_nation, is_nearly_ordinary, is_ordinary, nations,
+    other_names,
 };
 use super::names::{Asked, is_topic};
 use super::pieces::{Fit, Part, Token, fit, tokens};
@@ -130,7 +131,8 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
         let mut found = asked.index.containing(text, NAMES, NodeRole::Entity)?;
         let mut fits = fits(asked, &tokens, at, &found);
         let covered = spans.iter().any(|span| span.covers(token.word));
-        let may_err = budget > 0 && !covered && !is_adjective(text) && !is_nearly_ordinary(text);
+        let known = is_adjective(text) || is_nation(text) || is_nearly_ordinary(text);
+        let may_err = budget > 0 && !covered && !known;
         if fits.is_empty() && may_err {
             budget -= 1;
             found = asked.index.resembling(text, NAMES, NodeRole::Entity)?;
@@ -141,10 +143,9 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
         }
         pieces.extend(fits);
     }
-    for (fit, found) in distinct(pieces) {
-        if !may_join(asked, spans, &fit, &found) {
-            continue;
-        }
+    let mut joining = distinct(pieces);
+    joining.retain(|(fit, found)| may_join(asked, spans, fit, found));
+    for (fit, found) in joining {
         let inside = &asked.words[fit.first..=fit.last];
         let content = inside.iter().filter(|word| !word.stop).count();
         let weight = inside.len() as f32 + content as f32 + fit.quality - 0.5;
@@ -167,11 +168,7 @@ fn topics(
     let found = asked
         .index
         .containing(&token.text, NAMES, NodeRole::Entity)?;
-    let kind = |candidate: &LabelMatch| {
-        normalise(&candidate.label)
-            .strip_prefix(token.text.as_str())
-            .is_some_and(|rest| rest.starts_with(' ') && is_designator(rest.trim_start()))
-    };
+    let kind = |candidate: &LabelMatch| is_of_kind(&normalise(&candidate.label), &token.text);
     let whole = |part: Part| Fit {
         first: token.word,
         last: token.word,
@@ -183,6 +180,13 @@ fn topics(
     Ok(found
         .map(|found| (whole(Part::Distinctive), found))
         .collect())
+}
+
+/// Whether a name consists of a word and a word for its kind.
+fn is_of_kind(name: &str, word: &str) -> bool {
+    name.strip_prefix(word)
+        .and_then(|rest| rest.strip_prefix(' '))
+        .is_some_and(is_designator)
 }
 
 /// Whether a word may consist of initials: short, without an apostrophe, and no ordinary word.
@@ -216,7 +220,8 @@ fn may_join(asked: &Asked<'_>, spans: &[Span], fit: &Fit, found: &LabelMatch) ->
     if edge && fit.part != Part::Whole {
         return false;
     }
-    if first == last && matches!(fit.part, Part::Tail | Part::Head | Part::Inner) {
+    let part = matches!(fit.part, Part::Tail | Part::Head | Part::Inner);
+    if first == last && (part || fit.misspelt) {
         // The name of an unknown node (`Hans Landa`) is no part of another name.
         let behind = last + 1;
         let other = |at: usize| spans.iter().all(|span| !span.covers(at)) && is_unknown(asked, at);
@@ -343,7 +348,11 @@ pub(super) fn mention(kg: &dyn Kg, question: &str, node: NodeId) -> Option<(usiz
     let mut best: Option<Fit> = None;
     for name in &names {
         for (at, token) in tokens.iter().enumerate() {
-            if all[token.word].stop || all[token.word].number || is_ordinary(&token.text) {
+            let word = all[token.word];
+            if is_ordinary(&token.text) && is_of_kind(name, &token.text) {
+                return Some((word.start, word.end));
+            }
+            if word.stop || word.number || is_ordinary(&token.text) {
                 continue;
             }
             if let Some(fit) = fit(&all, &tokens, at, name, cased)

@@ -8,7 +8,7 @@
 use kg::Kg;
 use kg::search::{LabelIndex, LabelMatch, MatchKind, NameKind, NodeRole, SearchError, normalise};
 
-use super::language::{is_concept, is_nearly_ordinary, is_ordinary};
+use super::language::{is_adjective, is_concept, is_nearly_ordinary, is_ordinary};
 use super::span::{CHOICES, LONGEST, Span};
 use super::words::Word;
 use crate::rank::stem;
@@ -185,17 +185,27 @@ fn read_as_names(
             return Ok(Vec::new());
         }
         if asked.cased && !word.capital {
-            // A lower-case word is a common noun if the question writes names in capitals.
-            found.retain(|candidate| {
-                candidate.how == MatchKind::Exact && candidate.kind != NameKind::Short
-                    || asked.kg.out_relations(candidate.node).is_empty()
-                        && (topic || is_concept(&plain))
-            });
+            // A lower-case word is a common noun if the question writes names in capitals, unless
+            // the graph writes it in lower case too or uses it as a value.
+            let common = topic || is_concept(&plain) || is_adjective(&plain);
+            let reads = |found: &LabelMatch| {
+                found.how == MatchKind::Exact && found.kind != NameKind::Short
+                    || common && !asked.kg.in_relations(found.node).is_empty()
+            };
+            if !found.iter().any(reads) {
+                return Ok(Vec::new());
+            }
+            found.retain(|candidate| reads(candidate) || is_same(&candidate.label, text));
         }
         return Ok(found);
     }
     let vocabulary = is_vocabulary_name(asked.index, &normalise(text))?;
     Ok(if vocabulary { Vec::new() } else { found })
+}
+
+/// Whether two names differ at most in case and punctuation.
+fn is_same(a: &str, b: &str) -> bool {
+    normalise(a) == normalise(b)
 }
 
 /// Whether a lower-case word belongs to the name of a class or relation, in any form.
