@@ -16,8 +16,12 @@ const COORDINATED: f32 = 0.6;
 const LINKED: f32 = 0.4;
 /// Weight of the words next to a mention, against a weight of 1 for all words of the question.
 const NEAR: f32 = 0.5;
-/// Bonus of a name with a capital, against the same name in lower case.
-const CAPITAL: f32 = 0.1;
+/// Bonus of a name with a capital, against the same name in lower case: tags are seldom asked for.
+const CAPITAL: f32 = 0.2;
+/// Bonus of a node that is a value of some relation, where the question asks for one (`by …`).
+const VALUE: f32 = 1.5;
+/// Weight of the logarithm of a place's population: of two towns with one name, the larger is meant.
+const POPULATION: f32 = 0.03;
 /// Relations per candidate and direction whose far ends are read.
 const RELATIONS: usize = 40;
 
@@ -40,6 +44,10 @@ pub(super) struct Surroundings<'a> {
     pub(super) near: String,
     /// The words after the mention, as far as they may name what it describes.
     pub(super) after: String,
+    /// Whether the words before the mention ask for a value.
+    pub(super) value: bool,
+    /// Whether the mention follows `about`.
+    pub(super) topic: bool,
     /// The nodes of coordinated mentions.
     pub(super) coordinated: Vec<NodeId>,
 }
@@ -68,6 +76,7 @@ pub(super) fn scores(
         kg.label(node)
             .is_some_and(|label| label.contains(char::is_uppercase))
     };
+    let populations: Vec<f32> = nodes.iter().map(|&node| population(kg, node)).collect();
     for (i, &node) in nodes.iter().enumerate() {
         let own = kg.types(node);
         scores[i] += NEAR * near[i];
@@ -80,8 +89,14 @@ pub(super) fn scores(
         if !after.is_empty() && is_linked(kg, node, &after) {
             scores[i] += LINKED;
         }
-        if capital(node) {
+        if !around.topic && capital(node) {
             scores[i] += CAPITAL;
+        }
+        if around.value && !kg.in_relations(node).is_empty() {
+            scores[i] += VALUE;
+        }
+        if populations.iter().all(|&count| count > 0.0) {
+            scores[i] += POPULATION * populations[i];
         }
     }
     Ok(scores)
@@ -123,4 +138,19 @@ fn is_linked(kg: &dyn Kg, node: NodeId, named: &[String]) -> bool {
         .chain(tails)
         .flat_map(|other| kg.types(other))
         .any(|class| is_named(kg, class, named))
+}
+
+/// The decimal logarithm of a node's population; 0 if it has none.
+fn population(kg: &dyn Kg, node: NodeId) -> f32 {
+    let relations = kg.out_relations(node).into_iter().take(RELATIONS);
+    relations
+        .filter(|relation| {
+            words(&kg.name(relation.node()))
+                .iter()
+                .any(|word| word == "population")
+        })
+        .filter_map(|relation| kg.label(*kg.tails(node, relation).first()?)?.parse().ok())
+        .fold(0.0, |most: f32, count: f32| {
+            most.max((1.0 + count.max(0.0)).log10())
+        })
 }

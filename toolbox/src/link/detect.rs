@@ -8,8 +8,8 @@
 
 use super::context::{Surroundings, scores};
 use super::error::LinkError;
-use super::loose::{add_nations, add_pieces};
-use super::names::{Asked, named};
+use super::loose::{add_nations, add_pieces, last_word};
+use super::names::{Asked, is_value, named};
 use super::span::{CHOICES, LONGEST, Span, best_first};
 use super::words::{Word, words};
 use crate::rank::{RankError, Ranker};
@@ -54,6 +54,9 @@ pub fn detect(kg: &dyn Kg, question: &str, ranker: &dyn Ranker) -> Result<Vec<Me
             add_pieces(&asked, &mut spans)?;
             let mut spans = best_first(spans);
             spans.extend(misspelt_runs(&asked, &spans)?);
+            if spans.is_empty() {
+                spans.extend(last_word(&asked)?);
+            }
             spans
         }
     };
@@ -162,6 +165,8 @@ fn surroundings<'a>(
         bare,
         near: near.collect::<Vec<_>>().join(" "),
         after: after.collect::<Vec<_>>().join(" "),
+        value: is_value(asked, span.first),
+        topic: asked.before(span.first).as_deref() == Some("about"),
         coordinated: coordinated.collect(),
     }
 }

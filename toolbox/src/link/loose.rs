@@ -8,10 +8,10 @@ use kg::search::{
 use kg::term::NodeId;
 
 use super::language::{
-    is_adjective, is_club, is_designator, is_nation, is_nearly_ordinary, is_ordinary, nations,
-    other_names,
+    is_adjective, is_club, is_concept, is_designator, is_nation, is_nearly_ordinary, is_ordinary,
+    nations, other_names,
 };
-use super::names::{Asked, is_topic};
+use super::names::{Asked, is_topic, is_value, is_vocabulary};
 use super::pieces::{Fit, Part, Token, fit, tokens};
 use super::span::{CHOICES, Span, add};
 use super::words::{Word, words};
@@ -120,11 +120,11 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
         let text = token.text.as_str();
         let known = spans
             .iter()
-            .any(|span| span.last > span.first && span.covers(token.word));
+            .any(|span| span.last > span.first && span.covers(token.word) && !is_tag(span));
         if known || word.stop || word.number || text.len() < 2 {
             continue;
         }
-        if is_ordinary(text) {
+        if is_ordinary(text) || is_concept(text) {
             pieces.extend(topics(asked, &tokens, at)?);
             continue;
         }
@@ -207,7 +207,7 @@ fn by_initials(asked: &Asked<'_>, token: &Token) -> Result<Option<(Fit, LabelMat
         first: token.word,
         last: token.word,
         quality: 0.6,
-        part: Part::Inner,
+        part: Part::Initials,
         misspelt: false,
     };
     Ok(one.map(|found| (fit, found)))
@@ -217,10 +217,16 @@ fn by_initials(asked: &Asked<'_>, token: &Token) -> Result<Option<(Fit, LabelMat
 fn may_join(asked: &Asked<'_>, spans: &[Span], fit: &Fit, found: &LabelMatch) -> bool {
     let (first, last) = (fit.first, fit.last);
     let edge = asked.words[first].stop || asked.words[last].stop;
-    if edge && fit.part != Part::Whole {
+    let crosses = spans.iter().any(|span| {
+        span.last > span.first
+            && span.first <= last
+            && first <= span.last
+            && (span.first, span.last) != (first, last)
+    });
+    if (edge || crosses) && fit.part != Part::Whole {
         return false;
     }
-    let part = matches!(fit.part, Part::Tail | Part::Head | Part::Inner);
+    let part = matches!(fit.part, Part::Tail | Part::Head | Part::Initials);
     if first == last && (part || fit.misspelt) {
         // The name of an unknown node (`Hans Landa`) is no part of another name.
         let behind = last + 1;
@@ -237,16 +243,29 @@ fn may_join(asked: &Asked<'_>, spans: &[Span], fit: &Fit, found: &LabelMatch) ->
     let Some(named) = named else {
         return true;
     };
-    // A whole name stands for a longer one only if that is the name of a club, or if the whole name
-    // is a lower-case tag and the longer one a proper name.
-    let capital = |label: &str| label.contains(char::is_uppercase);
-    let tags = named.found.iter().all(|found| !capital(&found.label));
+    // A whole name stands for a longer one only if that is the name of a club, if the whole name is
+    // a lower-case tag and the longer one a proper name, or if a value is asked for (`by Hitchcock`)
+    // and the whole name is none.
+    let value = is_value(asked, first)
+        && named
+            .found
+            .iter()
+            .filter(|found| found.label.contains(char::is_uppercase))
+            .all(|found| asked.kg.in_relations(found.node).is_empty());
+    let proper = is_tag(named) && found.label.contains(char::is_uppercase);
     match fit.part {
         Part::Whole => true,
         Part::Distinctive => normalise(&found.label).split(' ').any(is_club),
-        Part::Tail => tags && capital(&found.label),
-        Part::Head | Part::Inner => false,
+        Part::Tail => proper || value,
+        Part::Head | Part::Initials => false,
     }
+}
+
+/// Whether all candidates of a span have a name in lower case.
+fn is_tag(span: &Span) -> bool {
+    span.found
+        .iter()
+        .all(|found| !found.label.contains(char::is_uppercase))
 }
 
 /// Whether a word is neither ordinary nor grammatical: a name in most questions.
@@ -337,8 +356,9 @@ pub(super) fn mention(kg: &dyn Kg, question: &str, node: NodeId) -> Option<(usiz
         for last in (first..all.len().min(first + NATION_WORDS)).rev() {
             let (start, end) = range(first, last);
             let text = normalise(&question[start..end]);
+            let one = singular(&text).is_some_and(|one| names.contains(&one));
             let mut known = nations(&text).into_iter().chain(other_names(&text));
-            if !all[first].stop && known.any(|name| names.contains(name)) {
+            if !all[first].stop && (one || known.any(|name| names.contains(name))) {
                 return Some((start, end));
             }
         }
@@ -388,4 +408,30 @@ fn initials(
         !word.stop && text.len() >= 2 && text.len() <= INITIALS && made.contains(&text)
     });
     found.map(|word| (word.start, word.end))
+}
+
+/// The name that a question without other mentions ends with, if it is an ordinary word in lower
+/// case (`who directed moon`): a node with facts and a name with a capital.
+pub(super) fn last_word(asked: &Asked<'_>) -> Result<Option<Span>, SearchError> {
+    let Some(last) = asked.words.len().checked_sub(1) else {
+        return Ok(None);
+    };
+    let word = asked.words[last];
+    let text = normalise(asked.text(last, last));
+    if asked.cased || last == 0 || word.stop || !is_ordinary(&text) || is_vocabulary(asked, &text)?
+    {
+        return Ok(None);
+    }
+    let mut found = asked.index.named(&text, CHOICES, NodeRole::Entity)?;
+    found.retain(|found| {
+        found.label.starts_with(char::is_uppercase)
+            && normalise(&found.label) == text
+            && !asked.kg.out_relations(found.node).is_empty()
+    });
+    Ok((!found.is_empty()).then_some(Span {
+        first: last,
+        last,
+        weight: 0.0,
+        found,
+    }))
 }

@@ -177,7 +177,10 @@ fn read_as_names(
         if word.number {
             return Ok(found);
         }
-        if is_vocabulary(asked, text, &plain)? || is_role(asked, &plain, last) {
+        if is_vocabulary(asked, &normalise(text))?
+            || is_vocabulary(asked, &plain)?
+            || is_role(asked, &plain, last)
+        {
             return Ok(Vec::new());
         }
         let topic = is_topic(asked, first, last)?;
@@ -199,8 +202,18 @@ fn read_as_names(
         }
         return Ok(found);
     }
-    let vocabulary = is_vocabulary_name(asked.index, &normalise(text))?;
-    Ok(if vocabulary { Vec::new() } else { found })
+    if is_vocabulary_name(asked.index, &normalise(text))? {
+        return Ok(Vec::new());
+    }
+    // Several ordinary words (`french films`) are the name `French Film` only word for word.
+    let known = content.iter().all(|(_, word)| {
+        let word = normalise(&asked.question[word.start..word.end]);
+        is_ordinary(&word) || is_concept(&word) || is_adjective(&word)
+    });
+    if known {
+        found.retain(|candidate| is_same(&candidate.label, text));
+    }
+    Ok(found)
 }
 
 /// Whether two names differ at most in case and punctuation.
@@ -208,16 +221,28 @@ fn is_same(a: &str, b: &str) -> bool {
     normalise(a) == normalise(b)
 }
 
-/// Whether a lower-case word belongs to the name of a class or relation, in any form.
-fn is_vocabulary(asked: &Asked<'_>, text: &str, word: &str) -> Result<bool, SearchError> {
-    if is_vocabulary_name(asked.index, &normalise(text))? {
+/// Whether a normalised word belongs to the name of a class or relation, in any form, or a
+/// normalised text is such a name.
+pub(super) fn is_vocabulary(asked: &Asked<'_>, text: &str) -> Result<bool, SearchError> {
+    if is_vocabulary_name(asked.index, text)? {
         return Ok(true);
     }
-    let own = stem(word);
+    if text.contains(' ') {
+        return Ok(false);
+    }
+    let own = stem(text);
     let prefix: String = own.chars().take(STEM).collect();
     asked
         .index
         .is_vocabulary(&prefix, &|other| stem(other) == own)
+}
+
+/// Whether the words before a place ask for a value of a relation: `directed by …`, `about …`.
+pub(super) fn is_value(asked: &Asked<'_>, first: usize) -> bool {
+    matches!(
+        asked.before(first).as_deref(),
+        Some("about" | "by" | "featuring" | "starring")
+    )
 }
 
 /// Whether a text is the name of a class or of a relation, in the singular or plural.

@@ -63,8 +63,8 @@ pub(super) enum Part {
     Tail,
     /// Only the first word.
     Head,
-    /// Only one word in the middle.
-    Inner,
+    /// Its initials.
+    Initials,
 }
 
 impl Part {
@@ -73,7 +73,7 @@ impl Part {
         match self {
             Self::Whole | Self::Distinctive | Self::Tail => usize::MAX,
             Self::Head => 3,
-            Self::Inner => 1,
+            Self::Initials => 1,
         }
     }
 }
@@ -110,7 +110,10 @@ fn matches(words: &[Word], token: &Token, word: &str) -> Option<bool> {
     if token.text == word {
         return Some(true);
     }
-    let known = words[token.word].stop || words[token.word].number || is_ordinary(&token.text);
+    let known = words[token.word].stop
+        || words[token.word].number
+        || is_ordinary(&token.text)
+        || is_concept(&token.text);
     (!known && !is_adjective(&token.text) && nearly(&token.text, word)).then_some(false)
 }
 
@@ -217,9 +220,9 @@ fn judge(words: &[Word], tokens: &[Token], run: Run, name: &[&str], cased: bool)
     }
     match (head, tail) {
         (_, true) => made(0.7, Part::Tail),
-        _ if run.edits > 0 => None,
-        (true, _) => made(0.5, Part::Head),
-        _ => made(0.35, Part::Inner),
+        (true, _) if run.edits == 0 => made(0.5, Part::Head),
+        // A middle name alone stands for nobody.
+        _ => None,
     }
 }
 
