@@ -126,10 +126,14 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
         }
         if is_ordinary(text) || is_concept(text) {
             pieces.extend(topics(asked, &tokens, at)?);
-            continue;
+            if is_ordinary(text) {
+                continue;
+            }
         }
         let mut found = asked.index.containing(text, NAMES, NodeRole::Entity)?;
         let mut fits = fits(asked, &tokens, at, &found);
+        // Such a word alone is no part of a name, but several are (`best actress`).
+        fits.retain(|(fit, _)| !is_concept(text) || fit.last > fit.first && !fit.misspelt);
         let covered = spans.iter().any(|span| span.covers(token.word));
         let known = is_adjective(text) || is_nation(text) || is_nearly_ordinary(text);
         let may_err = budget > 0 && !covered && !known;
@@ -143,7 +147,14 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
         }
         pieces.extend(fits);
     }
-    let mut joining = distinct(pieces);
+    // A node that the words name in full needs no piece.
+    pieces.retain(|(fit, found)| {
+        spans.iter().all(|span| {
+            (span.first, span.last) != (fit.first, fit.last)
+                || span.found.iter().all(|named| named.node != found.node)
+        })
+    });
+    let mut joining = distinct(asked, pieces);
     joining.retain(|(fit, found)| may_join(asked, spans, fit, found));
     for (fit, found) in joining {
         let inside = &asked.words[fit.first..=fit.last];
@@ -311,7 +322,7 @@ fn fits(
 }
 
 /// The best fits of each span, without those that too many nodes share.
-fn distinct(mut pieces: Vec<(Fit, LabelMatch)>) -> Vec<(Fit, LabelMatch)> {
+fn distinct(asked: &Asked<'_>, mut pieces: Vec<(Fit, LabelMatch)>) -> Vec<(Fit, LabelMatch)> {
     pieces.sort_by(|(a, one), (b, other)| {
         (a.first, a.last)
             .cmp(&(b.first, b.last))
@@ -323,7 +334,19 @@ fn distinct(mut pieces: Vec<(Fit, LabelMatch)>) -> Vec<(Fit, LabelMatch)> {
     });
     let same = |a: &Fit, b: &Fit| (a.first, a.last) == (b.first, b.last);
     let mut kept = Vec::new();
+    let is_tail = |(_, found): &&(Fit, LabelMatch)| !asked.kg.in_relations(found.node).is_empty();
     for group in pieces.chunk_by(|(a, _), (b, _)| same(a, b)) {
+        // Where the question asks for a value, nodes that are values come first.
+        let values: Vec<&(Fit, LabelMatch)> = if is_value(asked, group[0].0.first) {
+            group.iter().filter(is_tail).collect()
+        } else {
+            Vec::new()
+        };
+        let group = if values.is_empty() {
+            group.iter().collect()
+        } else {
+            values
+        };
         let best = group[0].0;
         let equal = |fit: &Fit| fit.quality >= best.quality - EQUAL;
         if group.iter().filter(|(fit, _)| equal(fit)).count() > best.part.most() {

@@ -299,7 +299,7 @@ mod tests {
                 Some((Part::Tail, false)),
             ),
             // An ordinary word, a word of a title, and a lower-case word where names have capitals.
-            ("movies of the night", "night", "the night watch", None),
+            ("movies by night", "night", "the night watch", None),
             ("the populaton", "populaton", "population bomb", None),
             (
                 "who directed citizen Kane, the citizen",
