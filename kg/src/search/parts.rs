@@ -41,7 +41,10 @@ impl LabelIndex {
             let mut hits = Vec::new();
             for (ord, reader) in self.reader.searcher().segment_readers().iter().enumerate() {
                 let index = reader.inverted_index(self.fields.words)?;
-                let Some(info) = index.get_term_info(&term).map_err(damaged)? else {
+                let Some(info) = index
+                    .get_term_info(&term)
+                    .map_err(|error| damaged(&error))?
+                else {
                     continue;
                 };
                 if info.doc_freq as usize > COMMON {
@@ -49,7 +52,7 @@ impl LabelIndex {
                 }
                 let postings = index
                     .read_postings_from_terminfo(&info, IndexRecordOption::Basic)
-                    .map_err(damaged)?;
+                    .map_err(|error| damaged(&error))?;
                 self.collect(ord, postings, role, &mut hits);
             }
             self.by_degree(hits, k)
@@ -100,7 +103,7 @@ impl LabelIndex {
             for (ord, reader) in self.reader.searcher().segment_readers().iter().enumerate() {
                 let index = reader.inverted_index(self.fields.name)?;
                 let range = index.terms().range().ge([first]).lt([first + 1]);
-                let mut names = range.into_stream().map_err(damaged)?;
+                let mut names = range.into_stream().map_err(|error| damaged(&error))?;
                 let mut read = 0;
                 while names.advance() {
                     read += 1;
@@ -112,7 +115,7 @@ impl LabelIndex {
                     }
                     let postings = index
                         .read_postings_from_terminfo(names.value(), IndexRecordOption::Basic)
-                        .map_err(damaged)?;
+                        .map_err(|error| damaged(&error))?;
                     self.collect(ord, postings, role, &mut hits);
                 }
             }
@@ -153,7 +156,7 @@ impl LabelIndex {
             .range()
             .ge(prefix)
             .into_stream()
-            .map_err(damaged)?;
+            .map_err(|error| damaged(&error))?;
         for _ in 0..TERMS {
             if !words.advance() || !words.key().starts_with(prefix.as_bytes()) {
                 break;
@@ -164,7 +167,7 @@ impl LabelIndex {
             for role in [NodeRole::Class, NodeRole::Relation] {
                 let postings = index
                     .read_postings_from_terminfo(words.value(), IndexRecordOption::Basic)
-                    .map_err(damaged)?;
+                    .map_err(|error| damaged(&error))?;
                 let mut hits = Vec::new();
                 self.collect(ord, postings, role, &mut hits);
                 if !hits.is_empty() {
@@ -195,7 +198,7 @@ impl LabelIndex {
     }
 }
 
-fn damaged(error: std::io::Error) -> SearchError {
+fn damaged(error: &std::io::Error) -> SearchError {
     SearchError::Damaged(error.to_string())
 }
 

@@ -80,7 +80,9 @@ pub(super) fn scores(
     for (i, &node) in nodes.iter().enumerate() {
         let own = kg.types(node);
         scores[i] += NEAR * near[i];
-        if own.iter().any(|&class| is_named(kg, class, &near_stems)) {
+        // In `films by Hitchcock`, the class is that of the answer.
+        let named = |class: &NodeId| is_named(kg, *class, &near_stems);
+        if !around.value && own.iter().any(named) {
             scores[i] += CLASS;
         }
         if own.iter().any(|class| classes.contains(class)) {

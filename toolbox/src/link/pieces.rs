@@ -188,7 +188,7 @@ fn judge(words: &[Word], tokens: &[Token], run: Run, name: &[&str], cased: bool)
             "people", "language", "empire", "republic", "film", "fiction", "state",
         ];
         let differs = is_adjective(text) && missing.iter().any(|word| other.contains(word));
-        return if single && differs || chars < CAPITAL_PART && single {
+        return if single && (differs || chars < CAPITAL_PART) {
             None
         } else {
             made(0.85, Part::Distinctive)
