@@ -12,6 +12,9 @@
 //! partial     shares words or most character trigrams
 //! ```
 //!
+//! `parts` finds names by one of their words or by their initials, for callers that check the rest of
+//! the name themselves.
+//!
 //! A kind of match is tried only if the earlier kinds find nothing. Within a kind, results are
 //! ordered by score, then degree (descending), then id.
 
@@ -19,11 +22,13 @@ mod directory;
 mod fields;
 mod index;
 mod open;
+mod parts;
 mod query;
 mod text;
 mod types;
 
 pub use index::LabelIndex;
+pub use parts::forms_of;
 pub use text::{edits_of, letters, nearly, normal_letters, normalise, singular};
 pub use types::{LabelMatch, MatchKind, NameKind, NodeRole, SearchError};
 

@@ -25,10 +25,10 @@ const ALIAS: f32 = 0.95;
 const SHORT: f32 = 0.8;
 
 /// A matching document whose text is not read yet.
-struct Hit {
-    at: DocAddress,
-    node: NodeId,
-    degree: u64,
+pub(super) struct Hit {
+    pub(super) at: DocAddress,
+    pub(super) node: NodeId,
+    pub(super) degree: u64,
     kind: NameKind,
     /// Factor of the form of the mention that matched.
     form: f32,
@@ -258,7 +258,7 @@ impl LabelIndex {
         Ok(())
     }
 
-    fn hit(&self, at: DocAddress, form: f32, role: NodeRole) -> Option<Hit> {
+    pub(super) fn hit(&self, at: DocAddress, form: f32, role: NodeRole) -> Option<Hit> {
         let segment = self.segments.get(at.segment_ord as usize)?;
         let (is, kind) = unpack(segment.what.first(at.doc_id)?);
         let node = NodeId(u32::try_from(segment.node.first(at.doc_id)?).ok()?);
@@ -272,7 +272,7 @@ impl LabelIndex {
     }
 
     /// The best `k` hits, one per node, ordered by score, degree and id.
-    fn best(
+    pub(super) fn best(
         &self,
         searcher: &Searcher,
         hits: Vec<Hit>,

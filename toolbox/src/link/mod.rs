@@ -2,9 +2,15 @@
 //! contains.
 
 mod choose;
+mod context;
 mod detect;
 mod error;
+mod language;
 mod literals;
+mod loose;
+mod names;
+mod pieces;
+mod span;
 mod words;
 
 pub use choose::choose;
@@ -98,7 +104,7 @@ impl Linked {
 
 /// The byte range at which a question mentions a node: by its label, else by its name (both
 /// ignoring case), else by any of its names in normal form, else by its label with a few typing
-/// errors. The first match of whole words counts.
+/// errors, else by a nation's adjective, a part of a name or initials. The first match of whole words counts.
 #[must_use]
 pub fn mention(kg: &dyn Kg, question: &str, node: NodeId) -> Option<(usize, usize)> {
     let label = kg.label(node);
@@ -106,7 +112,9 @@ pub fn mention(kg: &dyn Kg, question: &str, node: NodeId) -> Option<(usize, usiz
         .as_deref()
         .and_then(|label| find_words(question, label))
         .or_else(|| find_words(question, &kg.name(node)));
-    written.or_else(|| spoken(kg, question, node, &label?))
+    written
+        .or_else(|| spoken(kg, question, node, &label?))
+        .or_else(|| loose::mention(kg, question, node))
 }
 
 /// The mention of a node by another of its names, or by its label with a few typing errors.

@@ -30,7 +30,8 @@ pub(super) fn words(question: &str) -> Vec<Word> {
             end,
             capital: text.starts_with(char::is_uppercase),
             number,
-            stop: is_stop(text),
+            // `US` is a name, `us` a pronoun.
+            stop: is_stop(text) && text != "US",
         }
     };
     word_spans(question).into_iter().map(word).collect()

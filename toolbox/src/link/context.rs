@@ -1,0 +1,158 @@
+//! What the words around a mention say about the nodes that it may refer to: the class that they
+//! name, the class of a coordinated mention, and the things that a node is linked with.
+
+use kg::Kg;
+use kg::term::NodeId;
+
+use crate::rank::{RankError, Ranker, stem, words};
+
+use super::choose::choose;
+
+/// Bonus of a node whose class is named beside its mention (`the film Casablanca`).
+const CLASS: f32 = 0.8;
+/// Bonus of a node that shares a class with a coordinated mention (`Real Madrid and Barcelona`).
+const COORDINATED: f32 = 0.6;
+/// Bonus of a node that is linked with the things named after its mention (`French rivers`).
+const LINKED: f32 = 0.4;
+/// Weight of the words next to a mention, against a weight of 1 for all words of the question.
+const NEAR: f32 = 0.5;
+/// Bonus of a name with a capital, against the same name in lower case: tags are seldom asked for.
+const CAPITAL: f32 = 0.2;
+/// Bonus of a node that is a value of some relation, where the question asks for one (`by …`).
+const VALUE: f32 = 1.5;
+/// Weight of the logarithm of a place's population: of two towns with one name, the larger is meant.
+const POPULATION: f32 = 0.03;
+/// Relations per candidate and direction whose far ends are read.
+const RELATIONS: usize = 40;
+
+/// Words that name one kind of thing; each list is one kind.
+const KINDS: &[&str] = &[
+    "film movie flick picture motion cinema",
+    "novel book",
+    "city town",
+    "country nation state land",
+    "team club side",
+    "mountain mount peak summit",
+    "person man woman guy lady",
+];
+
+/// The surroundings of a mention.
+pub(super) struct Surroundings<'a> {
+    /// The question without mentions.
+    pub(super) bare: &'a str,
+    /// The words next to the mention.
+    pub(super) near: String,
+    /// The words after the mention, as far as they may name what it describes.
+    pub(super) after: String,
+    /// Whether the words before the mention ask for a value.
+    pub(super) value: bool,
+    /// Whether the mention follows `about`.
+    pub(super) topic: bool,
+    /// The nodes of coordinated mentions.
+    pub(super) coordinated: Vec<NodeId>,
+}
+
+/// Scores the nodes that a mention may refer to, in the given order.
+///
+/// # Errors
+/// [`RankError`] if the ranker fails.
+pub(super) fn scores(
+    kg: &dyn Kg,
+    around: &Surroundings<'_>,
+    nodes: &[NodeId],
+    prior: &[f32],
+    ranker: &dyn Ranker,
+) -> Result<Vec<f32>, RankError> {
+    let mut scores = choose(kg, around.bare, nodes, prior, ranker)?;
+    let zero = vec![0.0; nodes.len()];
+    let near = choose(kg, &around.near, nodes, &zero, ranker)?;
+    let (near_stems, after) = (stems(&around.near), stems(&around.after));
+    let classes: Vec<NodeId> = around
+        .coordinated
+        .iter()
+        .flat_map(|&node| kg.types(node))
+        .collect();
+    let capital = |node: NodeId| {
+        kg.label(node)
+            .is_some_and(|label| label.contains(char::is_uppercase))
+    };
+    let populations: Vec<f32> = nodes.iter().map(|&node| population(kg, node)).collect();
+    for (i, &node) in nodes.iter().enumerate() {
+        let own = kg.types(node);
+        scores[i] += NEAR * near[i];
+        // In `films by Hitchcock`, the class is that of the answer.
+        let named = |class: &NodeId| is_named(kg, *class, &near_stems);
+        if !around.value && own.iter().any(named) {
+            scores[i] += CLASS;
+        }
+        if own.iter().any(|class| classes.contains(class)) {
+            scores[i] += COORDINATED;
+        }
+        if !after.is_empty() && is_linked(kg, node, &after) {
+            scores[i] += LINKED;
+        }
+        if !around.topic && capital(node) {
+            scores[i] += CAPITAL;
+        }
+        if around.value && !kg.in_relations(node).is_empty() {
+            scores[i] += VALUE;
+        }
+        if populations.iter().all(|&count| count > 0.0) {
+            scores[i] += POPULATION * populations[i];
+        }
+    }
+    Ok(scores)
+}
+
+/// The stems of a text; words for one kind of thing have one stem.
+fn stems(text: &str) -> Vec<String> {
+    words(text).iter().map(|word| stem(&kind(word))).collect()
+}
+
+fn kind(word: &str) -> String {
+    let one = kg::search::singular(word).unwrap_or_else(|| word.to_owned());
+    let known = KINDS
+        .iter()
+        .find(|kind| kind.split(' ').any(|name| name == one));
+    known
+        .and_then(|kind| kind.split(' ').next())
+        .unwrap_or(word)
+        .to_owned()
+}
+
+/// Whether one of these stems is the last word of a class's name or a word of its label.
+fn is_named(kg: &dyn Kg, class: NodeId, named: &[String]) -> bool {
+    let name = kg.name(class);
+    let last = stems(&name).pop();
+    let label = kg.label(class).map(|label| stems(&label));
+    last.iter()
+        .chain(label.iter().flatten())
+        .any(|stem| named.contains(stem))
+}
+
+/// Whether a node is linked with instances of a class with one of these names.
+fn is_linked(kg: &dyn Kg, node: NodeId, named: &[String]) -> bool {
+    let heads = kg.in_relations(node).into_iter().take(RELATIONS);
+    let heads = heads.filter_map(|relation| kg.heads(relation, node).first().copied());
+    let tails = kg.out_relations(node).into_iter().take(RELATIONS);
+    let tails = tails.filter_map(|relation| kg.tails(node, relation).first().copied());
+    heads
+        .chain(tails)
+        .flat_map(|other| kg.types(other))
+        .any(|class| is_named(kg, class, named))
+}
+
+/// The decimal logarithm of a node's population; 0 if it has none.
+fn population(kg: &dyn Kg, node: NodeId) -> f32 {
+    let relations = kg.out_relations(node).into_iter().take(RELATIONS);
+    relations
+        .filter(|relation| {
+            words(&kg.name(relation.node()))
+                .iter()
+                .any(|word| word == "population")
+        })
+        .filter_map(|relation| kg.label(*kg.tails(node, relation).first()?)?.parse().ok())
+        .fold(0.0, |most: f32, count: f32| {
+            most.max((1.0 + count.max(0.0)).log10())
+        })
+}

@@ -1,0 +1,220 @@
+//! General knowledge of English that linking needs, independent of any graph: nations with their
+//! adjectives, and ordinary words that are no names.
+
+use std::sync::LazyLock;
+
+use kg::search::{nearly, normalise, singular};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Nations by adjective and by name.
+#[derive(Default)]
+struct Nations {
+    /// The normalised names of each nation.
+    names: Vec<Vec<String>>,
+    by_adjective: FxHashMap<String, Vec<usize>>,
+    by_name: FxHashMap<String, Vec<usize>>,
+}
+
+static NATIONS: LazyLock<Nations> = LazyLock::new(|| {
+    let mut nations = Nations::default();
+    for line in lines(include_str!("nations.txt")) {
+        let Some((names, adjectives)) = line.split_once(':') else {
+            continue;
+        };
+        let at = nations.names.len();
+        let names: Vec<String> = names
+            .split(['|', ','])
+            .map(normalise)
+            .filter(|name| !name.is_empty())
+            .collect();
+        for adjective in adjectives.split(',').map(normalise) {
+            let known = nations.by_adjective.entry(adjective).or_default();
+            if !names.is_empty() {
+                known.push(at);
+            }
+        }
+        for name in &names {
+            let known = nations.by_name.entry(name.clone()).or_default();
+            known.push(at);
+        }
+        nations.names.push(names);
+    }
+    nations
+});
+
+/// The two lists of ordinary words: those that name nothing, and those that name professions,
+/// genres and the like.
+static ORDINARY: LazyLock<[FxHashSet<&str>; 2]> = LazyLock::new(|| {
+    let mut lists = [FxHashSet::default(), FxHashSet::default()];
+    for line in lines(include_str!("ordinary.txt")) {
+        match line.strip_prefix('+') {
+            Some(words) => lists[1].extend(words.split_whitespace()),
+            None => lists[0].extend(line.split_whitespace()),
+        }
+    }
+    lists
+});
+
+/// Ordinary words by their number of characters, for the search of misspelt ones.
+static BY_LENGTH: LazyLock<FxHashMap<usize, Vec<&str>>> = LazyLock::new(|| {
+    let mut by_length: FxHashMap<usize, Vec<&str>> = FxHashMap::default();
+    for word in ORDINARY.iter().flatten() {
+        by_length
+            .entry(word.chars().count())
+            .or_default()
+            .push(word);
+    }
+    by_length
+});
+
+fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
+    text.lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+}
+
+/// The names of the nations of a normalised adjective or noun (`french`, `Germans`), in the
+/// singular or plural.
+pub(super) fn nations(word: &str) -> Vec<&'static str> {
+    let known = &NATIONS.by_adjective;
+    let one = || {
+        singular(word)
+            .or_else(|| word.strip_suffix('s').map(str::to_owned))
+            .and_then(|one| known.get(&one))
+    };
+    let found = known.get(word).or_else(one);
+    found
+        .into_iter()
+        .flatten()
+        .flat_map(|&at| NATIONS.names[at].iter().map(String::as_str))
+        .collect()
+}
+
+/// Other names of the nations with this normalised name (`holland`, `usa`).
+pub(super) fn other_names(name: &str) -> Vec<&'static str> {
+    let found = NATIONS.by_name.get(name).into_iter().flatten();
+    found
+        .flat_map(|&at| NATIONS.names[at].iter().map(String::as_str))
+        .filter(|other| *other != name)
+        .collect()
+}
+
+/// Whether a normalised word is an adjective or noun of a nation, region or language.
+pub(super) fn is_adjective(word: &str) -> bool {
+    NATIONS.by_adjective.contains_key(word)
+}
+
+/// Whether a normalised text is the name of a nation, continent or region.
+pub(super) fn is_nation(name: &str) -> bool {
+    NATIONS.by_name.contains_key(name)
+}
+
+/// Whether a word is ordinary and names nothing.
+pub(super) fn is_ordinary(word: &str) -> bool {
+    ORDINARY[0].contains(word)
+}
+
+/// Whether a word names a profession, a genre or the like.
+pub(super) fn is_concept(word: &str) -> bool {
+    ORDINARY[1].contains(word)
+}
+
+/// Whether a word is ordinary or a misspelt ordinary word.
+pub(super) fn is_nearly_ordinary(word: &str) -> bool {
+    let length = word.chars().count();
+    is_ordinary(word)
+        || is_concept(word)
+        || (length.saturating_sub(2)..=length + 2)
+            .filter_map(|length| BY_LENGTH.get(&length))
+            .flatten()
+            .any(|known| nearly(word, known))
+}
+
+/// Words that a name may lack or have beside its distinctive words.
+pub(super) fn is_designator(word: &str) -> bool {
+    is_particle(word) || is_club(word) || DESIGNATORS.contains(&word)
+}
+
+/// Words that mark a sports club.
+pub(super) fn is_club(word: &str) -> bool {
+    [
+        "ac", "afc", "as", "cf", "club", "fc", "fk", "sc", "sk", "ss", "sv",
+    ]
+    .contains(&word)
+}
+
+/// Small words inside names.
+pub(super) fn is_particle(word: &str) -> bool {
+    PARTICLES.contains(&word)
+}
+
+const PARTICLES: &[&str] = &[
+    "a", "al", "an", "and", "bin", "d", "da", "de", "del", "della", "den", "der", "des", "di",
+    "do", "dos", "du", "el", "ibn", "la", "las", "le", "los", "of", "the", "van", "von", "y", "zu",
+];
+
+const DESIGNATORS: &[&str] = &[
+    "award",
+    "bay",
+    "building",
+    "canyon",
+    "castle",
+    "cathedral",
+    "church",
+    "city",
+    "club",
+    "college",
+    "desert",
+    "empire",
+    "fiction",
+    "film",
+    "gulf",
+    "island",
+    "islands",
+    "kingdom",
+    "lake",
+    "language",
+    "mountain",
+    "mountains",
+    "mount",
+    "mt",
+    "museum",
+    "national",
+    "novel",
+    "ocean",
+    "park",
+    "people",
+    "prize",
+    "republic",
+    "river",
+    "saint",
+    "sea",
+    "sir",
+    "st",
+    "stadium",
+    "state",
+    "station",
+    "tower",
+    "university",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn adjectives_lead_to_nations() {
+        assert_eq!(nations("french"), ["france"]);
+        assert_eq!(nations("italians"), ["italy"]);
+        assert!(nations("dutch").contains(&"holland"));
+        assert!(nations("arabic").is_empty() && is_adjective("arabic"));
+        assert!(nations("paris").is_empty() && !is_adjective("paris"));
+        assert!(other_names("usa").contains(&"united states"));
+    }
+
+    #[test]
+    fn misspelt_ordinary_words_are_no_names() {
+        assert!(is_nearly_ordinary("populaton") && is_nearly_ordinary("burried"));
+        assert!(is_ordinary("film") && is_concept("actor"));
+        assert!(!is_nearly_ordinary("hitchcock") && !is_nearly_ordinary("botswanna"));
+    }
+}

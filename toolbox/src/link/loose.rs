@@ -1,0 +1,460 @@
+//! Mentions in other words than the name: nations by their adjective (`french rivers`) or another
+//! name (`holland`), parts of names and misspelt names (`pieces`), and initials.
+
+use kg::Kg;
+use kg::search::{
+    LabelMatch, MatchKind, NameKind, NodeRole, SearchError, forms_of, normalise, singular,
+};
+use kg::term::NodeId;
+
+use super::language::{
+    is_adjective, is_club, is_concept, is_designator, is_nation, is_nearly_ordinary, is_ordinary,
+    nations, other_names,
+};
+use super::names::{Asked, is_topic, is_value, is_vocabulary};
+use super::pieces::{Fit, Part, Token, fit, tokens};
+use super::span::{CHOICES, Span, add};
+use super::words::{Word, words};
+
+/// Number of words of the longest adjective or other name of a nation.
+const NATION_WORDS: usize = 4;
+/// Names read per word of a question, by degree.
+const NAMES: usize = 48;
+/// Words per question that are searched with edits: each costs about a hundred plain lookups.
+const MISSPELT: usize = 4;
+/// Initials have at most this many letters.
+const INITIALS: usize = 5;
+/// Score of a nation that is named by its adjective: before a noun, the adjective means the nation
+/// rather than its language.
+const ADJECTIVE: f32 = 0.95;
+/// Maximum difference to the best part of a name for one mention.
+const EQUAL: f32 = 0.05;
+
+/// Words beside a word that make it the name of a language.
+const LANGUAGE: &[&str] = &[
+    "language",
+    "languages",
+    "speak",
+    "speaker",
+    "speakers",
+    "speaking",
+    "speaks",
+    "spoke",
+    "spoken",
+    "subtitles",
+    "tongue",
+    "translation",
+];
+
+/// Adds nations that are mentioned by an adjective or by another name.
+pub(super) fn add_nations(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(), SearchError> {
+    let words = asked.words;
+    let mut end_of_last = 0;
+    for first in 0..words.len() {
+        // The longest adjective counts: `south american` is not `american`.
+        for last in (first.max(end_of_last)..words.len().min(first + NATION_WORDS)).rev() {
+            let (begin, end) = (words[first], words[last]);
+            if begin.stop || begin.number || end.stop || end.number {
+                continue;
+            }
+            let text = normalise(asked.text(first, last));
+            let mut names = other_names(&text);
+            let known = spans
+                .iter()
+                .any(|span| (span.first, span.last) == (first, last));
+            if known {
+                names.clear();
+            }
+            let adjective = nations(&text);
+            if !adjective.is_empty() {
+                end_of_last = last + 1;
+            }
+            if describes(asked, first, last, &text) {
+                names.extend(adjective);
+            }
+            for name in names {
+                for mut found in asked.index.named(name, CHOICES, NodeRole::Entity)? {
+                    if found.kind == NameKind::Short {
+                        continue;
+                    }
+                    found.score = ADJECTIVE;
+                    found.how = MatchKind::Normalised;
+                    let length = (last - first + 1) as f32;
+                    add(spans, first, last, 2.0 * length + ADJECTIVE, found);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether an adjective of a nation describes a thing or a person, rather than naming a language:
+/// it stands before a noun, is a predicate, or is itself a noun.
+fn describes(asked: &Asked<'_>, first: usize, last: usize, text: &str) -> bool {
+    let (before, next) = (asked.before(first), asked.next(last + 1));
+    let language =
+        |word: &Option<String>| word.as_deref().is_some_and(|word| LANGUAGE.contains(&word));
+    if language(&before) || language(&next) {
+        return false;
+    }
+    if next.is_some() && !asked.words[last + 1].stop {
+        return true;
+    }
+    let plural = !is_adjective(text) && singular(text).is_some();
+    let begins = |words: &[&str]| words.contains(&normalise(asked.text(0, 0)).as_str());
+    let ends = last + 1 == asked.words.len();
+    let article = matches!(
+        before.as_deref(),
+        Some("a" | "an" | "by" | "the" | "many" | "which" | "any" | "famous")
+    );
+    plural || article || ends && begins(&["is", "was", "are", "were"])
+}
+
+/// Adds nodes that are mentioned by a part of their name, by a misspelt name, or by initials.
+pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(), SearchError> {
+    let tokens = tokens(asked.question, asked.words);
+    let mut budget = MISSPELT;
+    let mut pieces: Vec<(Fit, LabelMatch)> = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let word = asked.words[token.word];
+        let text = token.text.as_str();
+        let known = spans
+            .iter()
+            .any(|span| span.last > span.first && span.covers(token.word) && !is_tag(span));
+        if known || word.stop || word.number || text.len() < 2 {
+            continue;
+        }
+        if is_ordinary(text) || is_concept(text) {
+            pieces.extend(topics(asked, &tokens, at)?);
+            if is_ordinary(text) {
+                continue;
+            }
+        }
+        let mut found = asked.index.containing(text, NAMES, NodeRole::Entity)?;
+        let mut fits = fits(asked, &tokens, at, &found);
+        // Such a word alone is no part of a name, but several are (`best actress`).
+        fits.retain(|(fit, _)| !is_concept(text) || fit.last > fit.first && !fit.misspelt);
+        let covered = spans.iter().any(|span| span.covers(token.word));
+        let known = is_adjective(text) || is_nation(text) || is_nearly_ordinary(text);
+        let may_err = budget > 0 && !covered && !known;
+        if fits.is_empty() && may_err {
+            budget -= 1;
+            found = asked.index.resembling(text, NAMES, NodeRole::Entity)?;
+            fits = self::fits(asked, &tokens, at, &found);
+        }
+        if fits.is_empty() && !covered && may_be_initials(asked, token) {
+            fits.extend(by_initials(asked, token)?);
+        }
+        pieces.extend(fits);
+    }
+    // A node that the words name in full needs no piece.
+    pieces.retain(|(fit, found)| {
+        spans.iter().all(|span| {
+            (span.first, span.last) != (fit.first, fit.last)
+                || span.found.iter().all(|named| named.node != found.node)
+        })
+    });
+    let mut joining = distinct(asked, pieces);
+    joining.retain(|(fit, found)| may_join(asked, spans, fit, found));
+    for (fit, found) in joining {
+        let inside = &asked.words[fit.first..=fit.last];
+        let content = inside.iter().filter(|word| !word.stop).count();
+        let weight = inside.len() as f32 + content as f32 + fit.quality - 0.5;
+        add(spans, fit.first, fit.last, weight, found);
+    }
+    Ok(())
+}
+
+/// Nodes whose name is an ordinary word and a word for its kind (`historical fiction`), if the word
+/// stands where a question names its topic.
+fn topics(
+    asked: &Asked<'_>,
+    tokens: &[Token],
+    at: usize,
+) -> Result<Vec<(Fit, LabelMatch)>, SearchError> {
+    let token = &tokens[at];
+    if !is_topic(asked, token.word, token.word)? {
+        return Ok(Vec::new());
+    }
+    let found = asked
+        .index
+        .containing(&token.text, NAMES, NodeRole::Entity)?;
+    let kind = |candidate: &LabelMatch| is_of_kind(&normalise(&candidate.label), &token.text);
+    let whole = |part: Part| Fit {
+        first: token.word,
+        last: token.word,
+        quality: 0.85,
+        part,
+        misspelt: false,
+    };
+    let found = found.into_iter().filter(kind);
+    Ok(found
+        .map(|found| (whole(Part::Distinctive), found))
+        .collect())
+}
+
+/// Whether a name consists of a word and a word for its kind.
+fn is_of_kind(name: &str, word: &str) -> bool {
+    name.strip_prefix(word)
+        .and_then(|rest| rest.strip_prefix(' '))
+        .is_some_and(is_designator)
+}
+
+/// Whether a word may consist of initials: short, without an apostrophe, and no ordinary word.
+fn may_be_initials(asked: &Asked<'_>, token: &Token) -> bool {
+    let text = asked.text(token.word, token.word);
+    let capitals = text.chars().all(|c| c.is_uppercase() || c == '.');
+    token.text.len() <= INITIALS
+        && !text.contains(['\'', '’', '-'])
+        && !is_adjective(&token.text)
+        && (capitals || !asked.cased && !is_nearly_ordinary(&token.text))
+}
+
+/// The only node with these initials.
+fn by_initials(asked: &Asked<'_>, token: &Token) -> Result<Option<(Fit, LabelMatch)>, SearchError> {
+    let mut found = asked.index.initials(&token.text, 2, NodeRole::Entity)?;
+    let one = found.pop().filter(|_| found.is_empty());
+    let fit = Fit {
+        first: token.word,
+        last: token.word,
+        quality: 0.6,
+        part: Part::Initials,
+        misspelt: false,
+    };
+    Ok(one.map(|found| (fit, found)))
+}
+
+/// Whether a piece may be a mention beside the names that the question contains.
+fn may_join(asked: &Asked<'_>, spans: &[Span], fit: &Fit, found: &LabelMatch) -> bool {
+    let (first, last) = (fit.first, fit.last);
+    let edge = asked.words[first].stop || asked.words[last].stop;
+    let crosses = spans.iter().any(|span| {
+        span.last > span.first
+            && span.first <= last
+            && first <= span.last
+            && (span.first, span.last) != (first, last)
+    });
+    if (edge || crosses) && fit.part != Part::Whole {
+        return false;
+    }
+    let part = matches!(fit.part, Part::Tail | Part::Head | Part::Initials);
+    if first == last && (part || fit.misspelt) {
+        // The name of an unknown node (`Hans Landa`) is no part of another name.
+        let behind = last + 1;
+        let other = |at: usize| spans.iter().all(|span| !span.covers(at)) && is_unknown(asked, at);
+        let before = asked.next(first).is_some() && other(first - 1);
+        let possessive = !asked.question[asked.words[last].end..].starts_with(char::is_whitespace);
+        if before || asked.next(behind).is_some() && !possessive && other(behind) {
+            return false;
+        }
+    }
+    let named = spans
+        .iter()
+        .find(|span| (span.first, span.last) == (first, last));
+    let Some(named) = named else {
+        return true;
+    };
+    // A whole name stands for a longer one only if that is the name of a club, if the whole name is
+    // a lower-case tag and the longer one a proper name, or if a value is asked for (`by Hitchcock`)
+    // and the whole name is none.
+    let value = is_value(asked, first)
+        && named
+            .found
+            .iter()
+            .filter(|found| found.label.contains(char::is_uppercase))
+            .all(|found| asked.kg.in_relations(found.node).is_empty());
+    let proper = is_tag(named) && found.label.contains(char::is_uppercase);
+    match fit.part {
+        Part::Whole => true,
+        Part::Distinctive => normalise(&found.label).split(' ').any(is_club),
+        Part::Tail => proper || value,
+        Part::Head | Part::Initials => false,
+    }
+}
+
+/// Whether all candidates of a span have a name in lower case.
+fn is_tag(span: &Span) -> bool {
+    span.found
+        .iter()
+        .all(|found| !found.label.contains(char::is_uppercase))
+}
+
+/// Whether a word is neither ordinary nor grammatical: a name in most questions.
+fn is_unknown(asked: &Asked<'_>, at: usize) -> bool {
+    let word = asked.words[at];
+    let text = normalise(asked.text(at, at));
+    if word.stop || word.number || is_adjective(&text) {
+        return false;
+    }
+    let first = at == 0 || !asked.cased;
+    if first {
+        !is_nearly_ordinary(&text)
+    } else {
+        word.capital
+    }
+}
+
+/// The names that fit the words around a token.
+fn fits(
+    asked: &Asked<'_>,
+    tokens: &[Token],
+    at: usize,
+    found: &[LabelMatch],
+) -> Vec<(Fit, LabelMatch)> {
+    // A span that is a name in full was judged before.
+    let judged = |fit: &Fit, form: &str| {
+        fit.part == Part::Whole && normalise(asked.text(fit.first, fit.last)) == form
+    };
+    let best = |candidate: &LabelMatch| {
+        let forms = forms_of(&candidate.label);
+        forms
+            .iter()
+            .filter_map(|form| {
+                let fit = fit(asked.words, tokens, at, form, asked.cased)?;
+                (!judged(&fit, form)).then_some(fit)
+            })
+            .max_by(|a, b| a.quality.total_cmp(&b.quality))
+    };
+    found
+        .iter()
+        .filter_map(|candidate| best(candidate).map(|fit| (fit, candidate.clone())))
+        .collect()
+}
+
+/// The best fits of each span, without those that too many nodes share.
+fn distinct(asked: &Asked<'_>, mut pieces: Vec<(Fit, LabelMatch)>) -> Vec<(Fit, LabelMatch)> {
+    pieces.sort_by(|(a, one), (b, other)| {
+        (a.first, a.last)
+            .cmp(&(b.first, b.last))
+            .then(b.quality.total_cmp(&a.quality))
+            .then(one.node.cmp(&other.node))
+    });
+    pieces.dedup_by(|(a, one), (b, other)| {
+        (a.first, a.last, one.node) == (b.first, b.last, other.node)
+    });
+    let same = |a: &Fit, b: &Fit| (a.first, a.last) == (b.first, b.last);
+    let mut kept = Vec::new();
+    let is_tail = |(_, found): &&(Fit, LabelMatch)| !asked.kg.in_relations(found.node).is_empty();
+    for group in pieces.chunk_by(|(a, _), (b, _)| same(a, b)) {
+        // Where the question asks for a value, nodes that are values come first.
+        let values: Vec<&(Fit, LabelMatch)> = if is_value(asked, group[0].0.first) {
+            group.iter().filter(is_tail).collect()
+        } else {
+            Vec::new()
+        };
+        let group = if values.is_empty() {
+            group.iter().collect()
+        } else {
+            values
+        };
+        let best = group[0].0;
+        let equal = |fit: &Fit| fit.quality >= best.quality - EQUAL;
+        if group.iter().filter(|(fit, _)| equal(fit)).count() > best.part.most() {
+            continue;
+        }
+        for (fit, found) in group.iter().filter(|(fit, _)| equal(fit)) {
+            let how = if fit.misspelt {
+                MatchKind::Fuzzy
+            } else {
+                MatchKind::Partial
+            };
+            let found = LabelMatch {
+                score: fit.quality,
+                how,
+                ..found.clone()
+            };
+            kept.push((*fit, found));
+        }
+    }
+    kept
+}
+
+/// The byte range at which a question mentions a node in other words than its names: the forms that
+/// [`super::detect`] finds, without a search.
+pub(super) fn mention(kg: &dyn Kg, question: &str, node: NodeId) -> Option<(usize, usize)> {
+    let names = kg::normal_names(kg, node);
+    let all = words(question);
+    let range = |first: usize, last: usize| (all[first].start, all[last].end);
+    for first in 0..all.len() {
+        for last in (first..all.len().min(first + NATION_WORDS)).rev() {
+            let (start, end) = range(first, last);
+            let text = normalise(&question[start..end]);
+            let one = singular(&text).is_some_and(|one| names.contains(&one));
+            let mut known = nations(&text).into_iter().chain(other_names(&text));
+            if !all[first].stop && (one || known.any(|name| names.contains(name))) {
+                return Some((start, end));
+            }
+        }
+    }
+    let cased = all.iter().skip(1).any(|word| word.capital);
+    let tokens = tokens(question, &all);
+    let mut best: Option<Fit> = None;
+    for name in &names {
+        for (at, token) in tokens.iter().enumerate() {
+            let word = all[token.word];
+            if is_ordinary(&token.text) && is_of_kind(name, &token.text) {
+                return Some((word.start, word.end));
+            }
+            if word.stop || word.number || is_ordinary(&token.text) {
+                continue;
+            }
+            if let Some(fit) = fit(&all, &tokens, at, name, cased)
+                && best.is_none_or(|best| fit.quality > best.quality)
+            {
+                best = Some(fit);
+            }
+        }
+    }
+    best.map(|fit| range(fit.first, fit.last))
+        .or_else(|| initials(question, &all, &names))
+}
+
+/// The word that is made of the initials of one of these names.
+fn initials(
+    question: &str,
+    all: &[Word],
+    names: &std::collections::BTreeSet<String>,
+) -> Option<(usize, usize)> {
+    let of = |name: &str, skip: bool| -> String {
+        name.split(' ')
+            .filter(|word| !skip || !matches!(*word, "and" | "of" | "the"))
+            .filter_map(|word| word.chars().next())
+            .collect()
+    };
+    let made: Vec<String> = names
+        .iter()
+        .filter(|name| name.contains(' '))
+        .flat_map(|name| [of(name, true), of(name, false)])
+        .collect();
+    let found = all.iter().find(|word| {
+        let text = normalise(&question[word.start..word.end]);
+        !word.stop && text.len() >= 2 && text.len() <= INITIALS && made.contains(&text)
+    });
+    found.map(|word| (word.start, word.end))
+}
+
+/// The name that a question without other mentions ends with, if it is an ordinary word in lower
+/// case (`who directed moon`): a node with facts and a name with a capital.
+pub(super) fn last_word(asked: &Asked<'_>) -> Result<Option<Span>, SearchError> {
+    let Some(last) = asked.words.len().checked_sub(1) else {
+        return Ok(None);
+    };
+    let word = asked.words[last];
+    let text = normalise(asked.text(last, last));
+    if asked.cased || last == 0 || word.stop || !is_ordinary(&text) || is_vocabulary(asked, &text)?
+    {
+        return Ok(None);
+    }
+    let mut found = asked.index.named(&text, CHOICES, NodeRole::Entity)?;
+    found.retain(|found| {
+        found.label.starts_with(char::is_uppercase)
+            && normalise(&found.label) == text
+            && !asked.kg.out_relations(found.node).is_empty()
+    });
+    Ok((!found.is_empty()).then_some(Span {
+        first: last,
+        last,
+        weight: 0.0,
+        found,
+    }))
+}

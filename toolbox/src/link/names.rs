@@ -1,0 +1,379 @@
+//! Mentions by name: every span of a question's words that is the name of a node and is written
+//! like a name.
+//!
+//! Ordinary words are names too in many graphs (`film`, `good`, `writer`). A lower-case word links
+//! only if it is no word of the graph's vocabulary, names no role (`writer of …`), and, if it is
+//! ordinary, stands where a question names its topic (`films about dreams`).
+
+use kg::Kg;
+use kg::search::{LabelIndex, LabelMatch, MatchKind, NameKind, NodeRole, SearchError, normalise};
+
+use super::language::{is_adjective, is_concept, is_nearly_ordinary, is_ordinary};
+use super::span::{CHOICES, LONGEST, Span};
+use super::words::Word;
+use crate::rank::stem;
+
+/// Number of letters of a stem that all its words begin with.
+const STEM: usize = 4;
+
+/// A question whose names are searched.
+pub(super) struct Asked<'a> {
+    pub(super) kg: &'a dyn Kg,
+    pub(super) index: &'a LabelIndex,
+    pub(super) question: &'a str,
+    pub(super) words: &'a [Word],
+    /// Whether the question writes names with capitals.
+    pub(super) cased: bool,
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn new(
+        kg: &'a dyn Kg,
+        question: &'a str,
+        words: &'a [Word],
+    ) -> Result<Self, SearchError> {
+        Ok(Self {
+            kg,
+            index: kg.label_index()?,
+            question,
+            words,
+            cased: words.iter().skip(1).any(|word| word.capital),
+        })
+    }
+
+    /// The text of a span of words.
+    pub(super) fn text(&self, first: usize, last: usize) -> &'a str {
+        &self.question[self.words[first].start..self.words[last].end]
+    }
+
+    /// The normal form of a word, if there is one at this place and no punctuation before it.
+    pub(super) fn next(&self, at: usize) -> Option<String> {
+        let (before, word) = (self.words.get(at.checked_sub(1)?)?, self.words.get(at)?);
+        let between = &self.question[before.end..word.start];
+        (!between.contains([',', ';', ':', '?', '.', '!'])).then(|| normalise(self.text(at, at)))
+    }
+
+    /// The normal form of the word before this place.
+    pub(super) fn before(&self, at: usize) -> Option<String> {
+        let at = at.checked_sub(1)?;
+        Some(normalise(self.text(at, at)))
+    }
+}
+
+/// Every span of words that is the name of a node and is written like a name.
+pub(super) fn named(asked: &Asked<'_>) -> Result<Vec<Span>, SearchError> {
+    let words = asked.words;
+    let mut spans = Vec::new();
+    for first in 0..words.len() {
+        for last in first..words.len().min(first + LONGEST) {
+            let inside = &words[first..=last];
+            let year = first == last && is_year_value(asked, first);
+            if inside.iter().all(|word| word.stop || word.number)
+                && !year
+                && !titled(inside, first, asked.cased)
+            {
+                continue;
+            }
+            let text = asked.text(first, last);
+            let mut found = asked.index.named(text, CHOICES, NodeRole::Entity)?;
+            if found.is_empty() {
+                continue;
+            }
+            // An article belongs to a mention only if it belongs to the name.
+            let article = article(text);
+            found.retain(|candidate| {
+                article.is_none_or(|article| {
+                    normalise(&candidate.label).split(' ').next() == Some(article)
+                })
+            });
+            let quoted = is_quoted(asked.question, inside);
+            if !quoted && !year {
+                found = read_as_names(asked, first, last, found)?;
+            }
+            let Some(best) = found
+                .iter()
+                .map(|candidate| candidate.score)
+                .reduce(f32::max)
+            else {
+                continue;
+            };
+            let content = inside.iter().filter(|word| !word.stop).count();
+            let weight =
+                inside.len() as f32 + content as f32 + best + if quoted { 2.0 } else { 0.0 };
+            spans.push(Span {
+                first,
+                last,
+                weight,
+                found,
+            });
+        }
+    }
+    Ok(spans)
+}
+
+/// Whether a word is a year that may be an entity: not the bound of a comparison.
+fn is_year_value(asked: &Asked<'_>, at: usize) -> bool {
+    let word = asked.words[at];
+    let bounds = [
+        "above", "after", "before", "below", "between", "from", "least", "most", "over", "since",
+        "than", "to", "under", "until",
+    ];
+    word.number
+        && word.end - word.start == 4
+        && asked
+            .before(at)
+            .is_none_or(|before| !bounds.contains(&before.as_str()))
+}
+
+/// The article at the beginning of a text.
+fn article(text: &str) -> Option<&'static str> {
+    let first = text.split_whitespace().next()?;
+    ["the", "a", "an"]
+        .into_iter()
+        .find(|article| first.eq_ignore_ascii_case(article))
+}
+
+/// Whether stop words are written as a title, as in `The Who`.
+fn titled(inside: &[Word], first: usize, cased: bool) -> bool {
+    cased
+        && first > 0
+        && inside.len() > 1
+        && inside.iter().all(|word| word.capital)
+        && !inside.iter().all(|word| word.number)
+}
+
+fn is_quoted(question: &str, inside: &[Word]) -> bool {
+    let before = question[..inside[0].start].chars().next_back();
+    let after = question[inside[inside.len() - 1].end..]
+        .trim_start_matches(['?', '.', ',', '!'])
+        .chars()
+        .next();
+    matches!(
+        (before, after),
+        (
+            Some('"' | '“' | '”' | '\'' | '‘' | '`'),
+            Some('"' | '”' | '“' | '\'' | '’' | '`')
+        )
+    )
+}
+
+/// The candidates whose name a span is written like.
+fn read_as_names(
+    asked: &Asked<'_>,
+    first: usize,
+    last: usize,
+    mut found: Vec<LabelMatch>,
+) -> Result<Vec<LabelMatch>, SearchError> {
+    let text = asked.text(first, last);
+    let content: Vec<(usize, &Word)> = (first..=last)
+        .map(|at| (at, &asked.words[at]))
+        .filter(|(_, word)| !word.stop)
+        .collect();
+    if content.iter().any(|(at, word)| word.capital && *at > 0) {
+        return Ok(found);
+    }
+    if let [(_, word)] = content[..] {
+        let plain = normalise(&asked.question[word.start..word.end]);
+        if word.number {
+            return Ok(found);
+        }
+        if is_vocabulary(asked, &normalise(text))?
+            || is_vocabulary(asked, &plain)?
+            || is_role(asked, &plain, last)
+        {
+            return Ok(Vec::new());
+        }
+        let topic = is_topic(asked, first, last)?;
+        if is_ordinary(&plain) && !topic {
+            return Ok(Vec::new());
+        }
+        if asked.cased && !word.capital {
+            // A lower-case word is a common noun if the question writes names in capitals, unless
+            // the graph writes it in lower case too or uses it as a value.
+            let common = topic || is_concept(&plain) || is_adjective(&plain);
+            let reads = |found: &LabelMatch| {
+                found.how == MatchKind::Exact && found.kind != NameKind::Short
+                    || common && !asked.kg.in_relations(found.node).is_empty()
+            };
+            if !found.iter().any(reads) {
+                return Ok(Vec::new());
+            }
+            found.retain(|candidate| reads(candidate) || is_same(&candidate.label, text));
+        }
+        return Ok(found);
+    }
+    if is_vocabulary_name(asked.index, &normalise(text))? {
+        return Ok(Vec::new());
+    }
+    // Several ordinary words (`french films`) are the name `French Film` only word for word.
+    let known = content.iter().all(|(_, word)| {
+        let word = normalise(&asked.question[word.start..word.end]);
+        is_ordinary(&word) || is_concept(&word) || is_adjective(&word)
+    });
+    if known {
+        found.retain(|candidate| is_same(&candidate.label, text));
+    }
+    Ok(found)
+}
+
+/// Whether two names differ at most in case and punctuation.
+fn is_same(a: &str, b: &str) -> bool {
+    normalise(a) == normalise(b)
+}
+
+/// Whether a normalised word belongs to the name of a class or relation, in any form, or a
+/// normalised text is such a name.
+pub(super) fn is_vocabulary(asked: &Asked<'_>, text: &str) -> Result<bool, SearchError> {
+    if is_vocabulary_name(asked.index, text)? {
+        return Ok(true);
+    }
+    if text.contains(' ') {
+        return Ok(false);
+    }
+    let own = stem(text);
+    let prefix: String = own.chars().take(STEM).collect();
+    asked
+        .index
+        .is_vocabulary(&prefix, &|other| stem(other) == own)
+}
+
+/// Whether the words before a place ask for a value of a relation: `directed by …`, `about …`.
+pub(super) fn is_value(asked: &Asked<'_>, first: usize) -> bool {
+    matches!(
+        asked.before(first).as_deref(),
+        Some("about" | "by" | "featuring" | "starring")
+    )
+}
+
+/// Whether a text is the name of a class or of a relation, in the singular or plural.
+fn is_vocabulary_name(index: &LabelIndex, normal: &str) -> Result<bool, SearchError> {
+    let (head, last) = normal.rsplit_once(' ').unwrap_or(("", normal));
+    let one = kg::search::singular(last).map(|one| format!("{head} {one}").trim().to_owned());
+    for form in [Some(normal.to_owned()), one].iter().flatten() {
+        if index.knows(form, NodeRole::Class)? || index.knows(form, NodeRole::Relation)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a word names a role: `painter of …`, `the novelist behind …`, `by the actor Tom Hanks`.
+fn is_role(asked: &Asked<'_>, word: &str, last: usize) -> bool {
+    let next = asked.next(last + 1);
+    let of = matches!(next.as_deref(), Some("of" | "behind" | "for"));
+    let one = kg::search::singular(word).is_none();
+    // A proper name behind it is that of the person.
+    let name = |word: &Word, next: &str| {
+        if asked.cased {
+            word.capital
+        } else {
+            !(word.stop || word.number || is_nearly_ordinary(next))
+        }
+    };
+    let behind = next.as_deref().zip(asked.words.get(last + 1));
+    let names = one && behind.is_some_and(|(next, word)| name(word, next));
+    is_concept(word) && (of || names)
+}
+
+/// Whether a span stands where a question names its topic: after `about`, or before a word for
+/// works or for a class.
+pub(super) fn is_topic(asked: &Asked<'_>, first: usize, last: usize) -> Result<bool, SearchError> {
+    if let Some(before) = asked.before(first)
+        && matches!(
+            before.as_str(),
+            "about" | "genre" | "topic" | "theme" | "tagged" | "tag"
+        )
+    {
+        return Ok(true);
+    }
+    let Some(next) = asked.next(last + 1) else {
+        return Ok(false);
+    };
+    let text = normalise(asked.text(first, last));
+    let one = kg::search::singular(&next).unwrap_or(next);
+    let works = [
+        "film", "movie", "flick", "picture", "novel", "book", "story", "song", "show", "series",
+    ];
+    let describes = !QUALITIES.contains(&text.as_str());
+    Ok(describes && (works.contains(&one.as_str()) || asked.index.knows(&one, NodeRole::Class)?))
+}
+
+/// Ordinary words before a noun that describe it without naming a topic.
+const QUALITIES: &[&str] = &[
+    "acted",
+    "all",
+    "any",
+    "best",
+    "big",
+    "bigger",
+    "biggest",
+    "different",
+    "directed",
+    "earlier",
+    "earliest",
+    "early",
+    "famous",
+    "favorite",
+    "favourite",
+    "final",
+    "first",
+    "full",
+    "good",
+    "great",
+    "greatest",
+    "high",
+    "highest",
+    "large",
+    "larger",
+    "largest",
+    "last",
+    "late",
+    "later",
+    "latest",
+    "list",
+    "little",
+    "long",
+    "longer",
+    "longest",
+    "made",
+    "main",
+    "major",
+    "named",
+    "new",
+    "newest",
+    "next",
+    "nice",
+    "old",
+    "older",
+    "oldest",
+    "only",
+    "original",
+    "own",
+    "popular",
+    "previous",
+    "recent",
+    "released",
+    "same",
+    "second",
+    "several",
+    "short",
+    "shorter",
+    "shortest",
+    "single",
+    "small",
+    "smaller",
+    "smallest",
+    "tall",
+    "taller",
+    "tallest",
+    "third",
+    "top",
+    "total",
+    "twin",
+    "which",
+    "whole",
+    "worst",
+    "written",
+    "young",
+    "youngest",
+];

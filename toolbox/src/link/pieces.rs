@@ -1,0 +1,314 @@
+//! Mentions by a part of a name (`Orwell`, `Bayern`, `Everest`) and by a misspelt name: aligns the
+//! words of a question with the words of a name and judges what is missing.
+
+use kg::search::nearly;
+
+use super::language::{
+    is_adjective, is_concept, is_designator, is_nation, is_nearly_ordinary, is_ordinary,
+    is_particle,
+};
+use super::words::Word;
+use kg::search::normalise;
+
+/// Minimum length of a single misspelt word: a whole name, and a part of a longer one.
+const MISSPELT: usize = 5;
+const MISSPELT_PART: usize = 6;
+/// Minimum length of a single word that stands for a longer name, in lower case and with a capital.
+const PART: usize = 4;
+const CAPITAL_PART: usize = 3;
+/// Maximum number of words of a name that one word may stand for.
+const LONG_NAME: usize = 5;
+/// Minimum share of a name that several of its words must cover.
+const COVERAGE: f32 = 0.4;
+
+/// A normalised part of a question word: a hyphenated word has several.
+pub(super) struct Token {
+    pub(super) text: String,
+    /// The index of its word.
+    pub(super) word: usize,
+}
+
+/// The tokens of a question.
+pub(super) fn tokens(question: &str, words: &[Word]) -> Vec<Token> {
+    let parts = words.iter().enumerate().flat_map(|(word, at)| {
+        let normal = normalise(&question[at.start..at.end]);
+        let parts: Vec<String> = normal.split(' ').map(str::to_owned).collect();
+        parts.into_iter().map(move |text| Token { text, word })
+    });
+    parts.filter(|token| !token.text.is_empty()).collect()
+}
+
+/// How well a part stands for a whole name; greater is better.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Fit {
+    /// First and last word of the question.
+    pub(super) first: usize,
+    pub(super) last: usize,
+    /// Quality in `(0, 1]`.
+    pub(super) quality: f32,
+    /// The kind of part.
+    pub(super) part: Part,
+    /// Whether a word is misspelt.
+    pub(super) misspelt: bool,
+}
+
+/// Which part of a name is mentioned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// All of it.
+    Whole,
+    /// All but words such as `river` or `fc`.
+    Distinctive,
+    /// The last words, several words, or all but an addition such as `II of Prussia`.
+    Tail,
+    /// Only the first word.
+    Head,
+    /// Its initials.
+    Initials,
+}
+
+impl Part {
+    /// Number of nodes that may share the part; more make it ordinary or ambiguous.
+    pub(super) fn most(self) -> usize {
+        match self {
+            Self::Whole | Self::Distinctive | Self::Tail => usize::MAX,
+            Self::Head => 3,
+            Self::Initials => 1,
+        }
+    }
+}
+
+/// A run of tokens that equals a run of the words of a name, apart from spelling mistakes.
+#[derive(Clone, Copy)]
+struct Run {
+    tokens: (usize, usize),
+    name: (usize, usize),
+    edits: usize,
+}
+
+/// The best fit of a normalised name to the tokens around `at`, which must be one of its words.
+/// `cased` tells that the question writes names with capitals.
+pub(super) fn fit(
+    words: &[Word],
+    tokens: &[Token],
+    at: usize,
+    name: &str,
+    cased: bool,
+) -> Option<Fit> {
+    let name: Vec<&str> = name.split(' ').collect();
+    let runs = (0..name.len()).filter_map(|place| run(words, tokens, at, &name, place));
+    let best = runs.max_by_key(|run| {
+        let length = run.tokens.1 - run.tokens.0;
+        (length, std::cmp::Reverse(run.edits))
+    })?;
+    judge(words, tokens, best, &name, cased)
+}
+
+/// Whether a token may be this word of a name: the same word, or a misspelt word that is no
+/// ordinary word.
+fn matches(words: &[Word], token: &Token, word: &str) -> Option<bool> {
+    if token.text == word {
+        return Some(true);
+    }
+    let known = words[token.word].stop
+        || words[token.word].number
+        || is_ordinary(&token.text)
+        || is_concept(&token.text);
+    (!known && !is_adjective(&token.text) && nearly(&token.text, word)).then_some(false)
+}
+
+/// The longest run through the token `at` and the word `place` of a name.
+fn run(words: &[Word], tokens: &[Token], at: usize, name: &[&str], place: usize) -> Option<Run> {
+    let mut edits = usize::from(!matches(words, &tokens[at], name[place])?);
+    let (mut first, mut from) = (at, place);
+    while first > 0 && from > 0 {
+        let Some(same) = matches(words, &tokens[first - 1], name[from - 1]) else {
+            break;
+        };
+        (first, from) = (first - 1, from - 1);
+        edits += usize::from(!same);
+    }
+    let (mut last, mut to) = (at, place);
+    while last + 1 < tokens.len() && to + 1 < name.len() {
+        let Some(same) = matches(words, &tokens[last + 1], name[to + 1]) else {
+            break;
+        };
+        (last, to) = (last + 1, to + 1);
+        edits += usize::from(!same);
+    }
+    Some(Run {
+        tokens: (first, last + 1),
+        name: (from, to + 1),
+        edits,
+    })
+}
+
+/// Whether a run is enough of a name to stand for it.
+fn judge(words: &[Word], tokens: &[Token], run: Run, name: &[&str], cased: bool) -> Option<Fit> {
+    let own = &tokens[run.tokens.0..run.tokens.1];
+    let (first, last) = (own.first()?.word, own.last()?.word);
+    let made = |quality: f32, part: Part| {
+        let quality = quality - 0.02 * run.edits as f32;
+        Some(Fit {
+            first,
+            last,
+            quality,
+            part,
+            misspelt: run.edits > 0,
+        })
+    };
+    let missing: Vec<&str> = name[..run.name.0]
+        .iter()
+        .chain(&name[run.name.1..])
+        .copied()
+        .collect();
+    // The first word of a sentence has a capital anyway.
+    let named = own
+        .iter()
+        .any(|token| token.word > 0 && words[token.word].capital);
+    let text = own.first()?.text.as_str();
+    let single = own.len() == 1;
+    let chars = text.chars().count();
+    if single && (cased && !named && first > 0 || is_nearly(text, run.edits)) {
+        return None;
+    }
+    let least = if missing.is_empty() || named {
+        MISSPELT
+    } else {
+        MISSPELT_PART
+    };
+    if single && run.edits > 0 && chars < least {
+        return None;
+    }
+    if missing.is_empty() {
+        return made(0.95, Part::Whole);
+    }
+    if missing.iter().all(|word| is_designator(word)) {
+        let other = [
+            "people", "language", "empire", "republic", "film", "fiction", "state",
+        ];
+        let differs = is_adjective(text) && missing.iter().any(|word| other.contains(word));
+        return if single && (differs || chars < CAPITAL_PART) {
+            None
+        } else {
+            made(0.85, Part::Distinctive)
+        };
+    }
+    let core = core(name);
+    let (head, tail) = (
+        run.name.0 == 0,
+        run.name.1 == core || run.name.1 == name.len(),
+    );
+    if !single {
+        let enough = own.len() as f32 >= COVERAGE * name.len() as f32;
+        let quality = if head || tail { 0.7 } else { 0.6 };
+        return if enough || head && run.name.1 == core {
+            made(quality, Part::Tail)
+        } else {
+            None
+        };
+    }
+    let ordinary = |word: &&str| (is_ordinary(word) || is_concept(word)) && !is_particle(word);
+    let least = if named { CAPITAL_PART } else { PART };
+    if is_adjective(text)
+        || is_nation(text)
+        || core > LONG_NAME
+        || chars < least
+        || !named && missing.iter().any(ordinary)
+    {
+        return None;
+    }
+    match (head, tail) {
+        (_, true) => made(0.7, Part::Tail),
+        (true, _) if run.edits == 0 => made(0.5, Part::Head),
+        // A middle name alone stands for nobody.
+        _ => None,
+    }
+}
+
+/// Whether a single word is an ordinary word, or a misspelt one if it is no word of the name.
+fn is_nearly(text: &str, edits: usize) -> bool {
+    if edits > 0 {
+        is_nearly_ordinary(text)
+    } else {
+        is_ordinary(text) || is_concept(text)
+    }
+}
+
+/// Number of words of a name before an addition: `Frederick | II of Prussia`, `Sammy Davis | Jr`.
+fn core(name: &[&str]) -> usize {
+    let addition = |word: &&str| {
+        ["of", "the", "jr", "sr"].contains(word)
+            || word.starts_with(|c: char| c.is_ascii_digit())
+            || word.chars().all(|c| matches!(c, 'i' | 'v' | 'x'))
+    };
+    let cut = name.iter().skip(1).position(addition);
+    cut.map_or(name.len(), |cut| cut + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::words::words;
+    use super::*;
+
+    fn part(question: &str, word: &str, name: &str) -> Option<(Part, bool)> {
+        let all = words(question);
+        let tokens = tokens(question, &all);
+        let cased = all.iter().skip(1).any(|word| word.capital);
+        let at = tokens.iter().position(|token| token.text == word)?;
+        fit(&all, &tokens, at, name, cased).map(|fit| (fit.part, fit.misspelt))
+    }
+
+    #[test]
+    fn parts_of_names_are_told_apart() {
+        for (question, word, name, found) in [
+            (
+                "books by orwell",
+                "orwell",
+                "george orwell",
+                Some((Part::Tail, false)),
+            ),
+            (
+                "films by hitchcok",
+                "hitchcok",
+                "alfred hitchcock",
+                Some((Part::Tail, true)),
+            ),
+            (
+                "has heath leger won",
+                "heath",
+                "heath ledger",
+                Some((Part::Whole, true)),
+            ),
+            (
+                "height of everest",
+                "everest",
+                "mount everest",
+                Some((Part::Distinctive, false)),
+            ),
+            (
+                "who beat bayern",
+                "bayern",
+                "bayern munich",
+                Some((Part::Head, false)),
+            ),
+            (
+                "did Frederick marry",
+                "frederick",
+                "frederick ii of prussia",
+                Some((Part::Tail, false)),
+            ),
+            // An ordinary word, a word of a title, and a lower-case word where names have capitals.
+            ("movies by night", "night", "the night watch", None),
+            ("the populaton", "populaton", "population bomb", None),
+            (
+                "who directed citizen Kane, the citizen",
+                "citizen",
+                "citizen jones",
+                None,
+            ),
+        ] {
+            assert_eq!(part(question, word, name), found, "{question}");
+        }
+    }
+}
