@@ -688,6 +688,7 @@ fn a_killed_generation_resumes_to_the_same_bytes() {
         "valid.jsonl",
         "valid.questions.jsonl",
         "refused.jsonl",
+        "wordings.txt",
     ] {
         let read = |folder: &str| fs::read(place.0.path().join(folder).join(name)).unwrap();
         assert!(read("whole") == read("parts"), "{name} differs");

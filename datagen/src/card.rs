@@ -71,7 +71,8 @@ pub(crate) fn card(
         }
     }
     text.push_str(
-        "\n`valid.questions.jsonl` holds the questions behind `valid.jsonl` with their gold queries, as a source of format `jsonl`.\n\nA line is one JSON \
+        "\n`valid.questions.jsonl` holds the questions behind `valid.jsonl` with their gold queries, as a source of format `jsonl`. \
+         `wordings.txt` has hashes of how the training questions are worded.\n\nA line is one JSON \
          object: `messages` (role, content; the assistant's turns are to be trained on), `id`, `source`, `question`, \
          `program`, `answer`, `layout`, `agent`, `step`, `n_steps`, `template_hash`, `kg_hash`, `verified`, and where they apply `shape`, \
          `kind`, `hops`, `topics`, `exclude`, `abstain`, `without`. The licences of the questions and of the graph are those of their sources.\n",

@@ -572,7 +572,8 @@ fn the_folder_appears_atomically() {
             "run.json",
             "train.jsonl",
             "valid.jsonl",
-            "valid.questions.jsonl"
+            "valid.questions.jsonl",
+            "wordings.txt"
         ]
     );
     assert!(

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use common::wordings::{FILE, Wording, Wordings};
 use model::{
     Dataset, KgAgentInfo, ModelConfig, ModelFolder, Part, Preset, Role, Tokenizer,
     TrainingConversation, Turn,
@@ -340,6 +341,49 @@ fn a_full_disk_leaves_the_old_checkpoint() {
 }
 
 /// Every file of every checkpoint, with its digest.
+/// A base from elsewhere counts as unread, a base that was trained here as read, and a base that was
+/// trained here without a record makes the record unknown.
+#[test]
+fn a_model_records_the_wordings_of_its_data_and_of_its_base() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = dir.path();
+    let wordings = |words: &[u64]| {
+        let mut all = Wordings::default();
+        for &word in words {
+            let words = vec![word];
+            all.add(Wording { words, whole: word });
+        }
+        all
+    };
+    let trained = |base: &Base, out: &str, read: Option<Wordings>| {
+        let data = Dataset {
+            agents: vec!["kg-agent".to_owned()],
+            wordings: read,
+            ..dataset()
+        };
+        let config = TrainConfig {
+            save_steps: None,
+            resume: false,
+            ..config(1)
+        };
+        let (out, stop) = (place.join(out), AtomicBool::new(false));
+        train(&config, base, &data, &out, &mut Silent, &stop).unwrap();
+        (
+            Base::Folder(out.clone()),
+            Wordings::of_folder(&out).unwrap(),
+        )
+    };
+    let (one, read) = trained(&base(place), "one", Some(wordings(&[1, 2])));
+    assert_eq!(read, Some(wordings(&[1, 2])));
+    assert_eq!(
+        trained(&one, "two", Some(wordings(&[3]))).1,
+        Some(wordings(&[1, 2, 3]))
+    );
+    assert_eq!(trained(&one, "three", None).1, None);
+    fs::remove_file(place.join("one").join(FILE)).unwrap();
+    assert_eq!(trained(&one, "four", Some(wordings(&[3]))).1, None);
+}
+
 #[cfg(unix)]
 fn checkpoints(partial: &Path) -> Vec<(PathBuf, String)> {
     let mut all = Vec::new();

@@ -22,8 +22,8 @@ const QUICK_PER_TEMPLATE: usize = 2;
 /// training take longer.
 const DEMO_ABSTAIN: f64 = 0.25;
 
-/// Sample questions, of types seen in training: two cases of the ODA paper, the running example of the KG-Agent paper on this
-/// graph, and a question that the graph cannot answer.
+/// Sample questions, of types seen in training: two cases of the ODA paper, the running example of
+/// the KG-Agent paper on this graph, and a question that the graph cannot answer.
 const SAMPLES: [&str; 4] = [
     "What is the capital of Tokyo?",
     "Of the teams Cristiano Ronaldo was at in 2011, which was founded most recently?",
@@ -32,8 +32,8 @@ const SAMPLES: [&str; 4] = [
 ];
 
 /// What is said about the questions of `questions.asked.jsonl`.
-const ASKED: &str = "6. four questions that were chosen from the graph before the run; whatever comes out is shown, \
-                     with the right answer";
+const ASKED: &str = "6. four questions that were chosen from the graph before the run; whatever \
+                     comes out is shown, with the right answer";
 
 pub(super) fn run(args: &DemoArgs, ui: &Ui) -> Result<()> {
     let data = |name: &str| -> Result<PathBuf> {
