@@ -111,10 +111,11 @@ impl<'s, 'g> Proposer<'s, 'g> {
     /// The candidate that gives up.
     #[must_use]
     pub fn abstention(&self) -> Candidate {
+        let explainer = Explainer::new(self.session, &self.asked, Arc::clone(&self.tables));
         Candidate {
             calls: plan::abstention(),
             answer: None,
-            terms: terms::of_abstention(self.asked.words.len()),
+            terms: terms::of_abstention(&explainer),
         }
     }
 

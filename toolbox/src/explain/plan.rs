@@ -42,6 +42,8 @@ pub(super) enum Against {
     Entity(usize),
     /// The value of the question with this index.
     Value(usize),
+    /// The value that the linked entity with this index has for the same relation.
+    Own(usize),
 }
 
 /// One step of a plan.
@@ -165,7 +167,7 @@ impl Writer<'_, '_> {
 
     fn against(&self, against: &Against) -> Arg {
         match against {
-            Against::Entity(index) => self.entity(*index),
+            Against::Entity(index) | Against::Own(index) => self.entity(*index),
             Against::Value(index) => (self.session.linked().values.get(*index)).map_or_else(
                 || Arg::Literal(Literal::plain(String::new())),
                 |value| Arg::Literal(value.clone()),
@@ -212,6 +214,14 @@ impl Writer<'_, '_> {
                         self.assign(Tool::Union, vec![out, incoming])
                     }
                 }
+            }
+            PlanStep::Compare(relation, op, Against::Own(index)) => {
+                let (entity, relation) = (self.entity(*index), self.relation(*relation));
+                self.list(&entity);
+                let own = self.assign(Tool::GetTailEntity, vec![entity, relation.clone()]);
+                self.list(&set);
+                let args = vec![set, relation, Arg::Op(*op), own];
+                self.assign(Tool::GetEntityByConstraint, args)
             }
             PlanStep::Compare(relation, op, against) => {
                 self.list(&set);

@@ -38,6 +38,13 @@ pub(super) struct AskedWord {
     pub(super) adjective: Option<&'static Adjective>,
 }
 
+impl AskedWord {
+    /// Whether it is the mark of a question word.
+    pub(super) fn is_mark(&self) -> bool {
+        self.stem.starts_with('#')
+    }
+}
+
 /// An analysed question.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Asked {

@@ -6,7 +6,7 @@ use kg::term::NodeId;
 
 use super::plan::{Finish, Hop, Plan, Start, Way};
 use super::search::Found;
-use super::state::{State, Tally};
+use super::state::{State, Tally, strength};
 use super::words::Explainer;
 use crate::call::{Arg, Tool};
 use crate::exec::{EntSet, Observation, Session, Step, Value};
@@ -21,6 +21,7 @@ pub(super) fn found(
         words: explainer.asked.words.iter().map(|_| 0.0).collect(),
         tally: Tally::default(),
         finish: Finish::Set,
+        last: 0.0,
     };
     for step in session.steps() {
         reader.step(session, step, explainer);
@@ -39,6 +40,7 @@ pub(super) fn found(
             nodes,
             statements: false,
             words: reader.words.into(),
+            last: reader.last,
             tally: reader.tally,
         },
         answer: answer.clone(),
@@ -49,6 +51,7 @@ struct Reader {
     words: Vec<f32>,
     tally: Tally,
     finish: Finish,
+    last: f32,
 }
 
 impl Reader {
@@ -62,6 +65,9 @@ impl Reader {
             let way = if forward { Way::Out } else { Way::In };
             let explained = explainer.hop(Hop { relation, way });
             self.explain(&explained.words);
+            if !filter {
+                self.last = strength(&explained.words, explainer.first_word());
+            }
             let weight = if filter { 0.5 } else { 1.0 };
             self.tally.asked += weight * explained.asked;
             self.tally.incoming += usize::from(!forward && !filter);
@@ -98,6 +104,7 @@ impl Reader {
             for class in kg.types(first) {
                 let words = explainer.class(class);
                 self.explain(&words);
+                self.last = self.last.max(strength(&words, explainer.first_word()));
             }
         }
     }

@@ -81,6 +81,12 @@ impl Search {
         if session.linked().entities.len() > 1 {
             self.branch(explainer, &open);
         }
+        let mut compared = Vec::new();
+        self.compared(explainer, &mut compared);
+        for state in &compared {
+            self.conclude(state, explainer);
+        }
+        open.extend(compared);
         for _ in 0..self.limits.steps {
             let mut next = Vec::new();
             for state in &open {
@@ -126,6 +132,41 @@ impl Search {
             }
         }
         starts
+    }
+
+    /// Things of an entity's class that have more or less of something than the entity: "countries
+    /// larger than Brazil".
+    fn compared(&self, explainer: &mut Explainer<'_, '_>, next: &mut Vec<State>) {
+        let session = explainer.session;
+        let Some(ops) = explainer.asked.compare.filter(|_| session.linked().values.is_empty()) else {
+            return;
+        };
+        for (index, &entity) in session.linked().entities.iter().enumerate() {
+            for class in session.kg().types(entity) {
+                let members = session.kg().instances(class);
+                if members.len() > self.limits.set {
+                    continue;
+                }
+                let all: EntSet = members.into_owned().into();
+                let start = State::start(Start::Class(class), all, explainer);
+                for one in session.adjacent(&[entity]).iter().filter(|one| one.out) {
+                    let op = match kind_of(session, one) {
+                        Some(Kind::Int | Kind::Float | Kind::Quantity) => ops[0],
+                        Some(Kind::Time) => ops[1],
+                        _ => continue,
+                    };
+                    let own = session.literals(&session.step(entity, one.relation, true));
+                    let [own] = own.as_slice() else {
+                        continue;
+                    };
+                    let kept = session.satisfying_value(&start.nodes, one.relation, op, own);
+                    if !kept.is_empty() {
+                        let against = Against::Own(index);
+                        next.push(start.compare(one.relation, op, against, kept, explainer));
+                    }
+                }
+            }
+        }
     }
 
     /// Chains of one or two relations from each entity, for intersections.

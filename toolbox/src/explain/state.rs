@@ -20,6 +20,8 @@ pub(super) struct State {
     pub(super) statements: bool,
     /// For each content word, the probability with which the plan explains it.
     pub(super) words: Arc<[f32]>,
+    /// How well the last step explains the question's first content word, from 0 to 1.
+    pub(super) last: f32,
     pub(super) tally: Tally,
 }
 
@@ -38,6 +40,8 @@ pub(super) struct Tally {
     pub(super) filters: usize,
     /// Extremes.
     pub(super) extremes: usize,
+    /// Comparisons with the value of a linked entity.
+    pub(super) compared: usize,
     /// Linked entities used, as bits.
     pub(super) entities: u64,
     /// Values of the question used, as bits.
@@ -53,6 +57,7 @@ impl Tally {
             both: self.both + other.both,
             filters: self.filters + other.filters,
             extremes: self.extremes + other.extremes,
+            compared: self.compared + other.compared,
             entities: self.entities | other.entities,
             values: self.values | other.values,
         }
@@ -61,6 +66,12 @@ impl Tally {
 
 fn bit(index: usize) -> u64 {
     1_u64 << index.min(63)
+}
+
+/// How well words explain the one at `at`: 1 from the probability at which little doubt is left.
+pub(super) fn strength(words: &[f32], at: Option<usize>) -> f32 {
+    const SURE: f32 = 0.2;
+    at.and_then(|at| words.get(at)).map_or(0.0, |p| (p / SURE).min(1.0))
 }
 
 fn joined(a: &[f32], b: &[f32]) -> Arc<[f32]> {
@@ -86,6 +97,7 @@ impl State {
             statements: false,
             nodes,
             words,
+            last: 0.0,
             tally,
         };
         state.see_classes(explainer);
@@ -101,8 +113,11 @@ impl State {
         if matches!(kg.term(first), Term::Literal(_)) {
             return;
         }
+        let at = explainer.first_word();
         for class in kg.types(first) {
-            self.words = joined(&self.words, &explainer.class(class));
+            let said = explainer.class(class);
+            self.words = joined(&self.words, &said);
+            self.last = self.last.max(strength(&said, at));
         }
     }
 
@@ -121,6 +136,7 @@ impl State {
             nodes,
             statements,
             words: joined(&self.words, &explained.words),
+            last: strength(&explained.words, explainer.first_word()),
             tally,
         };
         next.see_classes(explainer);
@@ -147,6 +163,10 @@ impl State {
         tally.filters += 1;
         match against {
             Against::Entity(index) => tally.entities |= bit(index),
+            Against::Own(index) => {
+                tally.entities |= bit(index);
+                tally.compared += 1;
+            }
             Against::Value(index) => {
                 tally.values |= bit(index);
                 for (word, asked) in words.iter_mut().zip(&explainer.asked.words) {

@@ -19,6 +19,8 @@ pub struct WordTables {
     to_question: FxHashMap<(u32, u32), u8>,
     /// P(relation word | question word), by question word and relation word.
     to_relation: FxHashMap<(u32, u32), u8>,
+    /// For each question word, its best probability in `to_relation`.
+    best: FxHashMap<u32, u8>,
 }
 
 /// A file that is not a table.
@@ -70,6 +72,9 @@ impl WordTables {
                 };
                 let known = mine.entry(pair).or_insert(u8::MAX);
                 *known = stored.min(*known);
+                if !to_question {
+                    all.note(pair.0, stored);
+                }
             }
         }
         all
@@ -95,6 +100,13 @@ impl WordTables {
     /// P(`relation` | `question`) of two stems; 0 if the pair was never seen.
     pub(super) fn relation_given(&self, question: &str, relation: &str) -> f32 {
         self.look(&self.to_relation, question, relation)
+    }
+
+    /// How surely a question word means a relation: the probability of its likeliest relation word.
+    pub(super) fn known(&self, question: &str) -> f32 {
+        let stem = self.stems.get(question);
+        stem.and_then(|stem| self.best.get(stem))
+            .map_or(0.0, |&stored| (-f32::from(stored) / SCALE).exp())
     }
 
     fn look(&self, table: &FxHashMap<(u32, u32), u8>, given: &str, wanted: &str) -> f32 {
@@ -145,9 +157,17 @@ impl WordTables {
                     &mut tables.to_relation
                 };
                 table.insert((given, wanted), stored);
+                if !to_question {
+                    tables.note(given, stored);
+                }
             }
         }
         Ok(tables)
+    }
+
+    fn note(&mut self, question: u32, stored: u8) {
+        let best = self.best.entry(question).or_insert(u8::MAX);
+        *best = stored.min(*best);
     }
 
     fn stem(&mut self, stem: &str) -> u32 {

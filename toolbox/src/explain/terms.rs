@@ -16,7 +16,7 @@ use crate::exec::Value;
 const FLOOR: f32 = 0.01;
 
 /// Number of terms.
-pub const TERMS: usize = 29;
+pub const TERMS: usize = 34;
 
 /// The names of the terms, in order.
 pub const TERM_NAMES: [&str; TERMS] = [
@@ -49,6 +49,11 @@ pub const TERM_NAMES: [&str; TERMS] = [
     "model gives up",
     "question words explained",
     "truth holds",
+    "first word explained last",
+    "nothing explained",
+    "known words unexplained",
+    "give up, known words",
+    "compared with a topic",
 ];
 
 /// The term of the model's log-probability.
@@ -60,7 +65,26 @@ pub const MODEL_GIVES_UP: usize = 26;
 
 /// The terms of one candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<f32>", into = "Vec<f32>")]
 pub struct Terms(pub [f32; TERMS]);
+
+impl From<Terms> for Vec<f32> {
+    fn from(terms: Terms) -> Self {
+        terms.0.to_vec()
+    }
+}
+
+impl TryFrom<Vec<f32>> for Terms {
+    type Error = String;
+
+    fn try_from(terms: Vec<f32>) -> Result<Self, String> {
+        let found = terms.len();
+        let terms = terms.try_into();
+        terms
+            .map(Self)
+            .map_err(|_| format!("{found} terms; this version has {TERMS}"))
+    }
+}
 
 /// The weight of each term.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -146,7 +170,7 @@ fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
     let mut terms = [0.0; TERMS];
     for (p, word) in state.words.iter().zip(&explainer.asked.words) {
         // `who` and `when` are weaker evidence than content words.
-        let term = if word.stem.starts_with('#') { 27 } else { 0 };
+        let term = if word.is_mark() { 27 } else { 0 };
         terms[term] += (FLOOR + p.min(1.0 - FLOOR)).ln();
     }
     terms[1] = tally.asked;
@@ -156,7 +180,9 @@ fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
     terms[5] = tally.filters as f32;
     terms[6] = unused(linked.entities.len(), tally.entities);
     terms[7] = values as f32;
-    terms[21] = state.words.iter().filter(|p| **p < FLOOR).count() as f32;
+    terms[21] = (state.words.iter().zip(&explainer.asked.words))
+        .filter(|(p, word)| **p < FLOOR && !word.is_mark())
+        .count() as f32;
     Terms(terms)
 }
 
@@ -202,13 +228,23 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     terms[19] = flag(kind == Some(Kind::Text));
     terms[20] = flag(number && !asked.count);
     terms[28] = flag(found.answer == Value::Bool(true));
+    terms[29] = state.last;
+    let content = || (asked.words.iter().zip(state.words.iter())).filter(|(word, _)| !word.is_mark());
+    terms[30] = flag(content().all(|(_, p)| *p < FLOOR) && content().count() > 0);
+    terms[31] = content()
+        .filter(|(_, p)| **p < FLOOR)
+        .map(|(word, _)| explainer.known(word))
+        .sum();
+    terms[33] = state.tally.compared as f32;
     Terms(terms)
 }
 
 /// The terms of giving up.
-pub(super) fn of_abstention(words: usize) -> Terms {
+pub(super) fn of_abstention(explainer: &Explainer<'_, '_>) -> Terms {
+    let content = || explainer.asked.words.iter().filter(|word| !word.is_mark());
     let mut terms = [0.0; TERMS];
     terms[22] = 1.0;
-    terms[23] = words as f32;
+    terms[23] = content().count() as f32;
+    terms[32] = content().map(|word| explainer.known(word)).sum();
     Terms(terms)
 }

@@ -9,7 +9,7 @@ use kg::term::NodeId;
 use rustc_hash::FxHashMap;
 
 use super::plan::{Hop, Way};
-use super::question::Asked;
+use super::question::{Asked, AskedWord};
 use super::table::WordTables;
 use super::vocabulary::{domain_stems, split, stems};
 use crate::exec::{Relation, Session};
@@ -83,7 +83,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
         });
         let words = words.collect();
         let wanted = said.iter().map(|name| {
-            let of = |word: &super::question::AskedWord| {
+            let of = |word: &AskedWord| {
                 let seen = self.tables.relation_given(&word.stem, name);
                 let measured = (word.adjective)
                     .is_some_and(|adjective| adjective.measures.contains(&name.as_str()));
@@ -97,6 +97,16 @@ impl<'s, 'g> Explainer<'s, 'g> {
             words,
             asked: (1e-3 + mean).ln(),
         }
+    }
+
+    /// How surely a content word means a relation at all.
+    pub(super) fn known(&self, word: &AskedWord) -> f32 {
+        self.tables.known(&word.stem)
+    }
+
+    /// The index of the first content word, which tends to name what is asked for.
+    pub(super) fn first_word(&self) -> Option<usize> {
+        self.asked.words.iter().position(|word| !word.is_mark() && word.value.is_none())
     }
 
     /// For every content word, the probability with which a class explains it.

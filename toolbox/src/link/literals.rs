@@ -36,6 +36,7 @@ pub fn literals(question: &str) -> Vec<Literal> {
                 let year = text.len() == 4
                     && text.bytes().all(|b| b.is_ascii_digit())
                     && matches!(text.as_bytes()[0], b'1' | b'2');
+                let text = scaled(&text, &chars[end..]);
                 add(Literal::plain(text.clone()));
                 if year {
                     add(Literal::plain(format!("{text}-12-31")));
@@ -47,6 +48,25 @@ pub fn literals(question: &str) -> Vec<Literal> {
         i += 1;
     }
     found
+}
+
+/// A number times the word of size after it: `2 million` is 2000000.
+fn scaled(text: &str, after: &[char]) -> String {
+    let next: String = (after.iter().skip_while(|c| **c == ' '))
+        .take_while(|c| c.is_alphabetic())
+        .collect();
+    let zeros = match next.to_lowercase().as_str() {
+        "thousand" => 3,
+        "million" | "millions" => 6,
+        "billion" | "billions" => 9,
+        _ => return text.to_owned(),
+    };
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(part) || part.len() > zeros {
+        return text.to_owned();
+    }
+    format!("{whole}{part}{}", "0".repeat(zeros - part.len()))
 }
 
 /// The end of the number or date that starts at `start`: digits, then `.`, `-` or a thousands comma
@@ -96,6 +116,10 @@ mod tests {
             ["1985-02-05", "7.5"]
         );
         assert_eq!(texts("who is called \"Young Forrest\""), ["Young Forrest"]);
+        assert_eq!(
+            texts("between 1.5 million and 2 billion"),
+            ["1500000", "2000000000"]
+        );
         assert_eq!(texts("the 20th century of A1"), Vec::<String>::new());
     }
 }
