@@ -25,6 +25,9 @@ use crate::planner::Planner;
 /// Log-probabilities enter the decision in units of ten, so that all terms have similar sizes.
 const LOGPROB_UNIT: f64 = 10.0;
 
+/// A program of this log-probability is chosen with a confidence of 1/e.
+const SURE_UNIT: f64 = 2.0;
+
 /// Answers one question; without `planner`, by its words alone.
 ///
 /// # Errors
@@ -51,11 +54,7 @@ pub fn answer(
     if let Some(planner) = planner {
         let greedy = kg_agent::run(task, planner, &mut record)?;
         let failed = greedy.failure.is_some();
-        let mut own = proposer.ended(&greedy.session);
-        own.terms.0[MODEL_FIRST] = if failed { 0.0 } else { 1.0 };
-        if own.answer.is_none() {
-            own.terms.0[MODEL_GIVES_UP] = if failed { 0.0 } else { 1.0 };
-        }
+        let own = proposer.ended(&greedy.session);
         candidates
             .retain(|one| one.calls != own.calls && (own.answer.is_some() || one.answer.is_some()));
         candidates.push(own);
@@ -65,6 +64,14 @@ pub fn answer(
             let logprob = record.plan(|| planner.logprob_of(&samples))?;
             candidate.terms.0[MODEL] = logprob.map_or(0.0, |log| (log / LOGPROB_UNIT) as f32);
             logprobs.push(logprob);
+        }
+        if let (false, Some(own), Some(logprob)) = (failed, candidates.last_mut(), logprobs.last()) {
+            // The model's own choice counts as much as the model is sure of it.
+            let sure = logprob.map_or(0.0, |log| (log / SURE_UNIT).exp() as f32);
+            own.terms.0[MODEL_FIRST] = sure;
+            if own.answer.is_none() {
+                own.terms.0[MODEL_GIVES_UP] = sure;
+            }
         }
     }
     let chosen = decide(&candidates, &weights).unwrap_or_default();

@@ -60,7 +60,7 @@ impl<'s, 'g> Proposer<'s, 'g> {
     #[must_use]
     pub fn new(session: &'s Session<'g>, tables: Arc<WordTables>) -> Self {
         Self {
-            asked: Asked::new(session.question(), session.linked()),
+            asked: Asked::new(session.question(), session.linked(), &tables),
             session,
             tables,
         }

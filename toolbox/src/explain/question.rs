@@ -5,6 +5,7 @@ use kg::value::{Extreme, Op};
 use kg::words;
 
 use super::adjective::{Adjective, Degree, adjective};
+use super::table::WordTables;
 use crate::link::Linked;
 use crate::rank::{is_stop, stem};
 
@@ -60,6 +61,8 @@ pub(super) struct Asked {
     pub(super) compare: Option<[Op; 2]>,
     /// It asks which of two, with the extremes of its comparative.
     pub(super) either: Option<[Extreme; 2]>,
+    /// It compares with something: `than`.
+    pub(super) than: bool,
     /// It gives a range.
     pub(super) between: bool,
 }
@@ -115,7 +118,7 @@ fn counts(all: &[String]) -> bool {
 
 impl Asked {
     /// Analyses a linked question.
-    pub(super) fn new(question: &str, linked: &Linked) -> Self {
+    pub(super) fn new(question: &str, linked: &Linked, tables: &WordTables) -> Self {
         let bare = linked.bare(question);
         let all = words(&bare);
         let mut asked = Self {
@@ -136,8 +139,9 @@ impl Asked {
             if !word.chars().any(char::is_alphabetic) {
                 continue;
             }
+            let stem = base(word);
             asked.push(AskedWord {
-                stem: base(word),
+                stem: tables.meant(&stem).unwrap_or(stem),
                 word: word.clone(),
                 value,
                 adjective: adjective(word).map(|(found, _)| found),
@@ -204,6 +208,7 @@ impl Asked {
             found = match (word.as_str(), next) {
                 ("at", "least") => Some([Op::Ge; 2]),
                 ("at", "most") => Some([Op::Le; 2]),
+                ("over" | "above" | "past" | "under" | "below", _) if !number_follows(all, i) => found,
                 ("more" | "greater" | "over" | "above" | "exceed" | "exceeding" | "exceeds", _) => {
                     Some([Op::Gt; 2])
                 }
@@ -218,7 +223,14 @@ impl Asked {
         }
         self.compare = found;
         self.between = all.iter().any(|word| word == "between");
+        self.than = all.iter().any(|word| word == "than");
     }
+}
+
+/// Whether one of the next three words has a digit.
+fn number_follows(all: &[String], i: usize) -> bool {
+    let next = all.iter().skip(i + 1).take(3);
+    next.into_iter().any(|word| word.bytes().any(|byte| byte.is_ascii_digit()))
 }
 
 /// Whether a question asks if something is so: it begins with an auxiliary verb.

@@ -8,7 +8,8 @@ use super::plan::{Finish, Hop, Plan, Start, Way};
 use super::search::Found;
 use super::state::{State, Tally, strength};
 use super::words::Explainer;
-use crate::call::{Arg, Tool};
+use crate::call::{Arg, Target, Tool};
+use kg::value::Op;
 use crate::exec::{EntSet, Observation, Session, Step, Value};
 
 /// An ended session as a found plan. Only what the terms read is filled.
@@ -22,6 +23,7 @@ pub(super) fn found(
         tally: Tally::default(),
         finish: Finish::Set,
         last: 0.0,
+        classes: Vec::new(),
     };
     for step in session.steps() {
         reader.step(session, step, explainer);
@@ -52,6 +54,8 @@ struct Reader {
     tally: Tally,
     finish: Finish,
     last: f32,
+    /// The variables that hold the instances of a class.
+    classes: Vec<u32>,
 }
 
 impl Reader {
@@ -64,6 +68,13 @@ impl Reader {
         if let Some((relation, forward)) = step.walked {
             let way = if forward { Way::Out } else { Way::In };
             let explained = explainer.hop(Hop { relation, way });
+            if !filter {
+                for (mine, word) in self.words.iter_mut().zip(&explainer.asked.words) {
+                    if word.is_mark() {
+                        *mine = 0.0;
+                    }
+                }
+            }
             self.explain(&explained.words);
             if !filter {
                 self.last = strength(&explained.words, explainer.first_word());
@@ -87,12 +98,24 @@ impl Reader {
                     .any(|arg| matches!(arg, Arg::Extreme(_)));
                 self.tally.extremes += usize::from(extreme);
                 self.tally.filters += usize::from(!extreme);
+                self.tally.contrary += usize::from(contrary(&step.call.args, explainer));
             }
-            Tool::Judge | Tool::Intersect => self.tally.filters += 1,
+            Tool::Judge => self.tally.filters += 1,
+            Tool::Intersect => {
+                let class = step.call.args.iter().any(|arg| match arg {
+                    Arg::Var(index) => self.classes.contains(index),
+                    _ => false,
+                });
+                self.tally.classes += usize::from(class);
+                self.tally.filters += usize::from(!class);
+            }
             Tool::GetEntityByType => {
                 if let Some(class) = step.inputs.first().and_then(|set| set.first()) {
                     let words = explainer.class(*class);
                     self.explain(&words);
+                }
+                if let Target::Var(index) = step.call.target {
+                    self.classes.push(index);
                 }
             }
             Tool::Count => self.finish = Finish::Count,
@@ -149,4 +172,21 @@ fn set(step: &Step) -> Option<&EntSet> {
         Observation::Value(Value::Set(set)) => Some(set),
         _ => None,
     }
+}
+
+/// Whether a comparison with a value goes against what the question asks.
+fn contrary(args: &[Arg], explainer: &Explainer<'_, '_>) -> bool {
+    let (Some(Arg::Op(op)), Some(Arg::Literal(_))) = (args.get(2), args.get(3)) else {
+        return false;
+    };
+    if explainer.asked.between {
+        return false;
+    }
+    let up = |op: Op| match op {
+        Op::Gt | Op::Ge => 1,
+        Op::Lt | Op::Le => -1,
+        Op::Eq | Op::Ne => 0,
+    };
+    let asked = explainer.asked.compare;
+    asked.map_or_else(|| up(*op) != 0, |ops| ops.iter().all(|asked| up(*asked) != up(*op)))
 }

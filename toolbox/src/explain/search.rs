@@ -138,7 +138,7 @@ impl Search {
     /// larger than Brazil".
     fn compared(&self, explainer: &mut Explainer<'_, '_>, next: &mut Vec<State>) {
         let session = explainer.session;
-        let Some(ops) = explainer.asked.compare.filter(|_| session.linked().values.is_empty()) else {
+        let Some(ops) = explainer.asked.compare.filter(|_| explainer.asked.than) else {
             return;
         };
         for (index, &entity) in session.linked().entities.iter().enumerate() {
@@ -197,7 +197,7 @@ impl Search {
         if state.nodes.len() <= self.limits.set {
             self.walks(state, explainer, next);
         }
-        let filters = state.tally.filters + state.tally.extremes;
+        let filters = state.tally.filters + state.tally.classes + state.tally.extremes;
         if filters >= 3 {
             return;
         }

@@ -36,8 +36,12 @@ pub(super) struct Tally {
     pub(super) incoming: usize,
     /// Relations followed both ways.
     pub(super) both: usize,
-    /// Comparisons, classes and intersections.
+    /// Comparisons and intersections.
     pub(super) filters: usize,
+    /// Classes that a set was narrowed to.
+    pub(super) classes: usize,
+    /// Comparisons in another direction than the question's.
+    pub(super) contrary: usize,
     /// Extremes.
     pub(super) extremes: usize,
     /// Comparisons with the value of a linked entity.
@@ -56,6 +60,8 @@ impl Tally {
             incoming: self.incoming + other.incoming,
             both: self.both + other.both,
             filters: self.filters + other.filters,
+            classes: self.classes + other.classes,
+            contrary: self.contrary + other.contrary,
             extremes: self.extremes + other.extremes,
             compared: self.compared + other.compared,
             entities: self.entities | other.entities,
@@ -72,6 +78,16 @@ fn bit(index: usize) -> u64 {
 pub(super) fn strength(words: &[f32], at: Option<usize>) -> f32 {
     const SURE: f32 = 0.2;
     at.and_then(|at| words.get(at)).map_or(0.0, |p| (p / SURE).min(1.0))
+}
+
+/// What a plan explains after one more step. Marks of question words ask about the answer, so only
+/// the last step explains them.
+fn followed(before: &[f32], step: &[f32], explainer: &Explainer<'_, '_>) -> Arc<[f32]> {
+    (before.iter().zip(step).zip(&explainer.asked.words))
+        .map(|((before, step), word)| {
+            if word.is_mark() { *step } else { before.max(*step) }
+        })
+        .collect()
 }
 
 fn joined(a: &[f32], b: &[f32]) -> Arc<[f32]> {
@@ -135,7 +151,7 @@ impl State {
             plan: self.plan.and(PlanStep::Walk(hop)),
             nodes,
             statements,
-            words: joined(&self.words, &explained.words),
+            words: followed(&self.words, &explained.words, explainer),
             last: strength(&explained.words, explainer.first_word()),
             tally,
         };
@@ -217,7 +233,7 @@ impl State {
         explainer: &mut Explainer<'_, '_>,
     ) -> Self {
         let mut tally = self.tally;
-        tally.filters += 1;
+        tally.classes += 1;
         Self {
             plan: self.plan.and(PlanStep::Class(class)),
             nodes,

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
+use kg::search::nearly;
 use rustc_hash::FxHashMap;
 
 /// Probabilities are stored as `-SCALE · ln p`, rounded, in one byte.
@@ -107,6 +108,19 @@ impl WordTables {
         let stem = self.stems.get(question);
         stem.and_then(|stem| self.best.get(stem))
             .map_or(0.0, |&stored| (-f32::from(stored) / SCALE).exp())
+    }
+
+    /// The stem of the tables that a misspelt stem means: the first one in order of letters that
+    /// differs by one letter. `None` for known and for short stems.
+    pub(super) fn meant(&self, misspelt: &str) -> Option<String> {
+        const SHORTEST: usize = 5;
+        if misspelt.chars().count() < SHORTEST || self.stems.contains_key(misspelt) {
+            return None;
+        }
+        let near = self.stems.keys().filter(|stem| {
+            stem.len().abs_diff(misspelt.len()) <= 1 && nearly(misspelt, stem)
+        });
+        near.min().cloned()
     }
 
     fn look(&self, table: &FxHashMap<(u32, u32), u8>, given: &str, wanted: &str) -> f32 {

@@ -16,7 +16,7 @@ use crate::exec::Value;
 const FLOOR: f32 = 0.01;
 
 /// Number of terms.
-pub const TERMS: usize = 34;
+pub const TERMS: usize = 36;
 
 /// The names of the terms, in order.
 pub const TERM_NAMES: [&str; TERMS] = [
@@ -54,6 +54,8 @@ pub const TERM_NAMES: [&str; TERMS] = [
     "known words unexplained",
     "give up, known words",
     "compared with a topic",
+    "class filters",
+    "comparison not asked for",
 ];
 
 /// The term of the model's log-probability.
@@ -178,6 +180,7 @@ fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
     terms[3] = tally.incoming as f32;
     terms[4] = tally.both as f32;
     terms[5] = tally.filters as f32;
+    terms[34] = tally.classes as f32;
     terms[6] = unused(linked.entities.len(), tally.entities);
     terms[7] = values as f32;
     terms[21] = (state.words.iter().zip(&explainer.asked.words))
@@ -236,6 +239,7 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
         .map(|(word, _)| explainer.known(word))
         .sum();
     terms[33] = state.tally.compared as f32;
+    terms[35] = state.tally.contrary as f32;
     Terms(terms)
 }
 

@@ -106,7 +106,8 @@ impl<'s, 'g> Explainer<'s, 'g> {
 
     /// The index of the first content word, which tends to name what is asked for.
     pub(super) fn first_word(&self) -> Option<usize> {
-        self.asked.words.iter().position(|word| !word.is_mark() && word.value.is_none())
+        (self.asked.words.iter())
+            .position(|word| !word.is_mark() && word.value.is_none() && word.adjective.is_none())
     }
 
     /// For every content word, the probability with which a class explains it.
