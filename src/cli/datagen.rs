@@ -373,6 +373,9 @@ pub(crate) struct WeightsArgs {
     /// count equally.
     #[arg(long, required = true, value_name = "FILE")]
     pub(crate) predictions: Vec<PathBuf>,
+    /// Weights to start from [default: those without a model].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) start: Option<PathBuf>,
     /// How strongly weights are held near the present ones.
     #[arg(long, default_value_t = 0.01, value_name = "X")]
     pub(crate) pull: f64,

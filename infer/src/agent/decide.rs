@@ -43,7 +43,10 @@ pub fn answer(
         AgentKind::Words(options)
     };
     let begun = Instant::now();
-    let weights = Weights::default();
+    let weights = match &planner {
+        Some(_) => Weights::with_model(),
+        None => Weights::default(),
+    };
     let mut record = Recorder::open(task, &agent);
     let session = task.session()?;
     let words = (planner.as_ref()).map_or_else(WordTables::base, |planner| planner.words());
@@ -70,7 +73,7 @@ pub fn answer(
             let sure = logprob.map_or(0.0, |log| (log / SURE_UNIT).exp() as f32);
             own.terms.0[MODEL_FIRST] = sure;
             if own.answer.is_none() {
-                own.terms.0[MODEL_GIVES_UP] = sure;
+                own.terms.0[MODEL_GIVES_UP] = 1.0;
             }
         }
     }

@@ -1,7 +1,7 @@
 //! `kgagent datagen words` and `datagen weights`: what the decision between candidate programs is
 //! learned from.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use common::fs::write_file;
 use datagen::read::ReadOptions;
 use datagen::weights;
@@ -65,7 +65,14 @@ pub(crate) fn weights(args: &WeightsArgs, ui: &Ui) -> Result<ExitStatus> {
         }
         sets.push(cases);
     }
-    let start = Weights::default();
+    let start = match &args.start {
+        Some(path) => {
+            let text = std::fs::read_to_string(path)
+                .with_context(|| format!("cannot read {}", path.display()))?;
+            Weights::parse(&text).map_err(|why| anyhow!("{}: {why}", path.display()))?
+        }
+        None => Weights::default(),
+    };
     let fitted = weights::fit(&sets, &start, args.pull);
     for (path, set) in args.predictions.iter().zip(&sets) {
         let ((before, any), (after, _)) = (

@@ -16,7 +16,7 @@ use crate::exec::Value;
 const FLOOR: f32 = 0.01;
 
 /// Number of terms.
-pub const TERMS: usize = 36;
+pub const TERMS: usize = 37;
 
 /// The names of the terms, in order.
 pub const TERM_NAMES: [&str; TERMS] = [
@@ -38,7 +38,7 @@ pub const TERM_NAMES: [&str; TERMS] = [
     "answer size",
     "time for when",
     "thing for when",
-    "literal for who or where",
+    "text for who or where",
     "text answer",
     "number not asked for",
     "unexplained words",
@@ -56,6 +56,7 @@ pub const TERM_NAMES: [&str; TERMS] = [
     "compared with a topic",
     "class filters",
     "comparison not asked for",
+    "number or time for who or where",
 ];
 
 /// The term of the model's log-probability.
@@ -99,6 +100,14 @@ impl Weights {
         self.0.iter().zip(&terms.0).map(|(a, b)| a * b).sum()
     }
 
+    /// The weights of a decision in which a model takes part (`data/base/weights.model.json`).
+    #[must_use]
+    pub fn with_model() -> Self {
+        static MODEL: LazyLock<Weights> =
+            LazyLock::new(|| shipped(include_str!("../../../data/base/weights.model.json")));
+        *MODEL
+    }
+
     /// Reads weights from a JSON object with a number for each of [`TERM_NAMES`].
     ///
     /// # Errors
@@ -127,15 +136,16 @@ impl Weights {
     }
 }
 
+/// Weights that ship with the program; a test parses them.
+fn shipped(text: &str) -> Weights {
+    Weights::parse(text).unwrap_or(Weights([0.0; TERMS]))
+}
+
 impl Default for Weights {
-    /// The weights that ship with the program (`data/base/weights.json`), fitted on development
-    /// questions.
+    /// The weights without a model (`data/base/weights.json`), fitted on development questions.
     fn default() -> Self {
-        static BASE: LazyLock<Weights> = LazyLock::new(|| {
-            let text = include_str!("../../../data/base/weights.json");
-            // A test parses the file.
-            Weights::parse(text).unwrap_or(Weights([0.0; TERMS]))
-        });
+        static BASE: LazyLock<Weights> =
+            LazyLock::new(|| shipped(include_str!("../../../data/base/weights.json")));
         *BASE
     }
 }
@@ -227,7 +237,8 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     terms[15] = set.map_or(0.0, |set| (set.len().max(1) as f32).ln());
     terms[16] = flag(when && kind == Some(Kind::Time));
     terms[17] = flag(when && set.is_some() && kind != Some(Kind::Time));
-    terms[18] = flag(named && kind.is_some());
+    terms[18] = flag(named && kind == Some(Kind::Text));
+    terms[36] = flag(named && kind.is_some_and(|kind| kind != Kind::Text));
     terms[19] = flag(kind == Some(Kind::Text));
     terms[20] = flag(number && !asked.count);
     terms[28] = flag(found.answer == Value::Bool(true));

@@ -16,8 +16,10 @@ use crate::exec::{Relation, Session};
 
 /// Share of the letters' likeness that counts as a translation probability.
 const ALIKE: f32 = 0.25;
+/// The probability with which a word is explained by the same word.
+const SAME: f32 = 0.5;
 /// The probability with which a class explains a word that names it.
-const CLASS: f32 = 0.2;
+const CLASS: f32 = 0.4;
 /// The probability with which an attribute explains an adjective that measures it.
 const MEASURED: f32 = 0.2;
 /// Trigram similarity below which words count as unrelated.
@@ -76,7 +78,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
                 let seen = self.tables.question_given(name, &word.stem);
                 let measured = (word.adjective)
                     .is_some_and(|adjective| adjective.measures.contains(&name.as_str()));
-                seen.max(ALIKE * alike(&word.stem, name))
+                seen.max(by_letters(&word.stem, name))
                     .max(if measured { MEASURED } else { 0.0 })
             };
             said.iter().map(of).fold(0.0, f32::max)
@@ -156,6 +158,11 @@ fn relation_words(session: &Session<'_>, relation: Relation) -> (Vec<String>, Ve
     own.sort_unstable();
     own.dedup();
     (own, domain_stems(domain))
+}
+
+/// The probability with which a word is explained by a name that is like it.
+fn by_letters(a: &str, b: &str) -> f32 {
+    if a == b { SAME } else { ALIKE * alike(a, b) }
 }
 
 /// Likeness of two stems from 0 to 1 by their trigrams (Jaccard), 0 below a limit.
