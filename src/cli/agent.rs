@@ -78,7 +78,7 @@ enum ModeName {
 #[derive(Clone, Debug, Args)]
 struct ModeArgs {
     /// How kg-agent deals with failure.
-    #[arg(long, value_enum, default_value = "paper")]
+    #[arg(long, value_enum, default_value = "decide")]
     mode: ModeName,
     /// Robust mode: number of programs kept in parallel, ranked by log-probability; programs with
     /// empty results are dropped.
