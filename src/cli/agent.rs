@@ -77,9 +77,12 @@ enum ModeName {
 /// Options of kg-agent.
 #[derive(Clone, Debug, Args)]
 struct ModeArgs {
-    /// How kg-agent deals with failure.
-    #[arg(long, value_enum, default_value = "decide")]
-    mode: ModeName,
+    /// How kg-agent chooses its program [default: decide; paper for `oracle`, `scripted:…` and
+    /// servers].
+    ///
+    /// Without a model, the default is the agent `words`.
+    #[arg(long, value_enum)]
+    mode: Option<ModeName>,
     /// Robust mode: number of programs kept in parallel, ranked by log-probability; programs with
     /// empty results are dropped.
     #[arg(
@@ -102,6 +105,28 @@ struct ModeArgs {
     answer_types: bool,
 }
 
+impl AgentArgs {
+    /// The agent for a planner, if no mode was named: without a model, the words alone decide;
+    /// replayed texts and servers give no probabilities, so there is nothing to decide between.
+    pub(crate) fn for_planner(&self, agent: AgentKind, model: Option<&str>) -> AgentKind {
+        let AgentKind::KgAgentDecide(options) = agent else {
+            return agent;
+        };
+        if self.mode.mode.is_some() {
+            return agent;
+        }
+        let silent = |name: &str| {
+            name == "oracle"
+                || ["scripted:", "http://", "https://"].iter().any(|start| name.starts_with(start))
+        };
+        match model {
+            None => AgentKind::Words(options),
+            Some(name) if silent(name) => AgentKind::KgAgent,
+            Some(_) => agent,
+        }
+    }
+}
+
 impl ModeArgs {
     fn deciding(&self) -> Deciding {
         Deciding {
@@ -111,9 +136,9 @@ impl ModeArgs {
 
     fn kind(&self) -> AgentKind {
         match self.mode {
-            ModeName::Paper => AgentKind::KgAgent,
-            ModeName::Decide => AgentKind::KgAgentDecide(self.deciding()),
-            ModeName::Robust => AgentKind::KgAgentRobust(Robust {
+            Some(ModeName::Paper) => AgentKind::KgAgent,
+            None | Some(ModeName::Decide) => AgentKind::KgAgentDecide(self.deciding()),
+            Some(ModeName::Robust) => AgentKind::KgAgentRobust(Robust {
                 beam: usize::from(self.beam),
                 answer_types: self.answer_types,
                 ..Robust::default()

@@ -25,7 +25,9 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<ExitStatus> {
     let graph = graph::open(&args.answering.graph)?;
     let ranker = ranking::open(&args.answering.ranking)?;
     let entities = topics(&graph, &args.question, &args.entities, ranker.as_ref())?;
-    let agent = (args.agent)(&args.answering.agents, args.entities.is_empty());
+    let options = &args.answering.agents;
+    let agent = (args.agent)(options, args.entities.is_empty());
+    let agent = options.for_planner(agent, args.model.as_deref());
     let (mut planner, template) = planner(args, &agent, ranker.as_ref(), ui)?;
     let options = ExecOptions {
         exclude: Exclude {

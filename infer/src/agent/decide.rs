@@ -70,7 +70,7 @@ pub fn answer(
         }
         if let (false, Some(own), Some(logprob)) = (failed, candidates.last_mut(), logprobs.last()) {
             // The model's own choice counts as much as the model is sure of it.
-            let sure = logprob.map_or(0.0, |log| (log / SURE_UNIT).exp() as f32);
+            let sure = logprob.map_or(1.0, |log| (log / SURE_UNIT).exp() as f32);
             own.terms.0[MODEL_FIRST] = sure;
             if own.answer.is_none() {
                 own.terms.0[MODEL_GIVES_UP] = 1.0;

@@ -198,6 +198,15 @@ impl AgentKind {
         self.profile().trained_as
     }
 
+    /// The agent as it answers best: the tool loop decides between programs.
+    #[must_use]
+    pub fn best(agent: Agent) -> Self {
+        match agent {
+            Agent::KgAgent => Self::KgAgentDecide(Deciding::default()),
+            other => Self::from(other),
+        }
+    }
+
     /// The agent with this name and these options, as recorded in a trace
     /// ([`TraceEvent::Observe`](toolbox::trace::TraceEvent::Observe)).
     ///

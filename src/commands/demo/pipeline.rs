@@ -173,7 +173,7 @@ impl<'a> Demo<'a> {
             &ReadOptions::default(),
         )?;
         let setting = Setting::new(
-            agent.into(),
+            AgentKind::best(agent),
             Planning::Local(Arc::clone(&trained.model)),
             trained.model.template(agent)?,
             entities,
@@ -204,7 +204,7 @@ impl<'a> Demo<'a> {
     /// Answers sample questions with the first agent and prints the answers.
     pub(super) fn ask(&self, trained: &Trained, questions: &[&str]) -> Result<Vec<SampleAnswer>> {
         let agent = self.args.agents[0];
-        let (template, agent) = (trained.model.template(agent)?, AgentKind::from(agent));
+        let (template, agent) = (trained.model.template(agent)?, AgentKind::best(agent));
         let mut answers = Vec::new();
         for &question in questions {
             let entities = ask::topics(&self.graph, question, &[], rank::lexical().as_ref())?;

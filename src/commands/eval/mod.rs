@@ -123,6 +123,7 @@ fn settings(args: &EvalArgs, ranker: &Arc<dyn Ranker>, ui: &Ui) -> Result<Vec<Se
     let mut settings: Vec<Setting> = Vec::new();
     for agent in &args.agents {
         let agent = agent(&answering.agents, linked);
+        let agent = answering.agents.for_planner(agent, args.model.as_deref());
         if settings.iter().any(|setting| setting.agent == agent) {
             bail!("{} is named twice", agent.name());
         }
