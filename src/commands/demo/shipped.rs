@@ -54,6 +54,7 @@ pub(super) fn run(args: &DemoArgs, ui: &Ui) -> Result<()> {
     let jsonl = |path: &Path| format!("jsonl={}", path.display());
     let new_entities = jsonl(&data("questions.new-entities.jsonl")?);
     let new_wordings = jsonl(&data("questions.new-wordings.jsonl")?);
+    let own_words = jsonl(&data("questions.blind-test.jsonl")?);
     let sources = [
         format!("templates={}", data("templates.jsonl")?.display()),
         jsonl(&data("questions.train.jsonl")?),
@@ -86,9 +87,16 @@ pub(super) fn run(args: &DemoArgs, ui: &Ui) -> Result<()> {
             measured.push(demo.evaluate(agent, &trained, name, source, EntitySource::Gold)?);
         }
     }
+    for &agent in &args.agents {
+        let entities = EntitySource::Linked;
+        measured.push(demo.evaluate(agent, &trained, "own-words", &own_words, entities)?);
+    }
     ui.say(format!(
-        "4. evaluated on {} questions with new entities and {} with new wordings",
-        measured[0].metrics.n, measured[1].metrics.n
+        "4. evaluated on {} questions with new entities, {} with new wordings, and {} that people \
+         worded without sight of the training data (entities linked)",
+        measured[0].metrics.n,
+        measured[1].metrics.n,
+        measured[measured.len() - 1].metrics.n
     ));
     laps.lap("evaluate");
 
