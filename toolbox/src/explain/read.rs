@@ -6,7 +6,7 @@ use kg::term::NodeId;
 
 use super::plan::{Finish, Hop, Plan, Start, Way};
 use super::search::Found;
-use super::state::{State, Tally, strength};
+use super::state::{State, Tally, names, strength};
 use super::words::Explainer;
 use crate::call::{Arg, Target, Tool};
 use kg::value::Op;
@@ -23,6 +23,7 @@ pub(super) fn found(
         tally: Tally::default(),
         finish: Finish::Set,
         last: 0.0,
+        class_said: false,
         classes: Vec::new(),
     };
     for step in session.steps() {
@@ -43,6 +44,7 @@ pub(super) fn found(
             statements: false,
             words: reader.words.into(),
             last: reader.last,
+            class_said: reader.class_said,
             tally: reader.tally,
         },
         answer: answer.clone(),
@@ -54,6 +56,7 @@ struct Reader {
     tally: Tally,
     finish: Finish,
     last: f32,
+    class_said: bool,
     /// The variables that hold the instances of a class.
     classes: Vec<u32>,
 }
@@ -124,9 +127,11 @@ impl Reader {
         if let Some(&first) = set(step).and_then(|set| set.first())
             && kg.term(first).as_literal().is_none()
         {
+            self.class_said = false;
             for class in kg.types(first) {
                 let words = explainer.class(class);
                 self.explain(&words);
+                self.class_said |= names(&words, explainer.first_word());
                 self.last = self.last.max(strength(&words, explainer.first_word()));
             }
         }

@@ -22,6 +22,8 @@ pub(super) struct State {
     pub(super) words: Arc<[f32]>,
     /// How well the last step explains the question's first content word, from 0 to 1.
     pub(super) last: f32,
+    /// Whether the set is of a class that the first content word names.
+    pub(super) class_said: bool,
     pub(super) tally: Tally,
 }
 
@@ -80,6 +82,12 @@ pub(super) fn strength(words: &[f32], at: Option<usize>) -> f32 {
     at.and_then(|at| words.get(at)).map_or(0.0, |p| (p / SURE).min(1.0))
 }
 
+/// Whether a class with these explanations is named by the word at `at`.
+pub(super) fn names(class: &[f32], at: Option<usize>) -> bool {
+    const NAMED: f32 = 0.36;
+    at.and_then(|at| class.get(at)).is_some_and(|p| *p >= NAMED)
+}
+
 /// What a plan explains after one more step. Marks of question words ask about the answer, so only
 /// the last step explains them.
 fn followed(before: &[f32], step: &[f32], explainer: &Explainer<'_, '_>) -> Arc<[f32]> {
@@ -114,6 +122,7 @@ impl State {
             nodes,
             words,
             last: 0.0,
+            class_said: false,
             tally,
         };
         state.see_classes(explainer);
@@ -134,6 +143,7 @@ impl State {
             let said = explainer.class(class);
             self.words = joined(&self.words, &said);
             self.last = self.last.max(strength(&said, at));
+            self.class_said |= names(&said, at);
         }
     }
 
@@ -153,6 +163,7 @@ impl State {
             statements,
             words: followed(&self.words, &explained.words, explainer),
             last: strength(&explained.words, explainer.first_word()),
+            class_said: false,
             tally,
         };
         next.see_classes(explainer);

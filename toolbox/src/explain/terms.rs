@@ -16,7 +16,7 @@ use crate::exec::Value;
 const FLOOR: f32 = 0.01;
 
 /// Number of terms.
-pub const TERMS: usize = 37;
+pub const TERMS: usize = 38;
 
 /// The names of the terms, in order.
 pub const TERM_NAMES: [&str; TERMS] = [
@@ -57,6 +57,7 @@ pub const TERM_NAMES: [&str; TERMS] = [
     "class filters",
     "comparison not asked for",
     "number or time for who or where",
+    "class asked for is missing",
 ];
 
 /// The term of the model's log-probability.
@@ -250,6 +251,7 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
         .map(|(word, _)| explainer.known(word))
         .sum();
     terms[33] = state.tally.compared as f32;
+    terms[37] = flag(explainer.class_asked && !judged && !state.class_said);
     terms[35] = state.tally.contrary as f32;
     Terms(terms)
 }

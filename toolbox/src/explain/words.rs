@@ -9,6 +9,7 @@ use kg::term::NodeId;
 use rustc_hash::FxHashMap;
 
 use super::plan::{Hop, Way};
+use super::state::names;
 use super::question::{Asked, AskedWord};
 use super::table::WordTables;
 use super::vocabulary::{domain_stems, split, stems};
@@ -38,6 +39,8 @@ pub(super) struct Explained {
 pub(super) struct Explainer<'s, 'g> {
     pub(super) session: &'s Session<'g>,
     pub(super) asked: &'s Asked,
+    /// Whether the first content word names a class.
+    pub(super) class_asked: bool,
     tables: Arc<WordTables>,
     hops: FxHashMap<Hop, Explained>,
     classes: FxHashMap<NodeId, Arc<[f32]>>,
@@ -45,13 +48,17 @@ pub(super) struct Explainer<'s, 'g> {
 
 impl<'s, 'g> Explainer<'s, 'g> {
     pub(super) fn new(session: &'s Session<'g>, asked: &'s Asked, tables: Arc<WordTables>) -> Self {
-        Self {
+        let mut made = Self {
             session,
             asked,
+            class_asked: false,
             tables,
             hops: FxHashMap::default(),
             classes: FxHashMap::default(),
-        }
+        };
+        let first = made.first_word();
+        made.class_asked = (session.classes().iter()).any(|&class| names(&made.class(class), first));
+        made
     }
 
     /// What a relation explains. Followed backwards it leads to the things that have it, so its
