@@ -117,7 +117,9 @@ impl AgentArgs {
         }
         let silent = |name: &str| {
             name == "oracle"
-                || ["scripted:", "http://", "https://"].iter().any(|start| name.starts_with(start))
+                || ["scripted:", "http://", "https://"]
+                    .iter()
+                    .any(|start| name.starts_with(start))
         };
         match model {
             None => AgentKind::Words(options),

@@ -178,6 +178,9 @@ pub(crate) struct ReplayArgs {
     /// Decode again with this model folder and compare the tokens too.
     #[arg(long, value_name = "MODEL")]
     pub(crate) decode: Option<PathBuf>,
+    /// Folder of the model that made the trace, whose word tables took part in its decision.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) words: Option<PathBuf>,
     /// With --decode: device of the model; use the one on which the trace was made.
     ///
     /// A GPU's numbers differ from the CPU's by rounding.

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use infer::agent::{AgentKind, Task, answer_with};
-use infer::planner::{LocalModel, LocalPlanner, Planner, Proposal, Scripted};
+use infer::planner::{LocalModel, LocalPlanner, Planner, Proposal, Scripted, words_of};
 use kg::term::NodeId;
 use kg::{FrozenKg, Kg};
 use serde_json::json;
 use toolbox::exec::{Exclude, ExecOptions};
+use toolbox::explain::WordTables;
 use toolbox::link::Linked;
 use toolbox::prompt::Template;
 use toolbox::rank::Ranker;
@@ -35,7 +36,7 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<ExitStatus> {
         );
     };
     let template = check(opening, &graph, ranker.as_ref())?;
-    let mut planner = planner(args, &events)?;
+    let mut planner = planner(args, opening, &events)?;
     let mut again = answer_again(opening, &graph, &template, &ranker, planner.as_mut())?;
     if let (true, Some(TraceEvent::Observe(opening))) =
         (opening.ranker.is_empty(), again.first_mut())
@@ -87,9 +88,26 @@ fn check(opening: &Opening, graph: &FrozenKg, ranker: &dyn Ranker) -> Result<Tem
 }
 
 /// The model of `--decode`, or a script of the turns in the trace.
-fn planner(args: &ReplayArgs, events: &[TraceEvent]) -> Result<Box<dyn Planner>> {
+fn planner(
+    args: &ReplayArgs,
+    opening: &Opening,
+    events: &[TraceEvent],
+) -> Result<Box<dyn Planner>> {
     let Some(folder) = &args.decode else {
-        let script = Scripted::with(written(events)).with_logprobs(logprobs(events));
+        let words = match &args.words {
+            Some(folder) => words_of(folder)?,
+            None => WordTables::base(),
+        };
+        if words.name() != opening.words {
+            bail!(
+                "the decision of the trace used the word tables `{}` of a model; name the folder of \
+                 that model with --words",
+                opening.words
+            );
+        }
+        let script = Scripted::with(written(events))
+            .with_logprobs(logprobs(events))
+            .with_words(words);
         return Ok(Box::new(script));
     };
     let model = LocalModel::open_on(args.device, folder)

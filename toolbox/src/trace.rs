@@ -115,6 +115,10 @@ pub struct Opening {
     /// record it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub ranker: String,
+    /// The name of the translation tables of a decision, if they are not those that ship with the
+    /// program ([`crate::explain::WordTables::name`]).
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub words: String,
 }
 
 /// A program in a beam.

@@ -50,6 +50,7 @@ pub fn answer(
     let mut record = Recorder::open(task, &agent);
     let session = task.session()?;
     let words = (planner.as_ref()).map_or_else(WordTables::base, |planner| planner.words());
+    record.words(words.name());
     let proposer = Proposer::new(&session, words);
     let limits = SearchLimits::default();
     let mut candidates = proposer.propose(&weights, limits, options.candidates)?;
@@ -68,7 +69,8 @@ pub fn answer(
             candidate.terms.0[MODEL] = logprob.map_or(0.0, |log| (log / LOGPROB_UNIT) as f32);
             logprobs.push(logprob);
         }
-        if let (false, Some(own), Some(logprob)) = (failed, candidates.last_mut(), logprobs.last()) {
+        if let (false, Some(own), Some(logprob)) = (failed, candidates.last_mut(), logprobs.last())
+        {
             // The model's own choice counts as much as the model is sure of it.
             let sure = logprob.map_or(1.0, |log| (log / SURE_UNIT).exp() as f32);
             own.terms.0[MODEL_FIRST] = sure;

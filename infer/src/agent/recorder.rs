@@ -27,6 +27,13 @@ impl Recorder {
         }
     }
 
+    /// Notes the translation tables of a decision.
+    pub(super) fn words(&mut self, name: &str) {
+        if let Some(TraceEvent::Observe(opening)) = self.outcome.events.first_mut() {
+            name.clone_into(&mut opening.words);
+        }
+    }
+
     pub(super) fn event(&mut self, event: TraceEvent) {
         self.outcome.events.push(event);
     }
@@ -148,5 +155,6 @@ fn opening(task: &Task<'_>, agent: &AgentKind) -> TraceEvent {
             .map(|relation| task.kg.name(relation.node()))
             .collect(),
         ranker: task.options.ranker.name(),
+        words: String::new(),
     }))
 }

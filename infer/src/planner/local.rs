@@ -129,19 +129,20 @@ impl LocalModel {
 }
 
 /// The translation tables of the program and of the training data of a model folder.
-fn words_of(folder: &Path) -> Result<Arc<WordTables>, InferError> {
+///
+/// # Errors
+/// [`InferError::Words`] if the folder's file is damaged.
+pub fn words_of(folder: &Path) -> Result<Arc<WordTables>, InferError> {
     let path = folder.join(WORDS_FILE);
-    let base = WordTables::base();
     if !path.is_file() {
-        return Ok(base);
+        return Ok(WordTables::base());
     }
     let damaged = |message: String| InferError::Words {
         path: path.clone(),
         message,
     };
     let text = std::fs::read_to_string(&path).map_err(|error| damaged(error.to_string()))?;
-    let own = WordTables::parse(&text).map_err(|error| damaged(error.to_string()))?;
-    Ok(Arc::new(base.with(&own)))
+    WordTables::base_with(&text).map_err(|error| damaged(error.to_string()))
 }
 
 /// The decoding state of one thread. The cache outlives a question, so a shared opening is read

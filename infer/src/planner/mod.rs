@@ -16,7 +16,7 @@ use toolbox::prompt::Template;
 
 use crate::InferError;
 
-pub use local::{LocalModel, LocalPlanner};
+pub use local::{LocalModel, LocalPlanner, words_of};
 pub use remote::{Constraint, RemoteOptions, RemotePlanner};
 pub use shots::shots;
 
@@ -142,6 +142,7 @@ pub struct Scripted {
     turns: std::vec::IntoIter<Proposal>,
     given: usize,
     logprobs: std::vec::IntoIter<f64>,
+    words: Arc<WordTables>,
 }
 
 impl Scripted {
@@ -166,7 +167,14 @@ impl Scripted {
             given: turns.len(),
             turns: turns.into_iter(),
             logprobs: Vec::new().into_iter(),
+            words: WordTables::base(),
         }
+    }
+
+    /// Explains programs with these tables.
+    #[must_use]
+    pub fn with_words(self, words: Arc<WordTables>) -> Self {
+        Self { words, ..self }
     }
 
     /// Gives these answers to [`Planner::logprob_of`], in order.
@@ -192,6 +200,10 @@ impl Planner for Scripted {
 
     fn write(&mut self, _turns: &[Turn], _grammar: &Grammar) -> Result<Proposal, InferError> {
         self.next()
+    }
+
+    fn words(&self) -> Arc<WordTables> {
+        Arc::clone(&self.words)
     }
 
     fn logprob_of(&mut self, _samples: &[Vec<Turn>]) -> Result<Option<f64>, InferError> {

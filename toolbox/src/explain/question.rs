@@ -208,7 +208,9 @@ impl Asked {
             found = match (word.as_str(), next) {
                 ("at", "least") => Some([Op::Ge; 2]),
                 ("at", "most") => Some([Op::Le; 2]),
-                ("over" | "above" | "past" | "under" | "below", _) if !number_follows(all, i) => found,
+                ("over" | "above" | "past" | "under" | "below", _) if !number_follows(all, i) => {
+                    found
+                }
                 ("more" | "greater" | "over" | "above" | "exceed" | "exceeding" | "exceeds", _) => {
                     Some([Op::Gt; 2])
                 }
@@ -230,7 +232,8 @@ impl Asked {
 /// Whether one of the next three words has a digit.
 fn number_follows(all: &[String], i: usize) -> bool {
     let next = all.iter().skip(i + 1).take(3);
-    next.into_iter().any(|word| word.bytes().any(|byte| byte.is_ascii_digit()))
+    next.into_iter()
+        .any(|word| word.bytes().any(|byte| byte.is_ascii_digit()))
 }
 
 /// Whether a question asks if something is so: it begins with an auxiliary verb.

@@ -9,8 +9,8 @@ use super::search::Found;
 use super::state::{State, Tally, names, strength};
 use super::words::Explainer;
 use crate::call::{Arg, Target, Tool};
-use kg::value::Op;
 use crate::exec::{EntSet, Observation, Session, Step, Value};
+use kg::value::Op;
 
 /// An ended session as a found plan. Only what the terms read is filled.
 pub(super) fn found(
@@ -193,5 +193,8 @@ fn contrary(args: &[Arg], explainer: &Explainer<'_, '_>) -> bool {
         Op::Eq | Op::Ne => 0,
     };
     let asked = explainer.asked.compare;
-    asked.map_or_else(|| up(*op) != 0, |ops| ops.iter().all(|asked| up(*asked) != up(*op)))
+    asked.map_or_else(
+        || up(*op) != 0,
+        |ops| ops.iter().all(|asked| up(*asked) != up(*op)),
+    )
 }

@@ -79,7 +79,8 @@ fn bit(index: usize) -> u64 {
 /// How well words explain the one at `at`: 1 from the probability at which little doubt is left.
 pub(super) fn strength(words: &[f32], at: Option<usize>) -> f32 {
     const SURE: f32 = 0.2;
-    at.and_then(|at| words.get(at)).map_or(0.0, |p| (p / SURE).min(1.0))
+    at.and_then(|at| words.get(at))
+        .map_or(0.0, |p| (p / SURE).min(1.0))
 }
 
 /// Whether a class with these explanations is named by the word at `at`.
@@ -93,7 +94,11 @@ pub(super) fn names(class: &[f32], at: Option<usize>) -> bool {
 fn followed(before: &[f32], step: &[f32], explainer: &Explainer<'_, '_>) -> Arc<[f32]> {
     (before.iter().zip(step).zip(&explainer.asked.words))
         .map(|((before, step), word)| {
-            if word.is_mark() { *step } else { before.max(*step) }
+            if word.is_mark() {
+                *step
+            } else {
+                before.max(*step)
+            }
         })
         .collect()
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use kg::search::nearly;
 use rustc_hash::FxHashMap;
+use sha2::{Digest, Sha256};
 
 /// Probabilities are stored as `-SCALE · ln p`, rounded, in one byte.
 const SCALE: f32 = 20.0;
@@ -22,6 +23,8 @@ pub struct WordTables {
     to_relation: FxHashMap<(u32, u32), u8>,
     /// For each question word, its best probability in `to_relation`.
     best: FxHashMap<u32, u8>,
+    /// See [`WordTables::name`].
+    name: String,
 }
 
 /// A file that is not a table.
@@ -49,6 +52,28 @@ impl WordTables {
             Arc::new(WordTables::parse(text).unwrap_or_default())
         });
         Arc::clone(&BASE)
+    }
+
+    /// The name in traces: empty for the tables that ship with the program, otherwise a hash of those
+    /// added to them.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The shipped tables with those of the file `text`.
+    ///
+    /// # Errors
+    /// [`TableError`] names the first bad line.
+    pub fn base_with(text: &str) -> Result<Arc<Self>, TableError> {
+        let mut all = Self::base().with(&Self::parse(text)?);
+        let hash = Sha256::digest(text.as_bytes());
+        all.name = hash
+            .iter()
+            .take(6)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Ok(Arc::new(all))
     }
 
     /// These tables with those of `other`; where both know a pair, the higher probability counts.
@@ -117,9 +142,10 @@ impl WordTables {
         if misspelt.chars().count() < SHORTEST || self.stems.contains_key(misspelt) {
             return None;
         }
-        let near = self.stems.keys().filter(|stem| {
-            stem.len().abs_diff(misspelt.len()) <= 1 && nearly(misspelt, stem)
-        });
+        let near = self
+            .stems
+            .keys()
+            .filter(|stem| stem.len().abs_diff(misspelt.len()) <= 1 && nearly(misspelt, stem));
         near.min().cloned()
     }
 

@@ -244,7 +244,8 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     terms[20] = flag(number && !asked.count);
     terms[28] = flag(found.answer == Value::Bool(true));
     terms[29] = state.last;
-    let content = || (asked.words.iter().zip(state.words.iter())).filter(|(word, _)| !word.is_mark());
+    let content =
+        || (asked.words.iter().zip(state.words.iter())).filter(|(word, _)| !word.is_mark());
     terms[30] = flag(content().all(|(_, p)| *p < FLOOR) && content().count() > 0);
     terms[31] = content()
         .filter(|(_, p)| **p < FLOOR)

@@ -9,8 +9,8 @@ use kg::term::NodeId;
 use rustc_hash::FxHashMap;
 
 use super::plan::{Hop, Way};
-use super::state::names;
 use super::question::{Asked, AskedWord};
+use super::state::names;
 use super::table::WordTables;
 use super::vocabulary::{domain_stems, split, stems};
 use crate::exec::{Relation, Session};
@@ -57,7 +57,8 @@ impl<'s, 'g> Explainer<'s, 'g> {
             classes: FxHashMap::default(),
         };
         let first = made.first_word();
-        made.class_asked = (session.classes().iter()).any(|&class| names(&made.class(class), first));
+        made.class_asked =
+            (session.classes().iter()).any(|&class| names(&made.class(class), first));
         made
     }
 
