@@ -98,10 +98,7 @@ fn forms() -> Vec<(AgentKind, Template)> {
         (AgentKind::KgAgent, dialogue(Naming::Handles, true)),
         (AgentKind::KgAgent, Template::new(Layout::Paper)),
         (
-            AgentKind::KgAgentRobust(Robust {
-                beam: 2,
-                ..Robust::default()
-            }),
+            AgentKind::KgAgentRobust(Robust::default()),
             dialogue(Naming::Mixed, true),
         ),
         (

@@ -95,7 +95,7 @@ fn a_trace_depends_on_its_question_alone() {
     let place = place(QUESTIONS);
     for (agents, options) in [
         (&["kg-agent", "oda", "triad"][..], &[][..]),
-        (&["kg-agent"], &["--mode", "robust", "--beam", "2"]),
+        (&["kg-agent"], &["--mode", "robust"]),
     ] {
         let eval = |source: &str, threads: &str, batch: &str| {
             let source = format!("jsonl={source}.jsonl");
@@ -149,7 +149,7 @@ fn a_trace_decodes_again_and_another_model_is_detected() {
     let place = place(2);
     for options in [
         &["--agent", "kg-agent,oda,triad"][..],
-        &["--agent", "kg-agent", "--mode", "robust", "--beam", "2"],
+        &["--agent", "kg-agent", "--mode", "robust"],
     ] {
         let args = [
             "eval",

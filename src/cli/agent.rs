@@ -69,7 +69,7 @@ enum ModeName {
     /// Compare the model's program with programs around the linked entities, by the words of the
     /// question that each explains; see --candidates.
     Decide,
-    /// Return errors to the model, at most twice a step, and never repeat a call; see --beam and
+    /// Return errors to the model, at most twice a step, and never repeat a call; see
     /// --answer-types.
     Robust,
 }
@@ -83,15 +83,6 @@ struct ModeArgs {
     /// Without a model, the default is the agent `words`.
     #[arg(long, value_enum)]
     mode: Option<ModeName>,
-    /// Robust mode: number of programs kept in parallel, ranked by log-probability; programs with
-    /// empty results are dropped.
-    #[arg(
-        long,
-        default_value_t = 1,
-        value_name = "B",
-        value_parser = clap::value_parser!(u8).range(1..=16)
-    )]
-    beam: u8,
     /// Decide mode and agent `words`: number of programs compared with the model's own.
     #[arg(
         long,
@@ -141,7 +132,6 @@ impl ModeArgs {
             Some(ModeName::Paper) => AgentKind::KgAgent,
             None | Some(ModeName::Decide) => AgentKind::KgAgentDecide(self.deciding()),
             Some(ModeName::Robust) => AgentKind::KgAgentRobust(Robust {
-                beam: usize::from(self.beam),
                 answer_types: self.answer_types,
                 ..Robust::default()
             }),

@@ -17,11 +17,6 @@ pub const TRACE_VERSION: u32 = 2;
 pub enum TraceEvent {
     /// The question, the graph, the agent and the planner.
     Observe(Box<Opening>),
-    /// The programs of a beam after one more call, most likely first.
-    Beam {
-        /// All programs.
-        ranked: Vec<RankedProgram>,
-    },
     /// The turns given to the planner since the last prompt.
     Prompt {
         /// The turns.
@@ -119,17 +114,6 @@ pub struct Opening {
     /// program ([`crate::explain::WordTables::name`]).
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub words: String,
-}
-
-/// A program in a beam.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RankedProgram {
-    /// Its last call.
-    pub call: String,
-    /// Log-probability of its calls under the constraint, rounded to four digits.
-    pub logprob: f64,
-    /// Whether the beam keeps it.
-    pub kept: bool,
 }
 
 /// A candidate program of a decision.

@@ -12,7 +12,7 @@ use toolbox::triad;
 pub enum AgentKind {
     /// The tool loop of KG-Agent.
     KgAgent,
-    /// The tool loop with recovery from errors and a beam of programs.
+    /// The tool loop with recovery from errors.
     KgAgentRobust(Robust),
     /// The tool loop's program compared with programs around the linked entities.
     KgAgentDecide(Deciding),
@@ -35,8 +35,6 @@ pub enum AgentKind {
 pub struct Robust {
     /// Times that a step is repeated after an error.
     pub reasks: usize,
-    /// Programs kept in the beam.
-    pub beam: usize,
     /// Whether an answer of the wrong kind (a set where the question asks how many) is rejected.
     pub answer_types: bool,
 }
@@ -45,7 +43,6 @@ impl Default for Robust {
     fn default() -> Self {
         Self {
             reasks: 2,
-            beam: 1,
             answer_types: false,
         }
     }
@@ -246,7 +243,7 @@ mod tests {
     #[test]
     fn a_trace_names_an_agent_with_all_its_options() {
         let robust = Robust {
-            beam: 4,
+            reasks: 4,
             ..Robust::default()
         };
         let blind = OdaOptions {
@@ -270,6 +267,12 @@ mod tests {
                 Ok(agent)
             );
         }
+        // Traces of version 2 may name options that were removed since.
+        let earlier = serde_json::json!({ "reasks": 4, "beam": 1, "answer_types": false });
+        assert_eq!(
+            AgentKind::traced("kg-agent-robust", &earlier),
+            Ok(AgentKind::KgAgentRobust(robust))
+        );
         assert!(
             AgentKind::traced("nobody", &serde_json::Value::Null)
                 .unwrap_err()

@@ -1,18 +1,16 @@
 //! The KG-Agent loop with recovery from failures (rules A.5): an error is returned to the planner
 //! as an observation, a limited number of times per step; calls that were rejected or already made
-//! are not written again; the likeliest of several programs are kept, and those without a result
-//! dropped.
+//! are not written again.
 
 use std::time::Instant;
 
 use common::transcript::{Part, Role, Turn};
 use kg::Kg;
 use toolbox::answer::Answer;
-use toolbox::call::{Call, Target, Tool, parse_call};
-use toolbox::exec::{Observation, Session, Value};
+use toolbox::call::{Call, parse_call};
+use toolbox::exec::{Session, Value};
 use toolbox::prompt::Conversation;
 use toolbox::rank::RankError;
-use toolbox::trace::{RankedProgram, TraceEvent};
 
 use super::kind::{AgentKind, Robust};
 use super::outcome::{NO_CALL, Outcome};
@@ -20,21 +18,6 @@ use super::recorder::Recorder;
 use super::task::Task;
 use crate::InferError;
 use crate::planner::{Planner, PlannerInput};
-
-/// A program so far.
-#[derive(Clone, Debug, Default)]
-struct BeamProgram {
-    /// The calls as written.
-    texts: Vec<String>,
-    /// The calls with full names and without their targets; none may be repeated.
-    done: Vec<String>,
-    logprob: f64,
-    /// The last call had an empty result.
-    empty: bool,
-    ended: bool,
-    /// It ended with an answer.
-    answered: bool,
-}
 
 /// Answers one question.
 ///
@@ -46,267 +29,108 @@ pub fn answer(
     planner: &mut dyn Planner,
 ) -> Result<Outcome, InferError> {
     let begun = Instant::now();
-    let mut search = BeamSearch {
-        mode,
-        task,
-        planner,
-        record: Recorder::open(task, &AgentKind::KgAgentRobust(mode)),
-    };
-    let chosen = search.run()?;
-    let mut record = search.record;
-    let (session, conversation) = replay(task, &chosen)?;
-    for step in session.steps() {
-        record.result(&session, step);
+    let mut record = Recorder::open(task, &AgentKind::KgAgentRobust(mode));
+    let mut session = task.session()?;
+    let mut conversation = Conversation::open(task.template, &session);
+    while session.answer().is_none() {
+        let turns = conversation.prompt();
+        let Some((text, next)) = step(mode, task, &session, turns, planner, &mut record)? else {
+            record.outcome.failure = Some(NO_CALL);
+            break;
+        };
+        session = next;
+        conversation.record(&session, &text)?;
+        if let Some(step) = session.steps().last() {
+            record.result(&session, step);
+        }
     }
     record.outcome.calls = session.steps().len();
     record.outcome.samples = conversation.into_samples();
-    record.outcome.failure = session.answer().is_none().then_some(NO_CALL);
     record.outcome.kg_seconds = begun.elapsed().as_secs_f64() - record.outcome.model_seconds;
     Ok(record.finish(Answer::of(&session)))
 }
 
-/// Replays a program, whose calls are known to succeed.
-fn replay<'g>(
+/// Asks for a call, again after each error: the call as written and the session after it; `None`
+/// if every attempt failed.
+fn step<'g>(
+    mode: Robust,
     task: &Task<'g>,
-    program: &BeamProgram,
-) -> Result<(Session<'g>, Conversation), RankError> {
-    let mut session = task.session()?;
-    let mut conversation = Conversation::open(task.template, &session);
-    for text in &program.texts {
-        if parse_call(text).is_ok_and(|call| session.run(&call).is_ok()) {
-            conversation.record(&session, text)?;
-        }
-    }
-    Ok((session, conversation))
-}
-
-struct BeamSearch<'s, 'g> {
-    mode: Robust,
-    task: &'s Task<'g>,
-    planner: &'s mut dyn Planner,
-    record: Recorder,
-}
-
-impl BeamSearch<'_, '_> {
-    /// The best program: the likeliest with an answer, or else the likeliest that ended, or else
-    /// any.
-    fn run(&mut self) -> Result<BeamProgram, InferError> {
-        let beam = self.mode.beam.max(1);
-        let mut open = vec![BeamProgram::default()];
-        let mut ended: Vec<BeamProgram> = Vec::new();
-        while !open.is_empty() {
-            let mut extended = Vec::new();
-            for program in &open {
-                self.extend(program, &mut extended)?;
-            }
-            open.clear();
-            for program in self.prune(extended) {
-                if program.ended {
-                    ended.push(program);
-                } else {
-                    open.push(program);
-                }
-            }
-            let best = ended
-                .iter()
-                .filter(|program| program.answered)
-                .map(|program| program.logprob)
-                .fold(f64::NEG_INFINITY, f64::max);
-            // A program only becomes less likely as it grows.
-            open.retain(|program| program.logprob > best);
-            // Short programs end first. Once there is an answer, only likelier programs continue;
-            // without one, a full beam of abstentions ends the search.
-            if best == f64::NEG_INFINITY && ended.len() >= beam {
-                break;
-            }
-        }
-        ended.sort_by(|a, b| {
-            b.answered
-                .cmp(&a.answered)
-                .then(b.logprob.total_cmp(&a.logprob))
-        });
-        let chosen = ended.into_iter().next().or(open.into_iter().next());
-        Ok(chosen.unwrap_or_default())
-    }
-
-    /// Keeps the likeliest programs. Empty results are dropped if any program has a result.
-    fn prune(&mut self, mut programs: Vec<BeamProgram>) -> Vec<BeamProgram> {
-        let beam = self.mode.beam.max(1);
-        // The sort is stable: equally likely programs keep their order.
-        programs.sort_by(|a, b| b.logprob.total_cmp(&a.logprob));
-        let fruitful = programs
-            .iter()
-            .any(|program| !program.empty && (!program.ended || program.answered));
-        let mut kept = Vec::new();
-        let mut ranked = Vec::new();
-        for program in programs {
-            let keep = kept.len() < beam && (!fruitful || !program.empty);
-            ranked.push(RankedProgram {
-                call: program.texts.last().cloned().unwrap_or_default(),
-                logprob: rounded(program.logprob),
-                kept: keep,
-            });
-            if keep {
-                kept.push(program);
-            }
-        }
-        if beam > 1 {
-            self.record.event(TraceEvent::Beam { ranked });
-        }
-        kept
-    }
-
-    /// Adds the program's extensions by up to `beam` different calls, each requested again after
-    /// errors.
-    fn extend(
-        &mut self,
-        program: &BeamProgram,
-        extended: &mut Vec<BeamProgram>,
-    ) -> Result<(), InferError> {
-        let (mode, task) = (self.mode, self.task);
-        // Calls already made are not written again. A handle may now mean another relation, so with
-        // handles only the check after the call applies.
-        let mut rejected: Vec<String> = if task.template.naming.relations_by_handle() {
-            Vec::new()
-        } else {
-            repetitions(program)
+    session: &Session<'g>,
+    prompt: &[Turn],
+    planner: &mut dyn Planner,
+    record: &mut Recorder,
+) -> Result<Option<(String, Session<'g>)>, InferError> {
+    record.prompt(prompt, 0);
+    let mut turns = prompt.to_vec();
+    let mut rejected = repetitions(task, session);
+    for _ in 0..=mode.reasks {
+        let input = PlannerInput {
+            session,
+            template: task.template,
+            turns: &turns,
         };
-        for choice in 0..mode.beam.max(1) {
-            let (mut session, conversation) = replay(task, program)?;
-            let mut turns = conversation.prompt().to_vec();
-            if choice == 0 {
-                self.record.prompt(&turns, 0);
-            }
-            for ask in 0..=mode.reasks {
-                let input = PlannerInput {
-                    session: &session,
-                    template: task.template,
-                    turns: &turns,
-                };
-                let planner = &mut *self.planner;
-                let proposal = self.record.plan(|| {
-                    planner.propose_except(&input, &rejected, (mode.beam > 1).then_some(choice))
-                })?;
-                // Every possible call has been rejected.
-                let Some(proposal) = proposal else {
-                    return Ok(());
-                };
-                self.record.turn(&proposal, session.steps().len() + 1, true);
-                let seen = rejected.contains(&proposal.text);
-                rejected.push(proposal.text.clone());
-                let ran = if seen {
-                    Err("this call has just been written; write another one".to_owned())
-                } else {
-                    run(mode, &mut session, &proposal.text, program)?
-                };
-                let Err(message) = ran else {
-                    let (text, logprob) = (&proposal.text, proposal.logprob);
-                    extended.push(extension(program, &session, text, logprob));
-                    break;
-                };
-                self.record.outcome.invalid += 1;
-                self.record.error(message.clone());
-                if ask == mode.reasks {
-                    return Ok(());
-                }
-                // The session may have ended with an answer of the wrong kind.
-                session = replay(task, program)?.0;
-                turns.push(Turn::shown(
-                    Role::Assistant,
-                    vec![Part::user(proposal.text)],
-                ));
-                turns.push(Turn::shown(
-                    Role::Tool,
-                    vec![Part::ours("error: "), Part::kg(message)],
-                ));
-            }
-        }
-        Ok(())
+        let Some(proposal) = record.plan(|| planner.propose_except(&input, &rejected))? else {
+            // Every possible call has been rejected.
+            break;
+        };
+        record.turn(&proposal, session.steps().len() + 1, true);
+        let message = match run(mode, session, &proposal.text)? {
+            Ok(next) => return Ok(Some((proposal.text, next))),
+            Err(message) => message,
+        };
+        record.outcome.invalid += 1;
+        record.error(message.clone());
+        rejected.push(proposal.text.clone());
+        turns.push(Turn::shown(
+            Role::Assistant,
+            vec![Part::user(proposal.text)],
+        ));
+        turns.push(Turn::shown(
+            Role::Tool,
+            vec![Part::ours("error: "), Part::kg(message)],
+        ));
     }
+    Ok(None)
 }
 
-/// Rounded to four decimals, the precision that traces guarantee.
-fn rounded(logprob: f64) -> f64 {
-    (logprob * 1e4).round() / 1e4
+/// The calls already made, as the planner would write them now.
+fn repetitions(task: &Task<'_>, session: &Session<'_>) -> Vec<String> {
+    let next = u32::try_from(session.variables()).unwrap_or(u32::MAX);
+    let mut written = Vec::new();
+    for step in session.steps() {
+        let call = task.template.call(session, &step.call);
+        written.push(Call::new(call.tool, call.args, next).to_string());
+    }
+    written
 }
 
-/// The calls of a program as they would be written next.
-fn repetitions(program: &BeamProgram) -> Vec<String> {
-    let calls: Vec<Call> = program
-        .texts
-        .iter()
-        .filter_map(|text| parse_call(text).ok())
-        .collect();
-    let next = calls
-        .iter()
-        .filter(|call| matches!(call.target, Target::Var(_)))
-        .count();
-    let next = u32::try_from(next).unwrap_or(u32::MAX);
-    calls
-        .into_iter()
-        .map(|call| Call::new(call.tool, call.args, next).to_string())
-        .collect()
-}
-
-/// Runs a call; fails if it was made before or ends with an answer of the wrong kind.
-fn run(
+/// Runs a call on a copy of the session, because a call may be rejected after it has run: if it
+/// was made before or ends with an answer of the wrong kind. Returns the copy or the error message.
+fn run<'g>(
     mode: Robust,
-    session: &mut Session<'_>,
+    session: &Session<'g>,
     text: &str,
-    program: &BeamProgram,
-) -> Result<Result<(), String>, RankError> {
+) -> Result<Result<Session<'g>, String>, RankError> {
     let call = match parse_call(text) {
         Ok(call) => call,
         Err(error) => return Ok(Err(error.to_string())),
     };
-    let step = match session.run(&call) {
-        Ok(step) => step,
+    let mut next = session.clone();
+    let made = match next.run(&call) {
+        Ok(step) => &step.call,
         Err(error) => return Ok(Err(error.recoverable()?.to_string())),
     };
-    if program.done.contains(&without_target(&step.call)) {
+    let mut before = session.steps().iter().map(|step| &step.call);
+    if before.any(|call| call.tool == made.tool && call.args == made.args) {
         return Ok(Err(format!(
-            "`{}` has been called before and gives the same again",
-            step.call
+            "`{made}` has been called before and gives the same again"
         )));
     }
-    Ok(match session.answer() {
-        Some(answer) if mode.answer_types => fits(session.question(), answer, session.kg()),
+    let fit = match next.answer() {
+        Some(answer) if mode.answer_types => fits(next.question(), answer, next.kg()),
         _ => Ok(()),
-    })
-}
-
-/// A call without the variable that it assigns.
-fn without_target(call: &Call) -> String {
-    Call {
-        target: Target::None,
-        ..call.clone()
-    }
-    .to_string()
-}
-
-/// The program extended by the call that `session` has just run.
-fn extension(
-    program: &BeamProgram,
-    session: &Session<'_>,
-    text: &str,
-    logprob: f64,
-) -> BeamProgram {
-    let mut next = program.clone();
-    next.texts.push(text.to_owned());
-    next.logprob += logprob;
-    if let Some(step) = session.steps().last() {
-        next.done.push(without_target(&step.call));
-        next.ended = step.call.tool == Tool::End;
-        next.empty = match &step.observation {
-            Observation::Relations(shown) => shown.is_empty(),
-            Observation::Value(value) | Observation::Answer(value) => value.is_empty(),
-        };
-        next.answered = next.ended && !next.empty;
-        // An abstention is an end, not an empty result: it stays in the beam next to programs with
-        // a result and loses to them at the end.
-        next.empty &= !next.ended;
-    }
-    next
+    };
+    Ok(fit.map(|()| next))
 }
 
 /// Checks that an answer is of the kind that the question's first words ask for, if they do.

@@ -251,18 +251,6 @@ impl LocalPlanner {
         Ok(self.model.chat.encode(&turns[..opening])?.ids.len())
     }
 
-    /// The log-probability of a turn after `turns` under the unmasked model.
-    fn logprob(&mut self, turns: &[Turn], text: &str) -> Result<f64, InferError> {
-        let prompt = self.prompt(turns)?;
-        let ids = self.model.chat.tokenizer().encode(text)?;
-        let probabilities = self.session.probabilities(&prompt, &ids)?;
-        let sum: f64 = probabilities
-            .iter()
-            .map(|&probability| f64::from(probability.max(f32::MIN_POSITIVE)).ln())
-            .sum();
-        Ok(rounded(sum))
-    }
-
     /// Whether the unmasked model exceeds the abstention threshold anywhere in the text written
     /// after `prompt`: at a decision by the mass outside the allowed tokens, at a forced token by
     /// the mass of all others.
@@ -317,25 +305,14 @@ impl Planner for LocalPlanner {
         &mut self,
         input: &PlannerInput<'_, '_>,
         rejected: &[String],
-        choice: Option<usize>,
     ) -> Result<Option<Proposal>, InferError> {
         let acceptor = CallAcceptor::new(input.session.live(input.template.naming));
         let except = Except::new(&acceptor, rejected);
         if except.is_empty() {
             return Ok(None);
         }
-        // The model never prefers a second choice, so the threshold applies to the first only.
-        let abstaining = if choice.unwrap_or(0) == 0 {
-            ABSTAINING_CALLS
-        } else {
-            &[]
-        };
-        let mut proposal = self.decode(input.turns, &except, abstaining)?;
-        if choice.is_some() {
-            // Under the constraint a call without alternatives is certain, however unlikely.
-            proposal.logprob = self.logprob(input.turns, &proposal.text)?;
-        }
-        Ok(Some(proposal))
+        self.decode(input.turns, &except, ABSTAINING_CALLS)
+            .map(Some)
     }
 
     fn write(&mut self, turns: &[Turn], grammar: &Grammar) -> Result<Proposal, InferError> {

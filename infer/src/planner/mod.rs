@@ -43,8 +43,7 @@ pub struct Proposal {
     pub decided: usize,
     /// Tokens without an alternative.
     pub forced: usize,
-    /// Log-probability of the chosen tokens under the constraint, or of all tokens without it when
-    /// several calls compete for one step.
+    /// Log-probability of the chosen tokens under the constraint.
     pub logprob: f64,
 }
 
@@ -58,9 +57,7 @@ pub trait Planner {
     /// [`InferError`] if no call can be written.
     fn propose(&mut self, input: &PlannerInput<'_, '_>) -> Result<Proposal, InferError>;
     /// The next call, but not one of `rejected`; `None` if there is no other. Planners that are not
-    /// [`constrained`](Self::constrained) may still write a rejected call. `choice` is the rank of
-    /// the call among the candidates of a beam, which are compared by the unmasked probability of
-    /// the whole text.
+    /// [`constrained`](Self::constrained) may still write a rejected call.
     ///
     /// # Errors
     /// [`InferError`] if no call can be written.
@@ -68,9 +65,8 @@ pub trait Planner {
         &mut self,
         input: &PlannerInput<'_, '_>,
         rejected: &[String],
-        choice: Option<usize>,
     ) -> Result<Option<Proposal>, InferError> {
-        let _ = (rejected, choice);
+        let _ = rejected;
         self.propose(input).map(Some)
     }
     /// A turn in the language of `grammar` after `turns`, for agents other than the tool loop.

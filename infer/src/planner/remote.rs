@@ -314,7 +314,6 @@ impl Planner for RemotePlanner {
         &mut self,
         input: &PlannerInput<'_, '_>,
         rejected: &[String],
-        _choice: Option<usize>,
     ) -> Result<Option<Proposal>, InferError> {
         self.call(input, rejected).map(Some)
     }

@@ -24,6 +24,7 @@ pub(crate) enum SetKey {
 
 /// One question in progress: variables, lists and steps. Everything that the planner can name is
 /// stored here.
+#[derive(Clone)]
 pub struct Session<'g> {
     pub(super) kg: &'g dyn Kg,
     pub(super) question: String,

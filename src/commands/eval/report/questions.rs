@@ -147,20 +147,6 @@ pub(super) fn shown(event: &TraceEvent) -> String {
             format!("<li>→ <bdi>{}</bdi></li>", escape(&result_text(result)))
         }
         TraceEvent::Error { message } => format!("<li class=\"x\">{}</li>", escape(message)),
-        TraceEvent::Beam { ranked } => {
-            let one = |program: &toolbox::trace::RankedProgram| {
-                let tag = if program.kept { "code" } else { "del" };
-                format!(
-                    "<{tag}>{}</{tag}> <span class=\"n\">{:.2}</span>",
-                    escape(&program.call),
-                    program.logprob
-                )
-            };
-            format!(
-                "<li>{}</li>",
-                ranked.iter().map(one).collect::<Vec<_>>().join("<br>")
-            )
-        }
         TraceEvent::Decision { candidates } => {
             let one = |one: &toolbox::trace::DecidedCandidate| {
                 let tag = if one.chosen { "b" } else { "span" };
