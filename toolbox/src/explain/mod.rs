@@ -4,12 +4,13 @@
 //! an agent adds what its model says.
 //!
 //! ```text
-//! question, adjective    what the question asks
-//! vocabulary, table      the words of relations; translation probabilities (learn makes them)
-//! words                  which words a relation explains
-//! plan, state, search    candidate programs
-//! read                   what a program of a model explains
-//! terms                  the decision
+//! question, adjective     what the question asks
+//! vocabulary, table       the words of relations; translation probabilities (learn makes them)
+//! words                   which words a relation explains
+//! plan, state             candidate programs
+//! values, search          the search for them
+//! read                    what a program of a model explains
+//! terms                   the decision
 //! ```
 
 mod adjective;
@@ -21,6 +22,7 @@ mod search;
 mod state;
 mod table;
 mod terms;
+mod values;
 mod vocabulary;
 mod words;
 
@@ -35,6 +37,7 @@ use crate::call::Call;
 use crate::exec::{ExecOptions, Session, Value, run_program};
 use crate::rank::RankError;
 use question::Asked;
+use state::Found;
 use words::Explainer;
 
 /// A candidate program with its result.
@@ -79,7 +82,7 @@ impl<'s, 'g> Proposer<'s, 'g> {
     ) -> Result<Vec<Candidate>, RankError> {
         let mut explainer = Explainer::new(self.session, &self.asked, Arc::clone(&self.tables));
         let found = search::search(&mut explainer, limits);
-        let mut scored: Vec<(f32, Terms, &search::Found)> = found
+        let mut scored: Vec<(f32, Terms, &Found)> = found
             .iter()
             .map(|found| {
                 let terms = terms::of_found(found, &explainer);

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use kg::term::NodeId;
 
 use super::plan::{Finish, Hop, Plan, Start, Way};
-use super::search::Found;
-use super::state::{State, Tally, names, strength};
-use super::words::Explainer;
+use super::state::{Found, State, Tally};
+use super::words::{Explainer, names, strength};
 use crate::call::{Arg, Target, Tool};
 use crate::exec::{EntSet, Observation, Session, Step, Value};
 use kg::value::Op;

@@ -5,10 +5,11 @@ use kg::term::NodeId;
 use kg::value::{Kind, Op};
 
 use super::plan::{Against, Finish, Hop, PlanStep, Start, Way};
-use super::state::State;
+use super::state::{Found, State};
 use super::terms::partial;
+use super::values::{common, kind_of, ops, reached, said_classes, same_class};
 use super::words::Explainer;
-use crate::exec::{Adjacent, EntSet, Relation, Session, Value};
+use crate::exec::{Adjacent, EntSet, Relation, Value};
 
 /// Sizes of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,17 +38,8 @@ impl Default for SearchLimits {
     }
 }
 
-/// Likeness from which a class's word counts as said by the question.
-const SAID: f32 = 0.1;
 /// Branches of each entity that others are intersected with.
 const BRANCHES: usize = 24;
-
-/// A plan with its result.
-#[derive(Clone, Debug)]
-pub(super) struct Found {
-    pub(super) state: State,
-    pub(super) answer: Value,
-}
 
 /// Searches for plans; returns everything found, in the order found.
 pub(super) fn search(explainer: &mut Explainer<'_, '_>, limits: SearchLimits) -> Vec<Found> {
@@ -446,85 +438,6 @@ impl Search {
     }
 }
 
-/// Whether an entity has a class in common with what a relation leads to, so that "no" is an answer.
-fn same_class(session: &Session<'_>, one: &Adjacent, entity: NodeId) -> bool {
-    let kg = session.kg();
-    let Some(&far) = session.step(one.member, one.relation, true).first() else {
-        return false;
-    };
-    let classes = kg.types(entity);
-    kg.types(far).iter().any(|class| classes.contains(class))
-}
-
-/// The kind of a relation's values; `None` if it leads to things.
-fn kind_of(session: &Session<'_>, one: &Adjacent) -> Option<Kind> {
-    if matches!(one.relation, Relation::Interval(_)) {
-        return Some(Kind::Time);
-    }
-    let far = *session.step(one.member, one.relation, one.out).first()?;
-    let read = session.literals(&[far]);
-    read.first().map(|literal| Kind::majority([literal]))
-}
-
-/// The comparisons of a relation's values with a value of the question.
-fn ops(
-    explainer: &Explainer<'_, '_>,
-    session: &Session<'_>,
-    one: &Adjacent,
-    index: usize,
-) -> Vec<Op> {
-    let asked = explainer.asked;
-    let text = &session.linked().values[index].lexical;
-    let number = text
-        .chars()
-        .next()
-        .is_some_and(|c| c.is_ascii_digit() || c == '-');
-    let last_day = text.ends_with("-12-31");
-    match kind_of(session, one) {
-        Some(Kind::Int | Kind::Float | Kind::Quantity) if number && !last_day => {
-            if asked.between {
-                vec![Op::Ge, Op::Le]
-            } else {
-                vec![asked.compare.map_or(Op::Eq, |ops| ops[0])]
-            }
-        }
-        Some(Kind::Time) if number => {
-            if matches!(one.relation, Relation::Interval(_)) {
-                return if last_day { Vec::new() } else { vec![Op::Eq] };
-            }
-            let wanted = if asked.between {
-                vec![Op::Ge, Op::Le]
-            } else {
-                vec![asked.compare.map_or(Op::Eq, |ops| ops[1])]
-            };
-            // After a year means after its last day; before it, before its first.
-            let late = |op: &Op| matches!(op, Op::Gt | Op::Le);
-            wanted
-                .into_iter()
-                .filter(|op| late(op) == last_day || text.len() != 4 && !last_day)
-                .collect()
-        }
-        Some(Kind::Text) if !number => vec![Op::Eq],
-        _ => Vec::new(),
-    }
-}
-
-/// The classes that the question names, best first.
-fn said_classes(explainer: &mut Explainer<'_, '_>) -> Vec<NodeId> {
-    let session = explainer.session;
-    let mut said: Vec<(f32, NodeId)> = session
-        .classes()
-        .iter()
-        .map(|&class| {
-            let words = explainer.class(class);
-            (words.iter().copied().fold(0.0, f32::max), class)
-        })
-        .filter(|(likeness, _)| *likeness >= SAID)
-        .collect();
-    said.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    said.into_iter().map(|(_, class)| class).collect()
-}
-
 /// Best first; equal scores keep their order.
 fn sort(states: &mut Vec<State>, explainer: &Explainer<'_, '_>) {
     let mut scored: Vec<(f32, State)> = std::mem::take(states)
@@ -533,30 +446,4 @@ fn sort(states: &mut Vec<State>, explainer: &Explainer<'_, '_>) {
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
     states.extend(scored.into_iter().map(|(_, state)| state));
-}
-
-/// The set that a hop leads to.
-fn reached(session: &Session<'_>, nodes: &[NodeId], hop: Hop) -> EntSet {
-    let mut members = Vec::new();
-    for &node in nodes {
-        if hop.way != Way::In {
-            members.extend_from_slice(&session.step(node, hop.relation, true));
-        }
-        if hop.way != Way::Out {
-            members.extend_from_slice(&session.step(node, hop.relation, false));
-        }
-    }
-    members.sort_unstable();
-    members.dedup();
-    session.without_excluded(members).into()
-}
-
-/// The intersection of two sorted sets.
-fn common(a: &[NodeId], b: &[NodeId]) -> EntSet {
-    let (small, large) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-    small
-        .iter()
-        .filter(|node| large.binary_search(node).is_ok())
-        .copied()
-        .collect()
 }

@@ -7,8 +7,8 @@ use kg::term::{NodeId, Term};
 use kg::value::{Extreme, Kind, Op};
 
 use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way};
-use super::words::Explainer;
-use crate::exec::{EntSet, Relation, Session};
+use super::words::{Explainer, names, strength};
+use crate::exec::{EntSet, Relation, Session, Value};
 
 /// A plan so far.
 #[derive(Clone, Debug)]
@@ -25,6 +25,13 @@ pub(super) struct State {
     /// Whether the set is of a class that the first content word names.
     pub(super) class_said: bool,
     pub(super) tally: Tally,
+}
+
+/// A plan with its result.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) state: State,
+    pub(super) answer: Value,
 }
 
 /// What a plan is made of.
@@ -74,19 +81,6 @@ impl Tally {
 
 fn bit(index: usize) -> u64 {
     1_u64 << index.min(63)
-}
-
-/// How well words explain the one at `at`: 1 from the probability at which little doubt is left.
-pub(super) fn strength(words: &[f32], at: Option<usize>) -> f32 {
-    const SURE: f32 = 0.2;
-    at.and_then(|at| words.get(at))
-        .map_or(0.0, |p| (p / SURE).min(1.0))
-}
-
-/// Whether a class with these explanations is named by the word at `at`.
-pub(super) fn names(class: &[f32], at: Option<usize>) -> bool {
-    const NAMED: f32 = 0.36;
-    at.and_then(|at| class.get(at)).is_some_and(|p| *p >= NAMED)
 }
 
 /// What a plan explains after one more step. Marks of question words ask about the answer, so only

@@ -7,8 +7,7 @@ use kg::value::Kind;
 use serde::{Deserialize, Serialize};
 
 use super::plan::Finish;
-use super::search::Found;
-use super::state::State;
+use super::state::{Found, State};
 use super::words::Explainer;
 use crate::exec::Value;
 

@@ -10,7 +10,6 @@ use rustc_hash::FxHashMap;
 
 use super::plan::{Hop, Way};
 use super::question::{Asked, AskedWord};
-use super::state::names;
 use super::table::WordTables;
 use super::vocabulary::{domain_stems, split, stems};
 use crate::exec::{Relation, Session};
@@ -139,6 +138,19 @@ impl<'s, 'g> Explainer<'s, 'g> {
         self.classes.insert(class, Arc::clone(&words));
         words
     }
+}
+
+/// How well words explain the one at `at`: 1 from the probability at which little doubt is left.
+pub(super) fn strength(words: &[f32], at: Option<usize>) -> f32 {
+    const SURE: f32 = 0.2;
+    at.and_then(|at| words.get(at))
+        .map_or(0.0, |p| (p / SURE).min(1.0))
+}
+
+/// Whether a class with these explanations is named by the word at `at`.
+pub(super) fn names(class: &[f32], at: Option<usize>) -> bool {
+    const NAMED: f32 = 0.36;
+    at.and_then(|at| class.get(at)).is_some_and(|p| *p >= NAMED)
 }
 
 /// The stems of a class's label and last segment.

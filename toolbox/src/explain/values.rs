@@ -1,0 +1,117 @@
+//! What the search asks of the graph: the kinds of values, the comparisons that fit them, the classes
+//! that a question names, and sets.
+
+use kg::term::NodeId;
+use kg::value::{Kind, Op};
+
+use super::plan::{Hop, Way};
+use super::words::Explainer;
+use crate::exec::{Adjacent, EntSet, Relation, Session};
+
+/// Likeness from which a class's word counts as said by the question.
+const SAID: f32 = 0.1;
+
+/// Whether an entity has a class in common with what a relation leads to, so that "no" is an answer.
+pub(super) fn same_class(session: &Session<'_>, one: &Adjacent, entity: NodeId) -> bool {
+    let kg = session.kg();
+    let Some(&far) = session.step(one.member, one.relation, true).first() else {
+        return false;
+    };
+    let classes = kg.types(entity);
+    kg.types(far).iter().any(|class| classes.contains(class))
+}
+
+/// The kind of a relation's values; `None` if it leads to things.
+pub(super) fn kind_of(session: &Session<'_>, one: &Adjacent) -> Option<Kind> {
+    if matches!(one.relation, Relation::Interval(_)) {
+        return Some(Kind::Time);
+    }
+    let far = *session.step(one.member, one.relation, one.out).first()?;
+    let read = session.literals(&[far]);
+    read.first().map(|literal| Kind::majority([literal]))
+}
+
+/// The comparisons of a relation's values with a value of the question.
+pub(super) fn ops(
+    explainer: &Explainer<'_, '_>,
+    session: &Session<'_>,
+    one: &Adjacent,
+    index: usize,
+) -> Vec<Op> {
+    let asked = explainer.asked;
+    let text = &session.linked().values[index].lexical;
+    let number = text
+        .chars()
+        .next()
+        .is_some_and(|c| c.is_ascii_digit() || c == '-');
+    let last_day = text.ends_with("-12-31");
+    match kind_of(session, one) {
+        Some(Kind::Int | Kind::Float | Kind::Quantity) if number && !last_day => {
+            if asked.between {
+                vec![Op::Ge, Op::Le]
+            } else {
+                vec![asked.compare.map_or(Op::Eq, |ops| ops[0])]
+            }
+        }
+        Some(Kind::Time) if number => {
+            if matches!(one.relation, Relation::Interval(_)) {
+                return if last_day { Vec::new() } else { vec![Op::Eq] };
+            }
+            let wanted = if asked.between {
+                vec![Op::Ge, Op::Le]
+            } else {
+                vec![asked.compare.map_or(Op::Eq, |ops| ops[1])]
+            };
+            // After a year means after its last day; before it, before its first.
+            let late = |op: &Op| matches!(op, Op::Gt | Op::Le);
+            wanted
+                .into_iter()
+                .filter(|op| late(op) == last_day || text.len() != 4 && !last_day)
+                .collect()
+        }
+        Some(Kind::Text) if !number => vec![Op::Eq],
+        _ => Vec::new(),
+    }
+}
+
+/// The classes that the question names, best first.
+pub(super) fn said_classes(explainer: &mut Explainer<'_, '_>) -> Vec<NodeId> {
+    let session = explainer.session;
+    let mut said: Vec<(f32, NodeId)> = session
+        .classes()
+        .iter()
+        .map(|&class| {
+            let words = explainer.class(class);
+            (words.iter().copied().fold(0.0, f32::max), class)
+        })
+        .filter(|(likeness, _)| *likeness >= SAID)
+        .collect();
+    said.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    said.into_iter().map(|(_, class)| class).collect()
+}
+
+/// The set that a hop leads to.
+pub(super) fn reached(session: &Session<'_>, nodes: &[NodeId], hop: Hop) -> EntSet {
+    let mut members = Vec::new();
+    for &node in nodes {
+        if hop.way != Way::In {
+            members.extend_from_slice(&session.step(node, hop.relation, true));
+        }
+        if hop.way != Way::Out {
+            members.extend_from_slice(&session.step(node, hop.relation, false));
+        }
+    }
+    members.sort_unstable();
+    members.dedup();
+    session.without_excluded(members).into()
+}
+
+/// The intersection of two sorted sets.
+pub(super) fn common(a: &[NodeId], b: &[NodeId]) -> EntSet {
+    let (small, large) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    small
+        .iter()
+        .filter(|node| large.binary_search(node).is_ok())
+        .copied()
+        .collect()
+}
