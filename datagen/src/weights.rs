@@ -131,3 +131,116 @@ fn add_gradient<const N: usize>(
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use toolbox::explain::TERMS;
+
+    fn candidate(right: bool, terms: &[(usize, f32)]) -> JudgedCandidate {
+        let mut all = [0.0; TERMS];
+        for (index, value) in terms {
+            all[*index] = *value;
+        }
+        JudgedCandidate {
+            right,
+            terms: Terms(all),
+        }
+    }
+
+    /// Term 0 speaks for a candidate, term 2 against it, term 3 says nothing.
+    fn cases() -> Vec<Case> {
+        (0..6_u8)
+            .map(|i| {
+                let noise = f32::from(i % 3);
+                vec![
+                    candidate(false, &[(0, 1.0), (2, 1.0), (3, noise)]),
+                    candidate(true, &[(0, 2.0), (3, 1.0)]),
+                    candidate(false, &[(2, 2.0), (3, 2.0 - noise)]),
+                ]
+            })
+            .collect()
+    }
+
+    const ZERO: Weights = Weights([0.0; TERMS]);
+    /// Prefers every wrong candidate of [`cases`].
+    fn wrong() -> Weights {
+        let mut weights = ZERO;
+        (weights.0[0], weights.0[2]) = (-1.0, 1.0);
+        weights
+    }
+
+    #[test]
+    fn the_right_candidate_comes_first_after_fitting() {
+        let cases = cases();
+        assert_eq!(measure(&cases, &wrong()), (0, 6));
+        let fitted = fit(std::slice::from_ref(&cases), &wrong(), 0.01);
+        assert_eq!(measure(&cases, &fitted), (6, 6));
+        assert!(fitted.0[0] > 0.0 && fitted.0[2] < 0.0, "{fitted:?}");
+        // No case says anything about the others.
+        assert!(fitted.0[4..].iter().all(|weight| weight.abs() < 1e-6));
+    }
+
+    #[test]
+    fn equal_cases_give_equal_bytes() {
+        let fitted = || fit(&[cases(), cases()], &wrong(), 0.01);
+        assert_eq!(fitted().0.map(f32::to_bits), fitted().0.map(f32::to_bits));
+        assert_eq!(fitted().print(), fitted().print());
+    }
+
+    #[test]
+    fn a_strong_pull_holds_the_weights() {
+        let far = |pull| {
+            let fitted = fit(&[cases()], &wrong(), pull);
+            (fitted.0.iter().zip(wrong().0))
+                .map(|(a, b)| (a - b).abs())
+                .fold(0.0, f32::max)
+        };
+        let (weak, strong) = (far(0.01), far(100.0));
+        assert!(weak > 1.0 && strong < 0.1, "{weak} {strong}");
+    }
+
+    #[test]
+    fn sets_count_equally_whatever_their_size() {
+        // Ten questions want term 0, one wants the opposite; as sets of their own they balance.
+        let (many, one): (Vec<Case>, Vec<Case>) = (
+            vec![vec![candidate(true, &[(0, 1.0)]), candidate(false, &[])]; 10],
+            vec![vec![candidate(false, &[(0, 1.0)]), candidate(true, &[])]],
+        );
+        let apart = fit(&[many.clone(), one.clone()], &ZERO, 0.01);
+        assert!(apart.0[0].abs() < 1e-3, "{}", apart.0[0]);
+        let together = fit(&[[many, one].concat()], &ZERO, 0.01);
+        assert!(together.0[0] > 1.0, "{}", together.0[0]);
+    }
+
+    #[test]
+    fn cases_without_a_right_candidate_change_nothing() {
+        let hopeless = vec![vec![candidate(false, &[(0, 1.0)]), candidate(false, &[])]];
+        assert_eq!(measure(&hopeless, &ZERO), (0, 0));
+        assert_eq!(fit(&[hopeless], &wrong(), 0.01), wrong());
+        assert_eq!(fit(&[], &wrong(), 0.01), wrong());
+    }
+
+    #[test]
+    fn predictions_are_read_and_bad_lines_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("predictions.jsonl");
+        let terms = serde_json::to_string(&cases()[0][1].terms).unwrap();
+        let good = format!(r#"{{"id":"a","decided":[{{"right":true,"terms":{terms}}}]}}"#);
+        let write = |text: String| std::fs::write(&path, text).unwrap();
+
+        write(format!("{good}\n{{\"id\":\"no decision\"}}\n{good}\n"));
+        let read_cases = read(&path).unwrap();
+        assert_eq!(read_cases.len(), 2, "a question without candidates");
+        assert!(read_cases[0][0].right);
+        assert_eq!(read_cases[0][0].terms, cases()[0][1].terms);
+
+        for bad in ["{", r#"{"decided":[{"right":true,"terms":[1.0]}]}"#] {
+            write(format!("{good}\n{bad}\n"));
+            let error = read(&path).unwrap_err().to_string();
+            assert!(error.contains("predictions.jsonl:2"), "{error}");
+        }
+        assert!(read(&dir.path().join("missing.jsonl")).is_err());
+    }
+}

@@ -135,3 +135,171 @@ pub(crate) fn of_example(masked: &str, lines: &[u8]) -> Option<WordPair> {
         relations,
     })
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::question::{GoldQuery, Topic};
+    use toolbox::exec::ExcludeWhen;
+
+    fn question(id: &str, wording: &str, topic: &str, sparql: &str) -> GoldQuestion {
+        GoldQuestion {
+            id: id.to_owned(),
+            source: "test".to_owned(),
+            question: wording.to_owned(),
+            query: GoldQuery::Text(sparql.to_owned()),
+            topics: vec![Topic {
+                name: "http://e/topic".to_owned(),
+                label: topic.to_owned(),
+            }],
+            answers: None,
+            answers_bind: false,
+            hops: None,
+            kind: None,
+            exclude: ExcludeWhen::Never,
+        }
+    }
+
+    /// Where someone was born, by a relation that only has a number.
+    fn born() -> GoldQuestion {
+        let sparql = "SELECT ?x WHERE { <http://e/topic> <http://e/prop/P19> ?x }";
+        question("q1", "where was Ada Lovelace's Ada born", "Ada", sparql)
+    }
+
+    fn file(dir: &Path, name: &str, text: &str) -> PathBuf {
+        let path = dir.join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn words(text: &str) -> Vec<&str> {
+        text.split_whitespace().collect()
+    }
+
+    #[test]
+    fn labels_name_relations_that_have_only_a_number() {
+        let mut hints = WordHints::default();
+        assert_eq!(hints.wording(&born()), None, "P19 has no words");
+        let dir = tempfile::tempdir().unwrap();
+        let text = "P18\theading\nP19\tplace of birth\nno label\nP20\tplace of death\n";
+        hints
+            .read_labels(&file(dir.path(), "labels.tsv", text))
+            .unwrap();
+        let known: Vec<&str> = hints.labels.keys().map(String::as_str).collect();
+        assert_eq!(known, ["P19", "P20"], "the first line is a heading");
+        let pair = hints.wording(&born()).unwrap();
+        assert_eq!(pair.relations, ["place of birth"]);
+    }
+
+    #[test]
+    fn local_names_with_words_need_no_label() {
+        let of = |relation: &str| {
+            let sparql = format!("SELECT ?x WHERE {{ <http://e/topic> <{relation}> ?x }}");
+            let asked = question("q", "where was Ada born", "Ada", &sparql);
+            WordHints::default()
+                .wording(&asked)
+                .map(|pair| pair.relations)
+        };
+        assert_eq!(
+            of("http://e/birthPlace"),
+            Some(vec!["birthPlace".to_owned()])
+        );
+        assert_eq!(
+            of("http://e/people.person.place_of_birth"),
+            Some(vec!["people.person.place_of_birth".to_owned()])
+        );
+        assert_eq!(of("http://e/ns#to"), None, "too short to have words");
+        assert_eq!(of("http://e/P106"), None);
+    }
+
+    #[test]
+    fn names_of_entities_are_taken_out_the_longest_first() {
+        let mut hints = WordHints::default();
+        hints.labels.insert("P19".to_owned(), "birth".to_owned());
+        let pair = hints.wording(&born()).unwrap();
+        assert_eq!(
+            words(&pair.question),
+            ["where", "was", "Lovelace's", "born"],
+            "the label of the topic"
+        );
+        let dir = tempfile::tempdir().unwrap();
+        let text = "{\"id\":\"q1\",\"topic\":{\"Q7\":\"Ada Lovelace\",\"Q8\":\"\"}}\n\
+                    {\"id\":\"q2\",\"topic\":{\"Q7\":\"born\"}}\n";
+        hints
+            .read_mentions(&file(dir.path(), "mentions.jsonl", text))
+            .unwrap();
+        let pair = hints.wording(&born()).unwrap();
+        assert_eq!(
+            words(&pair.question),
+            ["where", "was", "'s", "born"],
+            "and the mentions of this question"
+        );
+    }
+
+    #[test]
+    fn mentions_that_are_none_are_refused_by_line() {
+        let dir = tempfile::tempdir().unwrap();
+        for bad in [
+            "{",
+            "{\"id\":\"q1\"}",
+            "{\"topic\":{}}",
+            "{\"id\":7,\"topic\":{}}",
+        ] {
+            let text = format!("{{\"id\":\"q1\",\"topic\":{{}}}}\n{bad}\n");
+            let path = file(dir.path(), "mentions.jsonl", &text);
+            let error = WordHints::default()
+                .read_mentions(&path)
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains("mentions.jsonl:2"), "{bad}: {error}");
+        }
+        let missing = dir.path().join("missing");
+        assert!(WordHints::default().read_mentions(&missing).is_err());
+        assert!(WordHints::default().read_labels(&missing).is_err());
+        assert!(WordHints::default().read_skipped(&missing).is_err());
+    }
+
+    #[test]
+    fn skipped_ids_are_left_out() {
+        let mut hints = WordHints::default();
+        hints.labels.insert("P19".to_owned(), "birth".to_owned());
+        let dir = tempfile::tempdir().unwrap();
+        let path = file(dir.path(), "skip.tsv", "q0\nq1\twhy it is left out\n");
+        assert!(hints.wording(&born()).is_some());
+        hints.read_skipped(&path).unwrap();
+        assert_eq!(hints.wording(&born()), None);
+        let mut other = born();
+        other.id = "q10".to_owned();
+        assert!(hints.wording(&other).is_some(), "another id");
+    }
+
+    #[test]
+    fn queries_that_do_not_convert_have_no_wording() {
+        let mut asked = born();
+        asked.query = GoldQuery::Text("SELECT nothing".to_owned());
+        let mut hints = WordHints::default();
+        hints.labels.insert("P19".to_owned(), "birth".to_owned());
+        assert_eq!(hints.wording(&asked), None);
+    }
+
+    #[test]
+    fn examples_give_the_relations_of_their_first_line() {
+        let lines = concat!(
+            r#"{"program":["v0 = get_tail_entity(e0, film.directed_by)","v1 = get_head_entity(v0, person.spouse)","ans = end(v1)"]}"#,
+            "\n",
+            r#"{"program":["v0 = get_tail_entity(e0, film.written_by)"]}"#,
+            "\n"
+        );
+        let pair = of_example("who directed e0 with e12 and echo", lines.as_bytes()).unwrap();
+        assert_eq!(pair.relations, ["film.directed_by", "person.spouse"]);
+        assert_eq!(pair.question, "who directed with and echo");
+        assert_eq!(
+            of_example("who is e0", b"{\"program\":[\"ans = end([])\"]}"),
+            None
+        );
+        assert_eq!(of_example("who is e0", b"no line"), None);
+    }
+}

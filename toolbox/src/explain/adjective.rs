@@ -146,3 +146,80 @@ impl Adjective {
         })
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::rank::stem;
+
+    #[test]
+    fn forms_lead_to_their_plain_form_and_degree() {
+        use Degree::{Comparative, Plain, Superlative};
+        for (word, plain, degree) in [
+            ("long", "long", Plain),
+            ("populous", "populous", Plain),
+            ("longer", "long", Comparative),
+            ("larger", "large", Comparative),
+            ("bigger", "big", Comparative),
+            ("heavier", "heavy", Comparative),
+            ("later", "late", Comparative),
+            ("earlier", "early", Comparative),
+            ("longest", "long", Superlative),
+            ("widest", "wide", Superlative),
+            ("biggest", "big", Superlative),
+            ("heaviest", "heavy", Superlative),
+            ("earliest", "early", Superlative),
+            ("first", "early", Superlative),
+            ("latest", "late", Superlative),
+            ("last", "late", Superlative),
+        ] {
+            let (found, of) = adjective(word).unwrap();
+            assert_eq!((found.plain, of), (plain, degree), "{word}");
+        }
+    }
+
+    #[test]
+    fn other_words_are_no_adjectives_of_degree() {
+        for word in [
+            "river", "order", "leader", "forest", "number", "bigly", "er", "est", "", "Longest",
+        ] {
+            assert_eq!(adjective(word), None, "{word}");
+        }
+    }
+
+    #[test]
+    fn old_things_have_high_ages_and_early_dates() {
+        let of = |word| adjective(word).unwrap().0;
+        assert_eq!(of("oldest").extremes, [Extreme::Max, Extreme::Min]);
+        assert_eq!(of("youngest").extremes, [Extreme::Min, Extreme::Max]);
+        assert_eq!(of("older").comparisons(), [Op::Gt, Op::Lt]);
+        assert_eq!(of("newer").comparisons(), [Op::Gt, Op::Gt]);
+        assert_eq!(of("shorter").comparisons(), [Op::Lt, Op::Lt]);
+    }
+
+    #[test]
+    fn adjectives_measure_the_stems_of_attributes() {
+        for (adjective_word, attribute) in [
+            ("long", "length"),
+            ("long", "duration"),
+            ("tall", "height"),
+            ("high", "elevation"),
+            ("big", "area"),
+            ("large", "population"),
+            ("old", "birth"),
+            ("new", "released"),
+            ("heavy", "weight"),
+            ("rich", "income"),
+            ("cheap", "price"),
+            ("wide", "width"),
+        ] {
+            let measures = adjective(adjective_word).unwrap().0.measures;
+            let wanted = stem(attribute);
+            assert!(
+                measures.contains(&wanted.as_str()),
+                "{adjective_word}: `{attribute}` has the stem `{wanted}`"
+            );
+        }
+    }
+}

@@ -105,3 +105,86 @@ fn translations(pairs: &[(Vec<String>, Vec<String>)]) -> Vec<Translation> {
         })
         .collect()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::explain::WordTables;
+
+    fn pair(question: &str, relations: &[&str]) -> WordPair {
+        WordPair {
+            question: question.to_owned(),
+            relations: relations.iter().map(|&name| name.to_owned()).collect(),
+        }
+    }
+
+    /// Questions about films; `helmed` is said of directors only.
+    fn pairs() -> Vec<WordPair> {
+        vec![
+            pair("who helmed the picture", &["film.film.directed_by"]),
+            pair("which people helmed pictures", &["film.film.directed_by"]),
+            pair("what was helmed by her", &["film.film.directed_by"]),
+            pair("tell me who helmed it", &["film.film.directed_by"]),
+            pair("who penned the picture", &["film.film.written_by"]),
+            pair("which people penned pictures", &["film.film.written_by"]),
+            pair("what was penned by her", &["film.film.written_by"]),
+            pair("when was the picture shown", &["film.film.release_date"]),
+            pair(
+                "when did they show the picture",
+                &["film.film.release_date"],
+            ),
+        ]
+    }
+
+    #[test]
+    fn words_are_learned_from_questions() {
+        let tables = WordTables::parse(&learn(&pairs())).unwrap();
+        let (asked, other) = (
+            tables.question_given("direct", "helm"),
+            tables.question_given("writ", "helm"),
+        );
+        assert!(asked > 0.2 && other < 0.1 * asked, "{asked} {other}");
+        let (meant, other) = (
+            tables.relation_given("helm", "direct"),
+            tables.relation_given("helm", "writ"),
+        );
+        assert!(meant > 0.2 && other < 0.1 * meant, "{meant} {other}");
+        assert!(tables.known("helm") >= meant);
+        // A question word says something about what is asked for.
+        let when = |relation| tables.question_given(relation, "#when");
+        assert!(when("releas") > 0.1 && when("direct") <= 0.0);
+    }
+
+    #[test]
+    fn the_order_of_questions_and_relations_does_not_matter() {
+        let mut pairs = pairs();
+        pairs.push(pair(
+            "who helmed and penned it",
+            &["a.directed_by", "b.written_by"],
+        ));
+        let text = learn(&pairs);
+        pairs.last_mut().unwrap().relations.reverse();
+        for turn in 0..pairs.len() {
+            pairs.rotate_left(1);
+            assert_eq!(learn(&pairs), text, "turned by {turn}");
+        }
+        pairs.reverse();
+        assert_eq!(learn(&pairs), text);
+    }
+
+    #[test]
+    fn words_of_one_question_and_pairs_without_words_teach_nothing() {
+        let mut pairs = pairs();
+        let text = learn(&pairs);
+        assert!(!text.contains("zeppelin"));
+        pairs.push(pair("who is it", &[]));
+        pairs.push(pair("", &["film.film.directed_by"]));
+        assert_eq!(learn(&pairs), text);
+        pairs.push(pair("zeppelin pictures", &["film.film.genre"]));
+        assert!(!learn(&pairs).contains("zeppelin"), "said once");
+        pairs.push(pair("pictures of a zeppelin", &["film.film.genre"]));
+        assert!(learn(&pairs).contains("zeppelin"), "said twice");
+        assert!(WordTables::parse(&learn(&[])).unwrap().is_empty());
+    }
+}

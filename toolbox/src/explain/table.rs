@@ -241,3 +241,153 @@ pub(super) fn print(to_question: Vec<Translation>, to_relation: Vec<Translation>
     }
     text
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+
+    /// SHA-256 of the tables that ship.
+    const BASE: &str = "4560b5d5bb09bf30511e1040fcb09b87a343cb48f3b7b5c19d8ae7f4aa9c2904";
+
+    fn parsed(rows: &str) -> WordTables {
+        WordTables::parse(&format!("{HEADER}\n{rows}")).unwrap()
+    }
+
+    fn error(text: &str) -> TableError {
+        WordTables::parse(text).unwrap_err()
+    }
+
+    fn near(found: f32, wanted: f32) -> bool {
+        (found - wanted).abs() < 0.03
+    }
+
+    fn pair(given: &str, wanted: &str, probability: f32) -> Translation {
+        (given.to_owned(), wanted.to_owned(), probability)
+    }
+
+    #[test]
+    fn the_tables_that_ship_parse_and_are_those_that_were_measured() {
+        let text = include_str!("../../../data/base/words.tsv");
+        let tables = WordTables::parse(text).unwrap();
+        assert!(!tables.is_empty());
+        assert_eq!(*WordTables::base(), tables);
+        let hash: String = Sha256::digest(text.as_bytes())
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        assert_eq!(
+            hash, BASE,
+            "data/base/words.tsv has changed. Make it again with `kgagent datagen words --source \
+             FORMAT=PATH … --out data/base/words.tsv`; if the change is meant, measure again and \
+             put its SHA-256 here"
+        );
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        let first = error("");
+        assert_eq!(first.line, 1);
+        assert!(first.message.contains(HEADER), "{first}");
+        assert_eq!(error("kgagent word tables 2\nq\ta\tb\t1").line, 1);
+
+        let kind = error(&format!("{HEADER}\nq\tfilm\tmovi\t3\nx\tfilm\tmovi\t3"));
+        assert_eq!(kind.line, 3);
+        assert!(kind.to_string().starts_with("line 3 of the word tables"));
+        assert_eq!(error(&format!("{HEADER}\n\nq\tfilm")).line, 2);
+        assert!(
+            error(&format!("{HEADER}\nr"))
+                .message
+                .contains("stem is missing")
+        );
+        for row in [
+            "q\ta\tb",
+            "q\ta\tb\t256",
+            "r\ta\tb\t-1",
+            "r\ta\tb\tmuch",
+            "q\ta\tb\t1\tc",
+        ] {
+            let found = error(&format!("{HEADER}\nq\tfilm\tmovi\t3\n{row}\n"));
+            assert_eq!(found.line, 3, "{row}");
+            assert!(found.message.contains("0 to 255"), "{row}: {found}");
+        }
+    }
+
+    #[test]
+    fn what_is_printed_is_read_again() {
+        let text = print(
+            vec![
+                pair("film", "movi", 0.25),
+                pair("birth", "#when", 0.5),
+                pair("film", "flick", 0.5),
+                pair("film", "cinema", 0.5),
+            ],
+            vec![pair("movi", "film", 1.0), pair("movi", "rare", 1e-9)],
+        );
+        assert_eq!(
+            text,
+            "kgagent word tables 1\nq\tbirth\t#when\t14\n\
+             q\tfilm\tcinema\t14\tflick\t14\tmovi\t28\nr\tmovi\tfilm\t0\trare\t255\n"
+        );
+        let tables = WordTables::parse(&text).unwrap();
+        assert_eq!(tables.len(), 6);
+        assert!(near(tables.question_given("film", "movi"), 0.25));
+        assert!(near(tables.question_given("birth", "#when"), 0.5));
+        assert!(near(tables.relation_given("movi", "film"), 1.0));
+        // The two directions are two tables, and unseen pairs have no probability.
+        assert!(tables.relation_given("film", "movi") <= 0.0);
+        assert!(tables.question_given("movi", "film") <= 0.0);
+        assert!(tables.question_given("film", "never") <= 0.0);
+        assert!(near(tables.known("movi"), 1.0), "the likeliest counts");
+        assert!(tables.known("film") <= 0.0, "no question word");
+        assert!(tables.known("never") <= 0.0);
+    }
+
+    #[test]
+    fn an_empty_table_is_only_its_header() {
+        let text = print(Vec::new(), Vec::new());
+        assert_eq!(text, format!("{HEADER}\n"));
+        let tables = WordTables::parse(&text).unwrap();
+        assert!(tables.is_empty());
+        assert_eq!(tables.meant("anything"), None);
+    }
+
+    #[test]
+    fn of_two_tables_the_higher_probability_counts() {
+        let mine = parsed("q\tfilm\tmovi\t10\tflick\t40\nr\tmovi\tfilm\t60\n");
+        let theirs = parsed(
+            "r\tmovi\tfilm\t20\tpictur\t5\nq\tother\tword\t7\nq\tfilm\tflick\t30\tmovi\t50\n",
+        );
+        for both in [mine.with(&theirs), theirs.with(&mine)] {
+            let of = |stored: f32| (-stored / SCALE).exp();
+            assert!(near(both.question_given("film", "movi"), of(10.0)));
+            assert!(near(both.question_given("film", "flick"), of(30.0)));
+            assert!(near(both.question_given("other", "word"), of(7.0)));
+            assert!(near(both.relation_given("movi", "film"), of(20.0)));
+            assert!(near(both.relation_given("movi", "pictur"), of(5.0)));
+            assert!(near(both.known("movi"), of(5.0)));
+            assert_eq!(both.len(), 5);
+        }
+        assert_eq!(mine.with(&WordTables::default()), mine);
+    }
+
+    #[test]
+    fn misspelt_stems_mean_the_stem_that_differs_by_one_letter() {
+        let tables = parsed("r\tdirect\tfilm\t3\nr\tpopul\tcensus\t3\nr\tsong\ttrack\t3\n");
+        let meant = |stem| tables.meant(stem);
+        assert_eq!(meant("dirct").as_deref(), Some("direct"), "one left out");
+        assert_eq!(meant("direect").as_deref(), Some("direct"), "one too many");
+        assert_eq!(meant("popol").as_deref(), Some("popul"), "another letter");
+        assert_eq!(meant("direct"), None, "known");
+        assert_eq!(meant("zzzzzzz"), None, "like none");
+        assert_eq!(meant("sung"), None, "too short to tell");
+        let two = parsed("r\tgrape\tx\t3\nr\tgrace\tx\t3\n");
+        assert_eq!(
+            two.meant("grate").as_deref(),
+            Some("grace"),
+            "the first one"
+        );
+    }
+}

@@ -265,3 +265,91 @@ pub(super) fn of_abstention(explainer: &Explainer<'_, '_>) -> Terms {
     terms[32] = content().map(|word| explainer.known(word)).sum();
     Terms(terms)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// Weights that differ from each other, with what three decimals can hold.
+    fn numbered() -> Weights {
+        let mut weights = [0.0; TERMS];
+        for (index, weight) in weights.iter_mut().enumerate() {
+            *weight = index as f32 * 0.125 - 2.0;
+        }
+        Weights(weights)
+    }
+
+    #[test]
+    fn the_weights_that_ship_have_every_term_and_no_other() {
+        let base = include_str!("../../../data/base/weights.json");
+        let model = include_str!("../../../data/base/weights.model.json");
+        for (text, loaded) in [(base, Weights::default()), (model, Weights::with_model())] {
+            assert_eq!(Weights::parse(text).unwrap(), loaded);
+            assert!(loaded.0.iter().all(|weight| weight.is_finite()));
+            assert!(loaded.0.iter().any(|weight| *weight != 0.0));
+            let read: BTreeMap<String, f32> = serde_json::from_str(text).unwrap();
+            let mut names: Vec<&str> = TERM_NAMES.to_vec();
+            names.sort_unstable();
+            assert_eq!(read.keys().collect::<Vec<_>>(), names);
+        }
+        assert_ne!(Weights::default(), Weights::with_model());
+    }
+
+    #[test]
+    fn terms_have_names_of_their_own() {
+        let mut names = TERM_NAMES.to_vec();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), TERMS);
+        assert_eq!(
+            [MODEL, MODEL_FIRST, MODEL_GIVES_UP].map(|term| TERM_NAMES[term]),
+            ["model", "model's first choice", "model gives up"]
+        );
+    }
+
+    #[test]
+    fn what_is_printed_is_read_again() {
+        let text = numbered().print();
+        assert_eq!(Weights::parse(&text).unwrap(), numbered());
+        assert!(text.contains("  \"hops\": -1.750,\n"), "{text}");
+    }
+
+    #[test]
+    fn a_missing_weight_is_named() {
+        let mut read: BTreeMap<String, f32> = serde_json::from_str(&numbered().print()).unwrap();
+        read.remove("answer size").unwrap();
+        let text = serde_json::to_string(&read).unwrap();
+        assert_eq!(
+            Weights::parse(&text).unwrap_err(),
+            "the weight of `answer size` is missing"
+        );
+        assert!(Weights::parse("[1.0]").is_err());
+        let text = numbered().print().replace("-1.750", "\"much\"");
+        assert!(Weights::parse(&text).is_err());
+    }
+
+    #[test]
+    fn terms_of_another_length_are_refused() {
+        let terms = Terms(numbered().0);
+        let text = serde_json::to_string(&terms).unwrap();
+        assert_eq!(serde_json::from_str::<Terms>(&text).unwrap(), terms);
+        for length in [0, TERMS - 1, TERMS + 1] {
+            assert_eq!(
+                Terms::try_from(vec![0.0; length]).unwrap_err(),
+                format!("{length} terms; this version has {TERMS}")
+            );
+            let text = serde_json::to_string(&vec![0.0; length]).unwrap();
+            assert!(serde_json::from_str::<Terms>(&text).is_err());
+        }
+    }
+
+    #[test]
+    fn a_score_is_the_weighted_sum() {
+        let mut terms = Terms([0.0; TERMS]);
+        (terms.0[0], terms.0[3]) = (2.0, -4.0);
+        let weights = numbered();
+        let wanted = 2.0 * weights.0[0] - 4.0 * weights.0[3];
+        assert!((weights.score(&terms) - wanted).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,541 @@
+//! Proposing and deciding on a small graph: one question or two for each shape of program, in casual
+//! words, with the tables and weights that ship; and what every list of candidates promises.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::sync::Arc;
+
+use kg::term::Term;
+use kg::{FrozenKg, Kg, LoadOptions};
+use toolbox::exec::{ExecOptions, Session, Value, run_program};
+use toolbox::explain::{
+    Candidate, Proposer, SearchLimits, TERMS, Terms, Weights, WordTables, decide,
+};
+use toolbox::link::{self, Linked};
+use toolbox::rank::lexical;
+
+/// Countries, cities, rivers, and films whose actors stand behind nodes without a label.
+const GRAPH: &str = r#"
+@prefix : <http://atlas.example/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:country rdfs:label "country" . :city rdfs:label "city" . :river rdfs:label "river" .
+:film rdfs:label "film" . :person rdfs:label "person" .
+:norland a :country ; rdfs:label "Norland" ; :capital :arvik ; :area 400000 ; :population 5000000 ; :official_language :norish .
+:sudonia a :country ; rdfs:label "Sudonia" ; :capital :meroza ; :area 90000 ; :population 20000000 ; :official_language :sudish .
+:westria a :country ; rdfs:label "Westria" ; :capital :kalden ; :area 250000 ; :population 9000000 ; :official_language :norish .
+:eastmark a :country ; rdfs:label "Eastmark" ; :capital :tolvo ; :area 30000 ; :population 700000 ; :official_language :sudish .
+:norish rdfs:label "Norish" . :sudish rdfs:label "Sudish" .
+:arvik a :city ; rdfs:label "Arvik" ; :country :norland ; :population 600000 ; :mayor :hanna .
+:belsund a :city ; rdfs:label "Belsund" ; :country :norland ; :population 250000 ; :mayor :otto .
+:meroza a :city ; rdfs:label "Meroza" ; :country :sudonia ; :population 3000000 ; :mayor :pilar .
+:kalden a :city ; rdfs:label "Kalden" ; :country :westria ; :population 1200000 ; :mayor :emil .
+:tolvo a :city ; rdfs:label "Tolvo" ; :country :eastmark ; :population 90000 ; :mayor :greta .
+:sarn a :river ; rdfs:label "Sarn" ; :length 1200 ; :country :norland ; :mouth :grey_sea .
+:ulm a :river ; rdfs:label "Ulmer Water" ; :length 340 ; :country :norland ; :mouth :grey_sea .
+:dorra a :river ; rdfs:label "Dorra" ; :length 800 ; :country :sudonia ; :mouth :red_sea .
+:vell a :river ; rdfs:label "Vell" ; :length 95 ; :country :norland ; :mouth :red_sea .
+:grey_sea rdfs:label "Grey Sea" . :red_sea rdfs:label "Red Sea" .
+:lanterns a :film ; rdfs:label "Paper Lanterns" ; :film.directed_by :ines ; :film.release_year "1984"^^xsd:gYear ; :film.starring :p1, :p2 ; :film.genre :drama .
+:harbour a :film ; rdfs:label "Cold Harbour" ; :film.directed_by :ines ; :film.release_year "1992"^^xsd:gYear ; :film.starring :p3 ; :film.genre :thriller .
+:orchard a :film ; rdfs:label "The Glass Orchard" ; :film.directed_by :marek ; :film.release_year "2005"^^xsd:gYear ; :film.starring :p4, :p5 ; :film.genre :drama .
+:meridian a :film ; rdfs:label "Meridian Nine" ; :film.directed_by :ines ; :film.release_year "2011"^^xsd:gYear ; :film.starring :p6 ; :film.genre :drama .
+:drama rdfs:label "drama" . :thriller rdfs:label "thriller" .
+:p1 :performance.actor :lena ; :performance.character :c1 .
+:p2 :performance.actor :bruno ; :performance.character :c2 .
+:p3 :performance.actor :lena ; :performance.character :c3 .
+:p4 :performance.actor :bruno ; :performance.character :c4 .
+:p5 :performance.actor :sofia ; :performance.character :c5 .
+:p6 :performance.actor :sofia ; :performance.character :c6 .
+:c1 rdfs:label "Widow Tarn" . :c2 rdfs:label "Captain Holt" . :c3 rdfs:label "Agent Quill" .
+:c4 rdfs:label "Old Gardener" . :c5 rdfs:label "Mirela" . :c6 rdfs:label "Navigator" .
+:ines a :person ; rdfs:label "Ines Valdera" ; :place_of_birth :kalden ; :date_of_birth "1950-03-02"^^xsd:date ; :spouse :marek .
+:marek a :person ; rdfs:label "Marek Solan" ; :place_of_birth :arvik ; :date_of_birth "1961-11-20"^^xsd:date .
+:lena a :person ; rdfs:label "Lena Brandt" ; :place_of_birth :tolvo ; :date_of_birth "1958-05-05"^^xsd:date .
+:bruno a :person ; rdfs:label "Bruno Castel" ; :place_of_birth :meroza ; :date_of_birth "1947-01-30"^^xsd:date .
+:sofia a :person ; rdfs:label "Sofia Renn" ; :place_of_birth :meroza ; :date_of_birth "1979-09-09"^^xsd:date .
+:hanna a :person ; rdfs:label "Hanna Lind" . :otto a :person ; rdfs:label "Otto Berg" .
+:pilar a :person ; rdfs:label "Pilar Ortez" . :emil a :person ; rdfs:label "Emil Kranz" .
+:greta a :person ; rdfs:label "Greta Molin" .
+"#;
+
+fn graph() -> FrozenKg {
+    graph_of(GRAPH)
+}
+
+fn graph_of(turtle: &str) -> FrozenKg {
+    let mut file = tempfile::Builder::new().suffix(".ttl").tempfile().unwrap();
+    file.write_all(turtle.as_bytes()).unwrap();
+    FrozenKg::load(
+        &[file.path().to_path_buf()],
+        &LoadOptions::default(),
+        &|_| {},
+    )
+    .unwrap()
+}
+
+/// A session of the question, linked by its words.
+fn session<'g>(kg: &'g FrozenKg, question: &str) -> Session<'g> {
+    let entities = link::entities_of(kg, question, lexical().as_ref()).unwrap();
+    let linked = Linked::new(kg, question, &entities);
+    Session::new(kg, question, linked, &[], ExecOptions::default()).unwrap()
+}
+
+/// The candidates of a question with the tables and weights that ship.
+fn proposed(kg: &FrozenKg, question: &str, limits: SearchLimits, most: usize) -> Vec<Candidate> {
+    proposed_with(kg, question, WordTables::base(), limits, most)
+}
+
+fn proposed_with(
+    kg: &FrozenKg,
+    question: &str,
+    tables: Arc<WordTables>,
+    limits: SearchLimits,
+    most: usize,
+) -> Vec<Candidate> {
+    let session = session(kg, question);
+    Proposer::new(&session, tables)
+        .propose(&Weights::default(), limits, most)
+        .unwrap()
+}
+
+/// Candidates of a question in agents.
+const MOST: usize = 20;
+
+fn usual(kg: &FrozenKg, question: &str) -> Vec<Candidate> {
+    proposed(kg, question, SearchLimits::default(), MOST)
+}
+
+/// A value as sorted names and values, a number or a truth value; `-` if there is none.
+fn text(kg: &FrozenKg, value: Option<&Value>) -> String {
+    let name = |node| match kg.term(node) {
+        Term::Literal(literal) => literal.lexical,
+        Term::Iri(_) | Term::Blank(_) => kg.name(node),
+    };
+    match value {
+        None => "-".to_owned(),
+        Some(Value::Set(set)) => {
+            let mut names: Vec<String> = set.iter().map(|&node| name(node)).collect();
+            names.sort();
+            names.join(" ")
+        }
+        Some(Value::Int(number)) => number.to_string(),
+        Some(Value::Bool(truth)) => truth.to_string(),
+    }
+}
+
+fn decided(kg: &FrozenKg, question: &str, tables: Arc<WordTables>) -> String {
+    let candidates = proposed_with(kg, question, tables, SearchLimits::default(), MOST);
+    let chosen = decide(&candidates, &Weights::default()).unwrap();
+    text(kg, candidates[chosen].answer.as_ref())
+}
+
+/// Decides each question and compares the answers.
+fn check(cases: &[(&str, &str)]) {
+    let kg = graph();
+    for (question, answer) in cases {
+        let found = decided(&kg, question, WordTables::base());
+        assert_eq!(found, *answer, "{question}");
+    }
+}
+
+/// A program without the calls that only list relations.
+fn program(candidate: &Candidate) -> Vec<String> {
+    (candidate.calls.iter())
+        .map(ToString::to_string)
+        .filter(|call| !call.starts_with("get_relation"))
+        .collect()
+}
+
+/// How often a program calls the tools of one name.
+fn uses(candidate: &Candidate, tool: &str) -> usize {
+    let called = |call: &&String| call.contains(&format!("= {tool}("));
+    program(candidate).iter().filter(called).count()
+}
+
+fn walks(candidate: &Candidate) -> usize {
+    uses(candidate, "get_tail_entity") + uses(candidate, "get_head_entity")
+}
+
+/// Questions of all shapes.
+const ALL: &[&str] = &[
+    "what's the capital of Norland",
+    "where was the director of The Glass Orchard born?",
+    "what movies has Lena Brandt been in",
+    "how many films did Ines Valdera direct",
+    "what's the most recent movie by Ines Valdera",
+    "which rivers are longer than 500 km",
+    "movies by Ines Valdera released before 2000",
+    "films directed by Ines Valdera starring Sofia Renn",
+    "which is longer, the Sarn or the Dorra",
+    "is Arvik the capital of Norland?",
+    "how many rivers are in Norland",
+    "list all countries",
+    "rivers longer than the Dorra",
+    "who was married to Marek Solan",
+    "who directed Tolvo",
+];
+
+#[test]
+fn a_relation_is_followed() {
+    check(&[
+        ("what's the capital of Norland", "arvik"),
+        ("hey who is the mayor of Belsund?", "otto"),
+        ("when did Meridian Nine come out", "2011"),
+        ("how long is the Sarn", "1200"),
+        ("whos the director of Cold Harbor", "ines"),
+    ]);
+}
+
+#[test]
+fn two_relations_are_followed() {
+    check(&[
+        ("where was the director of The Glass Orchard born?", "arvik"),
+        ("who's the mayor of the capital of Sudonia", "pilar"),
+        ("in which country was Bruno Castel born", "sudonia"),
+    ]);
+}
+
+#[test]
+fn chains_lead_through_nodes_without_labels() {
+    check(&[
+        ("who acted in Paper Lanterns", "bruno lena"),
+        ("what movies has Lena Brandt been in", "harbour lanterns"),
+    ]);
+}
+
+#[test]
+fn things_are_counted() {
+    check(&[
+        ("how many films did Ines Valdera direct", "3"),
+        ("how many rivers are in Norland", "3"),
+        ("how many movies did Lena Brandt act in", "2"),
+    ]);
+}
+
+#[test]
+fn extremes_are_found() {
+    check(&[
+        ("what is the longest river", "sarn"),
+        ("what's the most recent movie by Ines Valdera", "meridian"),
+        ("first film of Ines Valdera", "lanterns"),
+        ("which country has the smallest area", "eastmark"),
+        ("youngest person", "sofia"),
+        ("which is longer, the Sarn or the Dorra", "sarn"),
+        ("who is older, Ines Valdera or Marek Solan", "ines"),
+    ]);
+}
+
+#[test]
+fn values_are_compared_with_those_of_the_question() {
+    check(&[
+        ("which rivers are longer than 500 km", "dorra sarn"),
+        ("rivers under 400", "ulm vell"),
+        ("countries with more than 8000000 people", "sudonia westria"),
+        ("which films came out before 1990", "lanterns"),
+        ("which films came out after 2000", "meridian orchard"),
+        ("films released in 1992", "harbour"),
+        (
+            "movies by Ines Valdera released before 2000",
+            "harbour lanterns",
+        ),
+    ]);
+}
+
+#[test]
+fn two_conditions_are_met_together() {
+    check(&[
+        (
+            "films directed by Ines Valdera starring Sofia Renn",
+            "meridian",
+        ),
+        (
+            "movies with Bruno Castel directed by Marek Solan",
+            "orchard",
+        ),
+        ("rivers in Norland that flow into the Grey Sea", "sarn ulm"),
+        (
+            "which drama movies did Ines Valdera direct",
+            "lanterns meridian",
+        ),
+    ]);
+}
+
+#[test]
+fn yes_and_no_are_answers() {
+    check(&[
+        ("is Arvik the capital of Norland?", "true"),
+        ("is Kalden the capital of Norland", "false"),
+        ("did Ines Valdera direct Cold Harbour", "true"),
+        ("did Ines Valdera direct The Glass Orchard", "false"),
+    ]);
+}
+
+#[test]
+fn classes_are_listed() {
+    check(&[
+        ("list all countries", "eastmark norland sudonia westria"),
+        ("name every river", "dorra sarn ulm vell"),
+    ]);
+}
+
+#[test]
+fn things_are_compared_with_a_thing_of_their_class() {
+    check(&[
+        ("countries larger than Eastmark", "norland sudonia westria"),
+        ("countries with a larger area than Westria", "norland"),
+        ("rivers longer than the Dorra", "sarn"),
+        ("rivers shorter than the Dorra", "ulm vell"),
+    ]);
+}
+
+#[test]
+fn questions_that_nothing_answers_are_given_up() {
+    check(&[
+        ("who directed Tolvo", "-"),
+        ("what's the soup recipe of the Grey Sea", "-"),
+        ("colour of the flag of Eastmark", "-"),
+    ]);
+}
+
+#[test]
+fn tables_explain_the_words_of_a_question() {
+    let kg = graph();
+    let known = "who was married to Marek Solan";
+    assert_eq!(decided(&kg, known, WordTables::base()), "ines");
+    assert_eq!(decided(&kg, known, Arc::default()), "-");
+
+    let invented = "who glorped Cold Harbour";
+    assert_eq!(decided(&kg, invented, WordTables::base()), "-");
+    let learned = "kgagent word tables 1\nq\tdirect\tglorp\t20\nr\tglorp\tdirect\t10\n";
+    let tables = WordTables::base().with(&WordTables::parse(learned).unwrap());
+    assert_eq!(decided(&kg, invented, Arc::new(tables)), "ines");
+}
+
+#[test]
+fn calls_run_again_in_a_new_session_give_the_answer() {
+    let kg = graph();
+    for question in ALL {
+        let candidates = usual(&kg, question);
+        let (last, answered) = candidates.split_last().unwrap();
+        assert!(!answered.is_empty(), "{question}");
+        for candidate in answered {
+            let mut again = session(&kg, question);
+            let value = run_program(&mut again, &candidate.calls).unwrap();
+            assert_eq!(Some(&value), candidate.answer.as_ref(), "{question}");
+            assert!(!value.is_empty(), "{question}");
+        }
+        let mut again = session(&kg, question);
+        let value = run_program(&mut again, &last.calls).unwrap();
+        assert!(value.is_empty() && last.answer.is_none(), "{question}");
+    }
+}
+
+#[test]
+fn no_candidate_is_proposed_twice_and_the_best_come_first() {
+    let kg = graph();
+    let weights = Weights::default();
+    for question in ALL {
+        let candidates = usual(&kg, question);
+        let programs: BTreeSet<Vec<String>> = (candidates.iter())
+            .map(|one| one.calls.iter().map(ToString::to_string).collect())
+            .collect();
+        assert_eq!(programs.len(), candidates.len(), "{question}");
+        let answered = &candidates[..candidates.len() - 1];
+        let falls =
+            |pair: &[Candidate]| weights.score(&pair[0].terms) >= weights.score(&pair[1].terms);
+        assert!(answered.windows(2).all(falls), "{question}");
+    }
+}
+
+#[test]
+fn proposals_are_the_same_in_every_run() {
+    let (one, two) = (graph(), graph());
+    let same = |a: &Candidate, b: &Candidate| {
+        a.calls == b.calls && a.answer == b.answer && a.terms == b.terms
+    };
+    for question in ALL {
+        let first = usual(&one, question);
+        for kg in [&one, &two] {
+            let again = usual(kg, question);
+            assert_eq!(first.len(), again.len(), "{question}");
+            let equal = first.iter().zip(&again).all(|(a, b)| same(a, b));
+            assert!(equal, "{question}");
+        }
+    }
+}
+
+#[test]
+fn no_more_candidates_than_asked_for_and_one_that_gives_up() {
+    let kg = graph();
+    for question in ALL {
+        let all = usual(&kg, question);
+        for most in [0, 1, 3] {
+            let few = proposed(&kg, question, SearchLimits::default(), most);
+            assert_eq!(few.len(), most.min(all.len() - 1) + 1, "{question}");
+            let best = few[..few.len() - 1].iter().zip(&all);
+            assert!(best.into_iter().all(|(a, b)| a.calls == b.calls));
+            let last = few.last().unwrap();
+            assert_eq!(program(last), ["ans = end([])"]);
+            assert!(few[..few.len() - 1].iter().all(|one| one.answer.is_some()));
+        }
+    }
+}
+
+#[test]
+fn steps_and_hops_are_limited() {
+    let kg = graph();
+    let question = "where was the director of The Glass Orchard born?";
+    let most_walks = |limits| {
+        let candidates = proposed(&kg, question, limits, 500);
+        candidates.iter().map(walks).max().unwrap()
+    };
+    let limits = |steps, hops| SearchLimits {
+        steps,
+        hops,
+        ..SearchLimits::default()
+    };
+    assert_eq!(most_walks(limits(0, 3)), 0);
+    assert_eq!(most_walks(limits(1, 3)), 1);
+    assert_eq!(most_walks(limits(2, 3)), 2);
+    assert!(most_walks(limits(5, 3)) > 3, "statement nodes are no hops");
+    // One hop may lead through a statement node.
+    let one_hop = proposed(&kg, question, limits(5, 1), 500);
+    for candidate in &one_hop {
+        let through = program(candidate).join(" ").contains("film.starring");
+        let allowed = if through { 2 } else { 1 };
+        assert!(walks(candidate) <= allowed, "{:?}", program(candidate));
+    }
+    assert!(one_hop.iter().any(|candidate| walks(candidate) == 2));
+}
+
+#[test]
+fn the_beam_and_the_sizes_of_sets_are_limited() {
+    let kg = graph();
+    let usual = SearchLimits::default();
+    let question = "which rivers are longer than 500 km";
+    let all = proposed(&kg, question, usual, 500);
+    let narrow = proposed(&kg, question, SearchLimits { beam: 1, ..usual }, 500);
+    assert!(1 < narrow.len() && narrow.len() < all.len());
+
+    // There are four rivers: sets of three are followed, the class itself only when it may be.
+    let small = proposed(&kg, question, SearchLimits { set: 3, ..usual }, 500);
+    let first_walks = |candidates: &[Candidate]| {
+        candidates
+            .iter()
+            .any(|one| program(one).len() > 1 && program(one)[1].contains("_entity(v0"))
+    };
+    assert!(first_walks(&all) && !first_walks(&small));
+    assert!(small.iter().any(|candidate| walks(candidate) > 0));
+
+    let starts = |class| proposed(&kg, question, SearchLimits { class, ..usual }, 500).len();
+    assert_eq!(starts(3), 1, "no start is left but to give up");
+    assert!(starts(4) > 1);
+}
+
+#[test]
+fn without_entities_or_facts_the_last_candidate_gives_up() {
+    let empty = FrozenKg::from_triples(std::iter::empty::<[Term; 3]>());
+    for question in ["", "?!", "who", "who made Cold Harbour in 1992", "is it 5"] {
+        let linked = Linked::new(&empty, question, &[]);
+        let session = Session::new(&empty, question, linked, &[], ExecOptions::default()).unwrap();
+        let candidates = Proposer::new(&session, WordTables::base())
+            .propose(&Weights::default(), SearchLimits::default(), MOST)
+            .unwrap();
+        assert_eq!(candidates.len(), 1, "{question}");
+        assert!(candidates[0].answer.is_none());
+        assert_eq!(decide(&candidates, &Weights::default()), Some(0));
+    }
+    let kg = graph();
+    for question in [
+        "",
+        "?!",
+        "who",
+        "how many",
+        "is it",
+        "before 1990 or after",
+        "more than 5",
+    ] {
+        assert!(session(&kg, question).linked().entities.is_empty());
+        let candidates = usual(&kg, question);
+        assert!(candidates.last().unwrap().answer.is_none(), "{question}");
+    }
+}
+
+#[test]
+fn an_ended_session_is_a_candidate_with_the_same_terms() {
+    let kg = graph();
+    for question in [
+        "what's the capital of Norland",
+        "where was the director of The Glass Orchard born?",
+        "how many films did Ines Valdera direct",
+        "what's the most recent movie by Ines Valdera",
+        "movies by Ines Valdera released before 2000",
+        "films directed by Ines Valdera starring Sofia Renn",
+    ] {
+        let start = session(&kg, question);
+        let proposer = Proposer::new(&start, WordTables::base());
+        for candidate in usual(&kg, question) {
+            let mut again = session(&kg, question);
+            run_program(&mut again, &candidate.calls).unwrap();
+            let ended = proposer.ended(&again);
+            assert_eq!(ended.calls, candidate.calls, "{question}");
+            assert_eq!(ended.answer, candidate.answer, "{question}");
+            let terms = ended.terms.0.iter().zip(candidate.terms.0);
+            let far = terms.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            assert!(far < 1e-4, "{question}: {:?}", program(&candidate));
+        }
+    }
+}
+
+#[test]
+fn a_session_without_an_answer_gives_up() {
+    let kg = graph();
+    let question = "what's the capital of Norland";
+    let start = session(&kg, question);
+    let proposer = Proposer::new(&start, WordTables::base());
+    let given_up = proposer.abstention();
+    let mut stopped = session(&kg, question);
+    let calls = &usual(&kg, question)[0].calls;
+    for call in &calls[..calls.len() - 1] {
+        stopped.run(call).unwrap();
+    }
+    for unfinished in [&start, &stopped] {
+        let ended = proposer.ended(unfinished);
+        assert!(ended.answer.is_none());
+        assert_eq!(
+            (ended.calls, ended.terms),
+            (given_up.calls.clone(), given_up.terms)
+        );
+    }
+}
+
+#[test]
+fn equal_answers_add_up() {
+    let mut weights = Weights([0.0; TERMS]);
+    weights.0[0] = 1.0;
+    let candidate = |answer: Option<u64>, score: f32| {
+        let mut terms = Terms([0.0; TERMS]);
+        terms.0[0] = score;
+        Candidate {
+            calls: Vec::new(),
+            answer: answer.map(Value::Int),
+            terms,
+        }
+    };
+    let chosen = |candidates: &[Candidate]| decide(candidates, &weights);
+    assert_eq!(chosen(&[]), None);
+    let (seven, eight) = (candidate(Some(7), 1.0), candidate(Some(8), 0.8));
+    let pair = [seven.clone(), eight.clone()];
+    assert_eq!(chosen(&pair), Some(0));
+    // Two for eight beat one for seven; the better of the two is chosen.
+    let three = [candidate(Some(8), 0.5), seven.clone(), eight.clone()];
+    assert_eq!(chosen(&three), Some(2));
+    // The first of equal ones.
+    assert_eq!(chosen(&[eight.clone(), seven.clone(), seven]), Some(1));
+    // Giving up is a candidate like any other.
+    assert_eq!(chosen(&[eight, candidate(None, 2.0)]), Some(1));
+    let unlikely = [candidate(None, -900.0), candidate(Some(1), -950.0)];
+    assert_eq!(chosen(&unlikely), Some(0), "however small the scores");
+}
