@@ -6,11 +6,14 @@ mod support;
 
 use std::process::Command;
 
+use common::transcript::Turn;
+use infer::InferError;
 use infer::agent::{AgentKind, Outcome, Robust, Task, answer_with};
 use infer::planner::{LocalPlanner, Planner, PlannerInput, Proposal, Scripted};
 use kg::{FrozenKg, Kg};
 use support::{data, graph, random_model};
 use toolbox::exec::{ExecOptions, Naming, Session};
+use toolbox::grammar::Grammar;
 use toolbox::link::Linked;
 use toolbox::prompt::{Conversation, Layout, Template};
 use toolbox::trace::TraceEvent;
@@ -231,6 +234,40 @@ fn written(events: &[TraceEvent]) -> Vec<Proposal> {
         .collect()
 }
 
+/// A model that does not end before it has made some calls.
+struct Reluctant(LocalPlanner);
+
+impl Planner for Reluctant {
+    fn propose(&mut self, input: &PlannerInput<'_, '_>) -> Result<Proposal, InferError> {
+        self.0.propose(input)
+    }
+
+    fn propose_except(
+        &mut self,
+        input: &PlannerInput<'_, '_>,
+        rejected: &[String],
+    ) -> Result<Option<Proposal>, InferError> {
+        let mut rejected = rejected.to_vec();
+        loop {
+            let proposal = self.0.propose_except(input, &rejected)?;
+            match proposal {
+                Some(end) if end.text.starts_with("ans") && input.session.steps().len() < 6 => {
+                    rejected.push(end.text);
+                }
+                other => return Ok(other),
+            }
+        }
+    }
+
+    fn write(&mut self, turns: &[Turn], grammar: &Grammar) -> Result<Proposal, InferError> {
+        self.0.write(turns, grammar)
+    }
+
+    fn constrained(&self) -> bool {
+        true
+    }
+}
+
 #[test]
 fn a_model_writes_valid_calls_and_repeats_none_and_its_trace_replays() {
     let kg = graph();
@@ -251,10 +288,15 @@ fn a_model_writes_valid_calls_and_repeats_none_and_its_trace_replays() {
                 .collect();
             (outcome, told)
         };
-        let (outcome, told) = run(&mut LocalPlanner::new(&model));
+        let (outcome, told) = run(&mut Reluctant(LocalPlanner::new(&model)));
+        assert!(outcome.calls > 6, "{naming:?}: {}", outcome.calls);
         // Calls that were made are excluded, so that none is written and rejected.
         assert_eq!(outcome.invalid, 0, "{naming:?}: {:?}", errors(&outcome));
-        assert_eq!(told, run(&mut LocalPlanner::new(&model)).1, "{naming:?}");
+        assert_eq!(
+            told,
+            run(&mut Reluctant(LocalPlanner::new(&model))).1,
+            "{naming:?}"
+        );
         let mut script = Scripted::with(written(&outcome.events));
         assert_eq!(told, run(&mut script).1, "{naming:?}");
     }
