@@ -228,7 +228,7 @@ fn what_cannot_be_evaluated_is_an_error_and_leaves_no_files() {
     load(place.path(), &[data("graph.ttl")], &[]);
     let source = format!("jsonl={}", data("questions.new-entities.jsonl").display());
     for (agent, model, says) in [
-        ("kg-agent", &[][..], "kg-agent needs a model"),
+        ("oda", &[][..], "oda needs a model"),
         (
             "direct",
             &["--model", "oracle"],

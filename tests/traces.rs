@@ -94,8 +94,12 @@ fn a_trace_depends_on_its_question_alone() {
     const QUESTIONS: usize = 4;
     let place = place(QUESTIONS);
     for (agents, options) in [
-        (&["kg-agent", "oda", "triad"][..], &[][..]),
+        (
+            &["kg-agent", "oda", "triad"][..],
+            &["--mode", "paper"][..],
+        ),
         (&["kg-agent"], &["--mode", "robust"]),
+        (&["kg-agent"], &["--mode", "decide"]),
     ] {
         let eval = |source: &str, threads: &str, batch: &str| {
             let source = format!("jsonl={source}.jsonl");
@@ -148,8 +152,9 @@ fn a_trace_depends_on_its_question_alone() {
 fn a_trace_decodes_again_and_another_model_is_detected() {
     let place = place(2);
     for options in [
-        &["--agent", "kg-agent,oda,triad"][..],
+        &["--agent", "kg-agent,oda,triad", "--mode", "paper"][..],
         &["--agent", "kg-agent", "--mode", "robust"],
+        &["--agent", "kg-agent", "--mode", "decide"],
     ] {
         let args = [
             "eval",
@@ -168,7 +173,7 @@ fn a_trace_decodes_again_and_another_model_is_detected() {
         let (out, code) = run(place.path(), &[&args[..], options].concat());
         assert_eq!(code, 0, "{out}");
         let within = |agent: &str| {
-            if options.len() == 2 {
+            if options[1].contains(',') {
                 format!("out/{agent}/traces")
             } else {
                 "out/traces".to_owned()

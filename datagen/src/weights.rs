@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use toolbox::explain::{Terms, Weights};
+use toolbox::explain::{TermWeights, Terms};
 
 use crate::Error;
 use crate::read::lines_of;
@@ -45,7 +45,7 @@ pub fn read(path: &Path) -> Result<Vec<Case>, Error> {
 
 /// How often the best candidate is right, and how often any is.
 #[must_use]
-pub fn measure(cases: &[Case], weights: &Weights) -> (usize, usize) {
+pub fn measure(cases: &[Case], weights: &TermWeights) -> (usize, usize) {
     let chosen = |case: &Case| {
         let score = |one: &JudgedCandidate| weights.score(&one.terms);
         let best = case.iter().max_by(|a, b| score(a).total_cmp(&score(b)));
@@ -68,7 +68,7 @@ const RATE: f64 = 0.02;
 /// Fits weights to the cases of several sets, which count equally. `pull` is the strength with
 /// which weights are held near `start` (a Gaussian prior).
 #[must_use]
-pub fn fit(sets: &[Vec<Case>], start: &Weights, pull: f64) -> Weights {
+pub fn fit(sets: &[Vec<Case>], start: &TermWeights, pull: f64) -> TermWeights {
     let origin = start.0.map(f64::from);
     let mut weights = origin;
     let (mut first, mut second) = (origin.map(|_| 0.0), origin.map(|_| 0.0));
@@ -91,7 +91,7 @@ pub fn fit(sets: &[Vec<Case>], start: &Weights, pull: f64) -> Weights {
             weights[i] += RATE * a / (b.sqrt() + 1e-8);
         }
     }
-    Weights(weights.map(|weight| weight as f32))
+    TermWeights(weights.map(|weight| weight as f32))
 }
 
 /// Adds the gradient of the log-probability of the right candidates of one case.
@@ -163,9 +163,9 @@ mod tests {
             .collect()
     }
 
-    const ZERO: Weights = Weights([0.0; TERMS]);
+    const ZERO: TermWeights = TermWeights([0.0; TERMS]);
     /// Prefers every wrong candidate of [`cases`].
-    fn wrong() -> Weights {
+    fn wrong() -> TermWeights {
         let mut weights = ZERO;
         (weights.0[0], weights.0[2]) = (-1.0, 1.0);
         weights

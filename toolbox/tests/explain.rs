@@ -10,7 +10,7 @@ use kg::term::Term;
 use kg::{FrozenKg, Kg, LoadOptions};
 use toolbox::exec::{ExecOptions, Session, Value, run_program};
 use toolbox::explain::{
-    Candidate, Proposer, SearchLimits, TERMS, Terms, Weights, WordTables, decide,
+    Candidate, Proposer, SearchLimits, TERMS, TermWeights, Terms, WordTables, decide,
 };
 use toolbox::link::{self, Linked};
 use toolbox::rank::lexical;
@@ -96,7 +96,7 @@ fn proposed_with(
 ) -> Vec<Candidate> {
     let session = session(kg, question);
     Proposer::new(&session, tables)
-        .propose(&Weights::default(), limits, most)
+        .propose(&TermWeights::default(), limits, most)
         .unwrap()
 }
 
@@ -127,7 +127,7 @@ fn text(kg: &FrozenKg, value: Option<&Value>) -> String {
 
 fn decided(kg: &FrozenKg, question: &str, tables: Arc<WordTables>) -> String {
     let candidates = proposed_with(kg, question, tables, SearchLimits::default(), MOST);
-    let chosen = decide(&candidates, &Weights::default()).unwrap();
+    let chosen = decide(&candidates, &TermWeights::default()).unwrap();
     text(kg, candidates[chosen].answer.as_ref())
 }
 
@@ -335,7 +335,7 @@ fn calls_run_again_in_a_new_session_give_the_answer() {
 #[test]
 fn no_candidate_is_proposed_twice_and_the_best_come_first() {
     let kg = graph();
-    let weights = Weights::default();
+    let weights = TermWeights::default();
     for question in ALL {
         let candidates = usual(&kg, question);
         let programs: BTreeSet<Vec<String>> = (candidates.iter())
@@ -441,11 +441,11 @@ fn without_entities_or_facts_the_last_candidate_gives_up() {
         let linked = Linked::new(&empty, question, &[]);
         let session = Session::new(&empty, question, linked, &[], ExecOptions::default()).unwrap();
         let candidates = Proposer::new(&session, WordTables::base())
-            .propose(&Weights::default(), SearchLimits::default(), MOST)
+            .propose(&TermWeights::default(), SearchLimits::default(), MOST)
             .unwrap();
         assert_eq!(candidates.len(), 1, "{question}");
         assert!(candidates[0].answer.is_none());
-        assert_eq!(decide(&candidates, &Weights::default()), Some(0));
+        assert_eq!(decide(&candidates, &TermWeights::default()), Some(0));
     }
     let kg = graph();
     for question in [
@@ -513,7 +513,7 @@ fn a_session_without_an_answer_gives_up() {
 
 #[test]
 fn equal_answers_add_up() {
-    let mut weights = Weights([0.0; TERMS]);
+    let mut weights = TermWeights([0.0; TERMS]);
     weights.0[0] = 1.0;
     let candidate = |answer: Option<u64>, score: f32| {
         let mut terms = Terms([0.0; TERMS]);

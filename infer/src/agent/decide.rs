@@ -8,7 +8,7 @@ use toolbox::answer::{Answer, AnswerValue};
 use toolbox::call::Call;
 use toolbox::exec::Session;
 use toolbox::explain::{
-    Candidate, Proposer, SearchLimits, TERM_NAMES, Weights, WordTables, decide,
+    Candidate, Proposer, SearchLimits, TERM_NAMES, TermWeights, WordTables, decide,
 };
 use toolbox::explain::{MODEL, MODEL_FIRST, MODEL_GIVES_UP};
 use toolbox::prompt::Conversation;
@@ -44,8 +44,8 @@ pub fn answer(
     };
     let begun = Instant::now();
     let weights = match &planner {
-        Some(_) => Weights::with_model(),
-        None => Weights::default(),
+        Some(_) => TermWeights::with_model(),
+        None => TermWeights::default(),
     };
     let mut record = Recorder::open(task, &agent);
     let session = task.session()?;
@@ -128,7 +128,7 @@ fn replay<'g>(task: &Task<'g>, calls: &[Call]) -> Result<(Session<'g>, Conversat
 fn traced(
     candidates: &[Candidate],
     logprobs: &[Option<f64>],
-    weights: &Weights,
+    weights: &TermWeights,
     chosen: usize,
 ) -> Vec<DecidedCandidate> {
     let rounded = |value: f32| (f64::from(value) * 1e4).round() / 1e4;

@@ -7,7 +7,7 @@ use datagen::read::ReadOptions;
 use datagen::weights;
 use datagen::word_pairs::WordHints;
 use serde_json::json;
-use toolbox::explain::{Weights, learn};
+use toolbox::explain::{TermWeights, learn};
 
 use super::source;
 use crate::cli::{WeightsArgs, WordsArgs};
@@ -69,9 +69,9 @@ pub(crate) fn weights(args: &WeightsArgs, ui: &Ui) -> Result<ExitStatus> {
         Some(path) => {
             let text = std::fs::read_to_string(path)
                 .with_context(|| format!("cannot read {}", path.display()))?;
-            Weights::parse(&text).map_err(|why| anyhow!("{}: {why}", path.display()))?
+            TermWeights::parse(&text).map_err(|why| anyhow!("{}: {why}", path.display()))?
         }
-        None => Weights::default(),
+        None => TermWeights::default(),
     };
     let fitted = weights::fit(&sets, &start, args.pull);
     for (path, set) in args.predictions.iter().zip(&sets) {

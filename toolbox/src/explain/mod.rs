@@ -31,7 +31,7 @@ use std::sync::Arc;
 pub use learn::{WordPair, learn};
 pub use search::SearchLimits;
 pub use table::{TableError, WordTables};
-pub use terms::{MODEL, MODEL_FIRST, MODEL_GIVES_UP, TERM_NAMES, TERMS, Terms, Weights};
+pub use terms::{MODEL, MODEL_FIRST, MODEL_GIVES_UP, TERM_NAMES, TERMS, TermWeights, Terms};
 
 use crate::call::Call;
 use crate::exec::{ExecOptions, Session, Value, run_program};
@@ -76,7 +76,7 @@ impl<'s, 'g> Proposer<'s, 'g> {
     /// Returns the error of the ranker.
     pub fn propose(
         &self,
-        weights: &Weights,
+        weights: &TermWeights,
         limits: SearchLimits,
         most: usize,
     ) -> Result<Vec<Candidate>, RankError> {
@@ -160,7 +160,7 @@ impl<'s, 'g> Proposer<'s, 'g> {
 /// The candidate with the most probable answer: candidates of equal answers add up, and of those
 /// the best is chosen. `None` if there is no candidate.
 #[must_use]
-pub fn decide(candidates: &[Candidate], weights: &Weights) -> Option<usize> {
+pub fn decide(candidates: &[Candidate], weights: &TermWeights) -> Option<usize> {
     let scores: Vec<f32> = candidates
         .iter()
         .map(|candidate| weights.score(&candidate.terms))

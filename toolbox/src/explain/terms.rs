@@ -91,9 +91,9 @@ impl TryFrom<Vec<f32>> for Terms {
 
 /// The weight of each term.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Weights(pub [f32; TERMS]);
+pub struct TermWeights(pub [f32; TERMS]);
 
-impl Weights {
+impl TermWeights {
     /// The weighted sum.
     #[must_use]
     pub fn score(&self, terms: &Terms) -> f32 {
@@ -103,7 +103,7 @@ impl Weights {
     /// The weights of a decision in which a model takes part (`data/base/weights.model.json`).
     #[must_use]
     pub fn with_model() -> Self {
-        static MODEL: LazyLock<Weights> =
+        static MODEL: LazyLock<TermWeights> =
             LazyLock::new(|| shipped(include_str!("../../../data/base/weights.model.json")));
         *MODEL
     }
@@ -136,15 +136,15 @@ impl Weights {
     }
 }
 
-/// Weights that ship with the program; a test parses them.
-fn shipped(text: &str) -> Weights {
-    Weights::parse(text).unwrap_or(Weights([0.0; TERMS]))
+/// TermWeights that ship with the program; a test parses them.
+fn shipped(text: &str) -> TermWeights {
+    TermWeights::parse(text).unwrap_or(TermWeights([0.0; TERMS]))
 }
 
-impl Default for Weights {
+impl Default for TermWeights {
     /// The weights without a model (`data/base/weights.json`), fitted on development questions.
     fn default() -> Self {
-        static BASE: LazyLock<Weights> =
+        static BASE: LazyLock<TermWeights> =
             LazyLock::new(|| shipped(include_str!("../../../data/base/weights.json")));
         *BASE
     }
@@ -152,7 +152,7 @@ impl Default for Weights {
 
 /// The part of the score that a plan has before its end, by which the search prunes.
 pub(super) fn partial(state: &State, explainer: &Explainer<'_, '_>) -> f32 {
-    Weights::default().score(&of_state(state, explainer))
+    TermWeights::default().score(&of_state(state, explainer))
 }
 
 fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
@@ -271,21 +271,24 @@ pub(super) fn of_abstention(explainer: &Explainer<'_, '_>) -> Terms {
 mod tests {
     use super::*;
 
-    /// Weights that differ from each other, with what three decimals can hold.
-    fn numbered() -> Weights {
+    /// TermWeights that differ from each other, with what three decimals can hold.
+    fn numbered() -> TermWeights {
         let mut weights = [0.0; TERMS];
         for (index, weight) in weights.iter_mut().enumerate() {
             *weight = index as f32 * 0.125 - 2.0;
         }
-        Weights(weights)
+        TermWeights(weights)
     }
 
     #[test]
     fn the_weights_that_ship_have_every_term_and_no_other() {
         let base = include_str!("../../../data/base/weights.json");
         let model = include_str!("../../../data/base/weights.model.json");
-        for (text, loaded) in [(base, Weights::default()), (model, Weights::with_model())] {
-            assert_eq!(Weights::parse(text).unwrap(), loaded);
+        for (text, loaded) in [
+            (base, TermWeights::default()),
+            (model, TermWeights::with_model()),
+        ] {
+            assert_eq!(TermWeights::parse(text).unwrap(), loaded);
             assert!(loaded.0.iter().all(|weight| weight.is_finite()));
             assert!(loaded.0.iter().any(|weight| *weight != 0.0));
             let read: BTreeMap<String, f32> = serde_json::from_str(text).unwrap();
@@ -293,7 +296,7 @@ mod tests {
             names.sort_unstable();
             assert_eq!(read.keys().collect::<Vec<_>>(), names);
         }
-        assert_ne!(Weights::default(), Weights::with_model());
+        assert_ne!(TermWeights::default(), TermWeights::with_model());
     }
 
     #[test]
@@ -311,7 +314,7 @@ mod tests {
     #[test]
     fn what_is_printed_is_read_again() {
         let text = numbered().print();
-        assert_eq!(Weights::parse(&text).unwrap(), numbered());
+        assert_eq!(TermWeights::parse(&text).unwrap(), numbered());
         assert!(text.contains("  \"hops\": -1.750,\n"), "{text}");
     }
 
@@ -321,12 +324,12 @@ mod tests {
         read.remove("answer size").unwrap();
         let text = serde_json::to_string(&read).unwrap();
         assert_eq!(
-            Weights::parse(&text).unwrap_err(),
+            TermWeights::parse(&text).unwrap_err(),
             "the weight of `answer size` is missing"
         );
-        assert!(Weights::parse("[1.0]").is_err());
+        assert!(TermWeights::parse("[1.0]").is_err());
         let text = numbered().print().replace("-1.750", "\"much\"");
-        assert!(Weights::parse(&text).is_err());
+        assert!(TermWeights::parse(&text).is_err());
     }
 
     #[test]
