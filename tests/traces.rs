@@ -94,10 +94,7 @@ fn a_trace_depends_on_its_question_alone() {
     const QUESTIONS: usize = 4;
     let place = place(QUESTIONS);
     for (agents, options) in [
-        (
-            &["kg-agent", "oda", "triad"][..],
-            &["--mode", "paper"][..],
-        ),
+        (&["kg-agent", "oda", "triad"][..], &["--mode", "paper"][..]),
         (&["kg-agent"], &["--mode", "robust"]),
         (&["kg-agent"], &["--mode", "decide"]),
     ] {
