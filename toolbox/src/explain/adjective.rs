@@ -125,7 +125,7 @@ pub(super) fn adjective(word: &str) -> Option<(&'static Adjective, Degree)> {
         // longer, larger, bigger, heavier.
         find(left)
             .or_else(|| find(&format!("{left}e")))
-            .or_else(|| left.strip_suffix('g').and_then(|left| find(left)))
+            .or_else(|| left.strip_suffix('g').and_then(find))
             .or_else(|| {
                 left.strip_suffix('i')
                     .and_then(|left| find(&format!("{left}y")))

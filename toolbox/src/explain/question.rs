@@ -172,11 +172,9 @@ impl Asked {
         for (i, word) in all.iter().enumerate() {
             let before = i.checked_sub(1).map_or("", |before| all[before].as_str());
             match word.as_str() {
-                "most" | "max" | "maximum" | "highest" | "top" => {
-                    // `most recent` is read at `recent`, `at most` is a comparison.
-                    if before != "at" {
-                        self.extreme = Some([Extreme::Max; 2]);
-                    }
+                // `most recent` is read at `recent`, `at most` is a comparison.
+                "most" | "max" | "maximum" | "highest" | "top" if before != "at" => {
+                    self.extreme = Some([Extreme::Max; 2]);
                 }
                 "least" | "fewest" | "min" | "minimum" if before != "at" => {
                     self.extreme = Some([Extreme::Min; 2]);
