@@ -337,7 +337,7 @@ fn no_candidate_is_proposed_twice_and_the_best_come_first() {
     let kg = graph();
     let weights = TermWeights::default();
     for question in ALL {
-        let candidates = usual(&kg, question);
+        let candidates = proposed(&kg, question, SearchLimits::default(), 500);
         let programs: BTreeSet<Vec<String>> = (candidates.iter())
             .map(|one| one.calls.iter().map(ToString::to_string).collect())
             .collect();
