@@ -580,6 +580,7 @@ fn the_quick_demo_runs_the_whole_pipeline() {
     let json = |name: &str| serde_json::from_slice::<Value>(&read(name)).unwrap();
     let metrics = json("metrics.json");
     assert!(read("data/wordings.txt") == read("model/wordings.txt"));
+    assert!(read("data/words.tsv") == read("model/words.tsv"));
     for (name, part, least) in [
         ("new-entities", &metrics, 5),
         ("new-wordings", &metrics["new_wordings"], 3),
@@ -689,6 +690,7 @@ fn a_killed_generation_resumes_to_the_same_bytes() {
         "valid.questions.jsonl",
         "refused.jsonl",
         "wordings.txt",
+        "words.tsv",
     ] {
         let read = |folder: &str| fs::read(place.0.path().join(folder).join(name)).unwrap();
         assert!(read("whole") == read("parts"), "{name} differs");

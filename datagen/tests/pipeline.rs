@@ -573,7 +573,8 @@ fn the_folder_appears_atomically() {
             "train.jsonl",
             "valid.jsonl",
             "valid.questions.jsonl",
-            "wordings.txt"
+            "wordings.txt",
+            "words.tsv"
         ]
     );
     assert!(

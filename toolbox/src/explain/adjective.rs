@@ -26,7 +26,7 @@ pub(super) struct Adjective {
 
 const LENGTH: &[&str] = &["length", "long", "dur", "runtim", "distanc"];
 const HEIGHT: &[&str] = &["height", "elev", "altitud", "tall", "high"];
-const SIZE: &[&str] = &["area", "popul", "siz", "capac", "surfac", "seat", "number"];
+const SIZE: &[&str] = &["area", "popul", "siz", "capacit", "surfac", "seat", "numb"];
 const DATE: &[&str] = &[
     "dat",
     "year",
@@ -53,7 +53,7 @@ const AGE: &[&str] = &[
     "releas",
     "year",
     "complet",
-    "age",
+    "ag",
     "publish",
 ];
 
@@ -77,7 +77,7 @@ static ADJECTIVES: &[Adjective] = &[
     of("long", LENGTH, HIGH),
     of(
         "short",
-        &["length", "height", "dur", "runtim", "long", "tall"],
+        &["length", "height", "elev", "dur", "runtim", "long", "tall"],
         LOW,
     ),
     of("tall", HEIGHT, HIGH),
@@ -97,15 +97,15 @@ static ADJECTIVES: &[Adjective] = &[
     of("recent", DATE, HIGH),
     of("late", DATE, HIGH),
     of("early", DATE, LOW),
-    of("heavy", &["weight", "mass"], HIGH),
-    of("light", &["weight", "mass"], LOW),
-    of("fast", &["spe", "tim", "accelerat", "horsepow"], HIGH),
-    of("slow", &["spe", "tim"], LOW),
+    of("heavy", &["weight", "mas"], HIGH),
+    of("light", &["weight", "mas"], LOW),
+    of("fast", &["sp", "tim", "acceler", "horsepow"], HIGH),
+    of("slow", &["sp", "tim"], LOW),
     of("rich", &["worth", "incom", "gnp", "gdp"], HIGH),
     of("poor", &["worth", "incom", "gnp", "gdp"], LOW),
     of("expensive", &["pric", "cost"], HIGH),
     of("cheap", &["pric", "cost"], LOW),
-    of("wide", &["width", "wide"], HIGH),
+    of("wid", &["width", "wid"], HIGH),
 ];
 
 /// The adjective of a lower-case word and the degree of its form. `first` and `last` are
@@ -166,7 +166,7 @@ mod tests {
             ("later", "late", Comparative),
             ("earlier", "early", Comparative),
             ("longest", "long", Superlative),
-            ("widest", "wide", Superlative),
+            ("widest", "wid", Superlative),
             ("biggest", "big", Superlative),
             ("heaviest", "heavy", Superlative),
             ("earliest", "early", Superlative),
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn other_words_are_no_adjectives_of_degree() {
         for word in [
-            "river", "order", "leader", "forest", "number", "bigly", "er", "est", "", "Longest",
+            "river", "order", "leader", "forest", "numb", "bigly", "er", "est", "", "Longest",
         ] {
             assert_eq!(adjective(word), None, "{word}");
         }
@@ -212,7 +212,7 @@ mod tests {
             ("heavy", "weight"),
             ("rich", "income"),
             ("cheap", "price"),
-            ("wide", "width"),
+            ("wid", "width"),
         ] {
             let measures = adjective(adjective_word).unwrap().0.measures;
             let wanted = stem(attribute);

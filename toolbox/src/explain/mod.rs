@@ -157,8 +157,8 @@ impl<'s, 'g> Proposer<'s, 'g> {
     }
 }
 
-/// The candidate with the most probable answer: candidates of equal answers add up, and of those
-/// the best is chosen. `None` if there is no candidate.
+/// The candidate with the most probable answer: candidates of equal sets add up, and of those the
+/// best is chosen. `None` if there is no candidate.
 #[must_use]
 pub fn decide(candidates: &[Candidate], weights: &TermWeights) -> Option<usize> {
     let scores: Vec<f32> = candidates
@@ -166,13 +166,17 @@ pub fn decide(candidates: &[Candidate], weights: &TermWeights) -> Option<usize> 
         .map(|candidate| weights.score(&candidate.terms))
         .collect();
     let best = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let mass = |answer: &Option<Value>| -> f32 {
+    let mass = |(one, score): (&Candidate, &f32)| -> f32 {
+        // Equal numbers and truths need not mean the same.
+        if !matches!(one.answer, Some(Value::Set(_))) {
+            return (score - best).exp();
+        }
         (candidates.iter().zip(&scores))
-            .filter(|(candidate, _)| candidate.answer == *answer)
+            .filter(|(other, _)| other.answer == one.answer)
             .map(|(_, score)| (score - best).exp())
             .sum()
     };
-    let masses: Vec<f32> = candidates.iter().map(|one| mass(&one.answer)).collect();
+    let masses: Vec<f32> = candidates.iter().zip(&scores).map(mass).collect();
     (0..candidates.len()).max_by(|&a, &b| {
         (masses[a].total_cmp(&masses[b]))
             .then(scores[a].total_cmp(&scores[b]))

@@ -109,7 +109,12 @@ fn follows(all: &[String], first: &str, second: &[&str]) -> bool {
 
 fn counts(all: &[String]) -> bool {
     follows(all, "how", &["many", "much"])
-        || follows(all, "number", &["of"])
+        || all.windows(3).any(|w| {
+            w[1] == "number"
+                && w[2] == "of"
+                && matches!(w[0].as_str(), "the" | "total" | "a" | "exact")
+        })
+        || all.first().is_some_and(|word| word == "number") && follows(all, "number", &["of"])
         || follows(all, "total", &["of", "number"])
         || follows(all, "amount", &["of"])
         || all.first().is_some_and(|word| word == "count")
@@ -184,8 +189,14 @@ impl Asked {
             let Some((found, degree)) = adjective(word) else {
                 continue;
             };
+            let next = all.get(i + 1).map_or("", String::as_str);
+            // "how long did it last", "last name".
+            if word == "last" && i + 1 == all.len() || next == "name" || next == "names" {
+                continue;
+            }
             let degree = match before {
                 "most" => Degree::Superlative,
+                "more" => Degree::Comparative,
                 _ => degree,
             };
             match degree {
@@ -240,12 +251,16 @@ fn judges(question: &str) -> bool {
     let first = all
         .iter()
         .find(|word| !FILLERS.split(' ').any(|filler| filler == word.as_str()));
-    first.is_some_and(|word| {
-        matches!(
-            word.as_str(),
-            "is" | "are" | "was" | "were" | "do" | "does" | "did" | "has" | "have" | "had"
-        )
-    })
+    // "do you know who", "is there a list of".
+    let polite = follows(&all, "do", &["you"])
+        || follows(&all, "is", &["there"]) && follows(&all, "a", &["list"]);
+    !polite
+        && first.is_some_and(|word| {
+            matches!(
+                word.as_str(),
+                "is" | "are" | "was" | "were" | "do" | "does" | "did" | "has" | "have" | "had"
+            )
+        })
 }
 
 #[cfg(test)]

@@ -130,7 +130,11 @@ impl Search {
     /// larger than Brazil".
     fn compared(&self, explainer: &mut Explainer<'_, '_>, next: &mut Vec<State>) {
         let session = explainer.session;
-        let Some(ops) = explainer.asked.compare.filter(|_| explainer.asked.than) else {
+        let Some(ops) = explainer
+            .asked
+            .compare
+            .filter(|_| explainer.asked.than && !explainer.asked.judge)
+        else {
             return;
         };
         for (index, &entity) in session.linked().entities.iter().enumerate() {
@@ -194,6 +198,10 @@ impl Search {
             return;
         }
         let adjacent = explainer.session.adjacent(&state.nodes);
+        // A filter on an entity of the question says nothing about the answer.
+        if state.plan.steps.is_empty() && matches!(state.plan.start, Start::Entity(_)) {
+            return;
+        }
         self.comparisons(state, &adjacent, explainer, next);
         self.extremes(state, &adjacent, explainer, next);
         self.intersections(state, explainer, next);
@@ -397,6 +405,9 @@ impl Search {
                 );
             }
             for (index, value) in session.linked().values.iter().enumerate() {
+                if state.tally.values & (1 << index.min(63)) != 0 {
+                    continue;
+                }
                 for op in ops(explainer, session, one, index) {
                     let held = session.satisfying_value(&state.nodes, one.relation, op, value);
                     self.judged(

@@ -136,9 +136,10 @@ impl WordTables {
     }
 
     /// The stem of the tables that a misspelt stem means: the first one in order of letters that
-    /// differs by one letter. `None` for known and for short stems.
+    /// differs by one letter. `None` for known stems and for short ones, which may be words of the
+    /// graph: coral is not coal.
     pub(super) fn meant(&self, misspelt: &str) -> Option<String> {
-        const SHORTEST: usize = 5;
+        const SHORTEST: usize = 6;
         if misspelt.chars().count() < SHORTEST || self.stems.contains_key(misspelt) {
             return None;
         }
@@ -377,16 +378,16 @@ mod tests {
     fn misspelt_stems_mean_the_stem_that_differs_by_one_letter() {
         let tables = parsed("r\tdirect\tfilm\t3\nr\tpopul\tcensus\t3\nr\tsong\ttrack\t3\n");
         let meant = |stem| tables.meant(stem);
-        assert_eq!(meant("dirct").as_deref(), Some("direct"), "one left out");
-        assert_eq!(meant("direect").as_deref(), Some("direct"), "one too many");
-        assert_eq!(meant("popol").as_deref(), Some("popul"), "another letter");
         assert_eq!(meant("direct"), None, "known");
+        assert_eq!(meant("direect").as_deref(), Some("direct"), "one too many");
+        assert_eq!(meant("durect").as_deref(), Some("direct"), "another letter");
+        assert_eq!(meant("dirct"), None, "too short");
         assert_eq!(meant("zzzzzzz"), None, "like none");
         assert_eq!(meant("sung"), None, "too short to tell");
-        let two = parsed("r\tgrape\tx\t3\nr\tgrace\tx\t3\n");
+        let two = parsed("r\tdrapes\tx\t3\nr\tdraces\tx\t3\n");
         assert_eq!(
-            two.meant("grate").as_deref(),
-            Some("grace"),
+            two.meant("drates").as_deref(),
+            Some("draces"),
             "the first one"
         );
     }

@@ -53,7 +53,8 @@ pub(super) fn ops(
                 vec![asked.compare.map_or(Op::Eq, |ops| ops[0])]
             }
         }
-        Some(Kind::Time) if number => {
+        // `2` is no year.
+        Some(Kind::Time) if number && text.len() >= 4 => {
             if matches!(one.relation, Relation::Interval(_)) {
                 return if last_day { Vec::new() } else { vec![Op::Eq] };
             }
