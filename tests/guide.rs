@@ -64,6 +64,10 @@ fn walk(page: &str) {
     fs::create_dir_all(place.join("data")).unwrap();
     for entry in fs::read_dir(root().join("data")).unwrap() {
         let path = entry.unwrap().path();
+        // What ships with the program is compiled in.
+        if path.is_dir() {
+            continue;
+        }
         fs::copy(&path, place.join("data").join(path.file_name().unwrap())).unwrap();
     }
     let text = fs::read_to_string(root().join("docs/guide").join(page)).unwrap();

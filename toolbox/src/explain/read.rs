@@ -91,6 +91,7 @@ impl Reader {
                     .and_then(|set| set.first().copied())
                     .is_some_and(|node| kg.is_statement(node));
                 self.tally.hops += usize::from(!statements);
+                self.class_said = false;
             }
             Tool::GetEntityByConstraint => {
                 let extreme = step
