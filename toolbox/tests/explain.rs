@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::Arc;
 
-use kg::term::Term;
+use kg::term::{NodeId, Term};
 use kg::{FrozenKg, Kg, LoadOptions};
 use toolbox::exec::{ExecOptions, Session, Value, run_program};
 use toolbox::explain::{
@@ -512,17 +512,20 @@ fn a_session_without_an_answer_gives_up() {
 }
 
 #[test]
-fn equal_answers_add_up() {
+fn equal_sets_add_up() {
     let mut weights = TermWeights([0.0; TERMS]);
     weights.0[0] = 1.0;
-    let candidate = |answer: Option<u64>, score: f32| {
+    let with = |answer: Option<Value>, score: f32| {
         let mut terms = Terms([0.0; TERMS]);
         terms.0[0] = score;
         Candidate {
             calls: Vec::new(),
-            answer: answer.map(Value::Int),
+            answer,
             terms,
         }
+    };
+    let candidate = |answer: Option<u32>, score: f32| {
+        with(answer.map(|id| Value::Set([NodeId(id)].into())), score)
     };
     let chosen = |candidates: &[Candidate]| decide(candidates, &weights);
     assert_eq!(chosen(&[]), None);
@@ -532,6 +535,10 @@ fn equal_answers_add_up() {
     // Two for eight beat one for seven; the better of the two is chosen.
     let three = [candidate(Some(8), 0.5), seven.clone(), eight.clone()];
     assert_eq!(chosen(&three), Some(2));
+    // Equal numbers may count different things.
+    let number = |number: u64, score: f32| with(Some(Value::Int(number)), score);
+    let numbers = [number(8, 0.5), number(7, 1.0), number(8, 0.8)];
+    assert_eq!(chosen(&numbers), Some(1));
     // The first of equal ones.
     assert_eq!(chosen(&[eight.clone(), seven.clone(), seven]), Some(1));
     // Giving up is a candidate like any other.
