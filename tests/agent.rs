@@ -82,7 +82,7 @@ fn the_loop_writes_the_training_transcripts() {
                 model_knowledge: false,
             };
             let outcome =
-                kg_agent::answer(task, &mut Oracle::new(verified.gold.calls.clone())).unwrap();
+                kg_agent::answer(&task, &mut Oracle::new(verified.gold.calls.clone())).unwrap();
             assert_eq!(outcome.invalid, 0, "{}", question.id);
             let trained: Vec<_> = made
                 .train
@@ -333,7 +333,7 @@ fn tensors_and_kernels_give_the_same_answers() {
                 planner_name: "local model",
                 model_knowledge: false,
             };
-            kg_agent::answer(task, &mut LocalPlanner::new(model))
+            kg_agent::answer(&task, &mut LocalPlanner::new(model))
                 .unwrap()
                 .answer
         });

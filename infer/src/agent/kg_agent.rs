@@ -23,9 +23,9 @@ const STEPS: usize = 30;
 ///
 /// # Errors
 /// [`InferError`] if the planner fails.
-pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
-    let mut record = Recorder::open(&task, &AgentKind::KgAgent);
-    let ran = run(&task, planner, &mut record)?;
+pub fn answer(task: &Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
+    let mut record = Recorder::open(task, &AgentKind::KgAgent);
+    let ran = run(task, planner, &mut record)?;
     record.outcome.failure = ran.failure;
     record.outcome.calls = ran.session.steps().len();
     record.outcome.samples = ran.conversation.into_samples();

@@ -33,7 +33,7 @@ pub fn answer_with(
     let (kg, question) = (task.kg, task.question);
     let may_know = task.model_knowledge && agent.needs_model() && *agent != AgentKind::Direct;
     let outcome = match agent {
-        AgentKind::KgAgent => kg_agent::answer(task, planner),
+        AgentKind::KgAgent => kg_agent::answer(&task, planner),
         AgentKind::KgAgentRobust(mode) => robust::answer(*mode, &task, planner),
         AgentKind::KgAgentDecide(options) => decide::answer(*options, &task, Some(planner)),
         AgentKind::Words(options) => decide::answer(*options, &task, None),
