@@ -136,7 +136,7 @@ impl TermWeights {
     }
 }
 
-/// TermWeights that ship with the program; a test parses them.
+/// Weights that ship with the program; a test parses them.
 fn shipped(text: &str) -> TermWeights {
     TermWeights::parse(text).unwrap_or(TermWeights([0.0; TERMS]))
 }

@@ -8,7 +8,7 @@ use crate::rank::{RankError, Ranker, stem, words};
 
 use super::choose::choose;
 
-/// Bonus of a node whose class is named beside its mention (`the film Casablanca`).
+/// Bonus of a node whose class is named next to its mention (`the film Casablanca`).
 const CLASS: f32 = 0.8;
 /// Bonus of a node that shares a class with a coordinated mention (`Real Madrid and Barcelona`).
 const COORDINATED: f32 = 0.6;

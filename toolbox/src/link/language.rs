@@ -129,7 +129,7 @@ pub(super) fn is_nearly_ordinary(word: &str) -> bool {
             .any(|known| nearly(word, known))
 }
 
-/// Words that a name may lack or have beside its distinctive words.
+/// Words that a name may have or lack, besides its distinctive words.
 pub(super) fn is_designator(word: &str) -> bool {
     is_particle(word) || is_club(word) || DESIGNATORS.contains(&word)
 }

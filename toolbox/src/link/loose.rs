@@ -30,7 +30,7 @@ const ADJECTIVE: f32 = 0.95;
 /// Maximum difference to the best part of a name for one mention.
 const EQUAL: f32 = 0.05;
 
-/// Words beside a word that make it the name of a language.
+/// Neighbours that turn a word into the name of a language.
 const LANGUAGE: &[&str] = &[
     "language",
     "languages",
@@ -224,7 +224,7 @@ fn by_initials(asked: &Asked<'_>, token: &Token) -> Result<Option<(Fit, LabelMat
     Ok(one.map(|found| (fit, found)))
 }
 
-/// Whether a piece may be a mention beside the names that the question contains.
+/// Whether a piece may be a mention in a question that also contains full names.
 fn may_join(asked: &Asked<'_>, spans: &[Span], fit: &Fit, found: &LabelMatch) -> bool {
     let (first, last) = (fit.first, fit.last);
     let edge = asked.words[first].stop || asked.words[last].stop;
