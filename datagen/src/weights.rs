@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use serde::Deserialize;
-use toolbox::explain::{TermWeights, Terms};
+use toolbox::explain::{TERM_NAMES, TermWeights, Terms};
 
 use crate::Error;
 use crate::read::lines_of;
@@ -66,7 +66,8 @@ const STEPS: usize = 3_000;
 const RATE: f64 = 0.02;
 
 /// Fits weights to the cases of several sets, which count equally. `pull` is the strength with
-/// which weights are held near `start` (a Gaussian prior).
+/// which weights are held near `start` (a Gaussian prior). What speaks against a candidate by its
+/// definition (*unused*, *missing*, *not asked for*) never gets a positive weight.
 #[must_use]
 pub fn fit(sets: &[Vec<Case>], start: &TermWeights, pull: f64) -> TermWeights {
     let origin = start.0.map(f64::from);
@@ -89,9 +90,19 @@ pub fn fit(sets: &[Vec<Case>], start: &TermWeights, pull: f64) -> TermWeights {
                 second[i] / (1.0 - 0.999_f64.powi(step as i32)),
             );
             weights[i] += RATE * a / (b.sqrt() + 1e-8);
+            if speaks_against(TERM_NAMES[i]) {
+                weights[i] = weights[i].min(0.0);
+            }
         }
     }
     TermWeights(weights.map(|weight| weight as f32))
+}
+
+/// Whether a term counts what a candidate lacks, or has although nobody asked for it.
+fn speaks_against(name: &str) -> bool {
+    ["unused", "missing", "not asked for", "unexplained"]
+        .iter()
+        .any(|kind| name.contains(kind))
 }
 
 /// Adds the gradient of the log-probability of the right candidates of one case.
@@ -212,6 +223,21 @@ mod tests {
         assert!(apart.0[0].abs() < 1e-3, "{}", apart.0[0]);
         let together = fit(&[[many, one].concat()], &ZERO, 0.01);
         assert!(together.0[0] > 1.0, "{}", together.0[0]);
+    }
+
+    #[test]
+    fn what_speaks_against_a_candidate_is_never_rewarded() {
+        let at = |name: &str| TERM_NAMES.iter().position(|term| *term == name).unwrap();
+        let (unused, hops) = (at("values unused"), at("hops"));
+        let set = vec![
+            vec![
+                candidate(true, &[(unused, 1.0), (hops, 1.0)]),
+                candidate(false, &[]),
+            ];
+            4
+        ];
+        let fitted = fit(&[set], &ZERO, 0.01);
+        assert!(fitted.0[unused] <= 0.0 && fitted.0[hops] > 0.0);
     }
 
     #[test]

@@ -107,7 +107,7 @@ fn usual(kg: &FrozenKg, question: &str) -> Vec<Candidate> {
     proposed(kg, question, SearchLimits::default(), MOST)
 }
 
-/// A value as sorted names and values, a number or a truth value; `-` if there is none.
+/// A value as sorted names and values, a number or a truth value; `-` if there is no value.
 fn text(kg: &FrozenKg, value: Option<&Value>) -> String {
     let name = |node| match kg.term(node) {
         Term::Literal(literal) => literal.lexical,

@@ -8,9 +8,8 @@ use toolbox::answer::{Answer, AnswerValue};
 use toolbox::call::{Arg, Call, Tool};
 use toolbox::exec::Session;
 use toolbox::explain::{
-    Candidate, Proposer, SearchLimits, TERM_NAMES, TermWeights, WordTables, decide,
+    Candidate, Proposer, SearchLimits, TERM_NAMES, Term, TermWeights, WordTables, decide,
 };
-use toolbox::explain::{MODEL, MODEL_FIRST, MODEL_GIVES_UP};
 use toolbox::prompt::Conversation;
 use toolbox::trace::{DecidedCandidate, TraceEvent};
 
@@ -66,16 +65,16 @@ pub fn answer(
             let (_, conversation) = replay(task, &candidate.calls)?;
             let samples = conversation.into_samples();
             let logprob = record.plan(|| planner.logprob_of(&samples))?;
-            candidate.terms.0[MODEL] = logprob.map_or(0.0, |log| (log / LOGPROB_UNIT) as f32);
+            candidate.terms[Term::Model] = logprob.map_or(0.0, |log| (log / LOGPROB_UNIT) as f32);
             logprobs.push(logprob);
         }
         if let (false, Some(own), Some(logprob)) = (failed, candidates.last_mut(), logprobs.last())
         {
             // The model's own choice counts as much as the model is sure of it.
             let sure = logprob.map_or(1.0, |log| (log / SURE_UNIT).exp() as f32);
-            own.terms.0[MODEL_FIRST] = sure;
+            own.terms[Term::ModelFirst] = sure;
             if own.answer.is_none() {
-                own.terms.0[MODEL_GIVES_UP] = 1.0;
+                own.terms[Term::ModelGivesUp] = 1.0;
             }
         }
     }

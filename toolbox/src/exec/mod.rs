@@ -21,3 +21,4 @@ pub use session::{Session, run_program};
 pub use types::{
     EntSet, Exclude, ExcludeWhen, ExecOptions, Naming, Observation, Relation, Shown, Step, Value,
 };
+pub(crate) use types::{intersection, sorted};

@@ -12,10 +12,22 @@ use kg::term::{Literal, NodeId, RelId};
 pub type EntSet = Arc<[NodeId]>;
 
 /// Sorts and removes duplicates.
-pub(super) fn sorted(mut nodes: Vec<NodeId>) -> EntSet {
+pub(crate) fn sorted(mut nodes: Vec<NodeId>) -> EntSet {
     nodes.sort_unstable();
     nodes.dedup();
     nodes.into()
+}
+
+/// The members that all sorted sets have (rule R19: an empty argument gives the empty set).
+pub(crate) fn intersection<S: AsRef<[NodeId]>>(sets: &[S]) -> Vec<NodeId> {
+    let sets: Vec<&[NodeId]> = sets.iter().map(AsRef::as_ref).collect();
+    let Some(smallest) = sets.iter().min_by_key(|set| set.len()) else {
+        return Vec::new();
+    };
+    (smallest.iter())
+        .filter(|node| sets.iter().all(|set| set.binary_search(node).is_ok()))
+        .copied()
+        .collect()
 }
 
 /// The value of a variable or an answer.

@@ -31,7 +31,7 @@ use std::sync::Arc;
 pub use learn::{WordPair, learn};
 pub use search::SearchLimits;
 pub use table::{TableError, WordTables};
-pub use terms::{MODEL, MODEL_FIRST, MODEL_GIVES_UP, TERM_NAMES, TERMS, TermWeights, Terms};
+pub use terms::{TERM_NAMES, TERMS, Term, TermWeights, Terms};
 
 use crate::call::Call;
 use crate::exec::{ExecOptions, Session, Value, run_program};
@@ -81,7 +81,7 @@ impl<'s, 'g> Proposer<'s, 'g> {
         most: usize,
     ) -> Result<Vec<Candidate>, RankError> {
         let mut explainer = Explainer::new(self.session, &self.asked, Arc::clone(&self.tables));
-        let found = search::search(&mut explainer, limits);
+        let found = search::search(&mut explainer, limits, weights);
         let mut scored: Vec<(f32, Terms, &Found)> = found
             .iter()
             .map(|found| {

@@ -1,8 +1,11 @@
 //! What a question asks, read from its words: content words, cues for counts, comparisons, extremes
 //! and yes/no questions. English.
 
+use std::sync::LazyLock;
+
 use kg::value::{Extreme, Op};
 use kg::words;
+use rustc_hash::FxHashSet;
 
 use super::adjective::{Adjective, Degree, adjective};
 use super::table::WordTables;
@@ -65,6 +68,8 @@ pub(super) struct Asked {
     pub(super) than: bool,
     /// It gives a range.
     pub(super) between: bool,
+    /// The initials of neighbouring words, with the stems of these words.
+    initials: Vec<(String, Vec<String>)>,
 }
 
 /// The stems of the content words of a question without its entities, with the marks of its
@@ -83,9 +88,12 @@ pub(super) fn question_stems(bare: &str) -> Vec<String> {
 }
 
 fn is_content(word: &str) -> bool {
-    !is_stop(word)
-        && word.chars().any(char::is_alphabetic)
-        && !FILLERS.split(' ').any(|filler| filler == word)
+    !is_stop(word) && word.chars().any(char::is_alphabetic) && !is_filler(word)
+}
+
+fn is_filler(word: &str) -> bool {
+    static WORDS: LazyLock<FxHashSet<&str>> = LazyLock::new(|| FILLERS.split(' ').collect());
+    WORDS.contains(word)
 }
 
 /// The stem of a word; of an adjective of degree, the stem of its plain form.
@@ -160,9 +168,27 @@ impl Asked {
                 adjective: None,
             });
         }
+        asked.initials = (2..=5)
+            .flat_map(|length| all.windows(length))
+            .map(|part| {
+                let initials = part.iter().filter_map(|word| word.chars().next());
+                (
+                    initials.collect(),
+                    part.iter().map(|word| base(word)).collect(),
+                )
+            })
+            .collect();
         asked.read_degrees(&all);
         asked.read_comparisons(&all);
         asked
+    }
+
+    /// Whether a name is the initials of a word and its neighbours, as 1 or 0: `gnp` is a gross
+    /// national product.
+    pub(super) fn abbreviated(&self, word: &AskedWord, name: &str) -> f32 {
+        let found = (self.initials.iter())
+            .any(|(initials, stems)| initials == name && stems.contains(&word.stem));
+        if found { 1.0 } else { 0.0 }
     }
 
     fn push(&mut self, word: AskedWord) {
@@ -173,11 +199,18 @@ impl Asked {
 
     /// Extremes: `longest`, `most recent`, `with the fewest`; which of two: `longer … or …`.
     fn read_degrees(&mut self, all: &[String]) {
-        let or = all.iter().any(|word| word == "or");
+        // Not `3 or more`, `50 or older`.
+        let or = all.iter().enumerate().any(|(i, word)| {
+            let next = all.get(i + 1).map_or("", String::as_str);
+            let more = matches!(next, "more" | "less" | "fewer" | "above" | "below");
+            let degree = adjective(next).map(|(_, degree)| degree);
+            word == "or" && !more && degree != Some(Degree::Comparative)
+        });
         for (i, word) in all.iter().enumerate() {
             let before = i.checked_sub(1).map_or("", |before| all[before].as_str());
             match word.as_str() {
                 // `most recent` is read at `recent`, `at most` is a comparison.
+                "maximum" | "minimum" if number_follows(all, i) => {}
                 "most" | "max" | "maximum" | "highest" | "top" if before != "at" => {
                     self.extreme = Some([Extreme::Max; 2]);
                 }
@@ -214,11 +247,16 @@ impl Asked {
         let mut found = None;
         for (i, word) in all.iter().enumerate() {
             let next = all.get(i + 1).map_or("", String::as_str);
-            found = match (word.as_str(), next) {
+            let before = i.checked_sub(1).map_or("", |before| all[before].as_str());
+            let said = match (word.as_str(), next) {
                 ("at", "least") => Some([Op::Ge; 2]),
                 ("at", "most") => Some([Op::Le; 2]),
-                ("over" | "above" | "past" | "under" | "below", _) if !number_follows(all, i) => {
-                    found
+                ("up", "to") | ("maximum", "of") if number_follows(all, i) => Some([Op::Le; 2]),
+                ("minimum", "of") if number_follows(all, i) => Some([Op::Ge; 2]),
+                ("over" | "above" | "past" | "under" | "below", _)
+                    if before != "or" && !number_follows(all, i) =>
+                {
+                    None
                 }
                 ("more" | "greater" | "over" | "above" | "exceed" | "exceeding" | "exceeds", _) => {
                     Some([Op::Gt; 2])
@@ -228,13 +266,42 @@ impl Asked {
                 ("before" | "until" | "till" | "prior", _) => Some([Op::Lt; 2]),
                 _ => match adjective(word) {
                     Some((found, Degree::Comparative)) => Some(found.comparisons()),
-                    _ => found,
+                    _ => None,
                 },
             };
+            let said = said.map(|ops| {
+                ops.map(|op| match before {
+                    "no" | "not" => negated(op),
+                    "or" => inclusive(op),
+                    _ => op,
+                })
+            });
+            found = said.or(found);
         }
         self.compare = found;
         self.between = all.iter().any(|word| word == "between");
         self.than = all.iter().any(|word| word == "than");
+    }
+}
+
+/// The comparison that holds where `op` does not: `no more than 3`.
+fn negated(op: Op) -> Op {
+    match op {
+        Op::Gt => Op::Le,
+        Op::Lt => Op::Ge,
+        Op::Ge => Op::Lt,
+        Op::Le => Op::Gt,
+        Op::Eq => Op::Ne,
+        Op::Ne => Op::Eq,
+    }
+}
+
+/// The comparison with its bound: `3 or more`.
+fn inclusive(op: Op) -> Op {
+    match op {
+        Op::Gt => Op::Ge,
+        Op::Lt => Op::Le,
+        other => other,
     }
 }
 
@@ -248,9 +315,7 @@ fn number_follows(all: &[String], i: usize) -> bool {
 /// Whether a question asks if something is so: it begins with an auxiliary verb.
 fn judges(question: &str) -> bool {
     let all = words(question);
-    let first = all
-        .iter()
-        .find(|word| !FILLERS.split(' ').any(|filler| filler == word.as_str()));
+    let first = all.iter().find(|word| !is_filler(word));
     // "do you know who", "is there a list of".
     let polite = follows(&all, "do", &["you"])
         || follows(&all, "is", &["there"]) && follows(&all, "a", &["list"]);
@@ -323,6 +388,14 @@ mod tests {
             ("cities larger than 5000", SAME(Op::Gt)),
             ("rivers shorter than 50", SAME(Op::Lt)),
             ("people older than 50", Some([Op::Gt, Op::Lt])),
+            ("rivers with no more than 3 bridges", SAME(Op::Le)),
+            ("rivers with not less than 3 bridges", SAME(Op::Ge)),
+            ("films no later than 1990", SAME(Op::Le)),
+            ("rivers with 3 or more bridges", SAME(Op::Ge)),
+            ("rivers with 3 or fewer bridges", SAME(Op::Le)),
+            ("people of 50 or older", Some([Op::Ge, Op::Le])),
+            ("towers up to 300 metres", SAME(Op::Le)),
+            ("cities with a minimum of 5000 people", SAME(Op::Ge)),
             ("how has it changed over the years", None),
             ("bridges over the river", None),
             ("what lies below the surface", None),
@@ -354,6 +427,7 @@ mod tests {
             ("the youngest player", Some([Extreme::Min, Extreme::Max])),
             ("players with at most 3 clubs", None),
             ("players with at least 3 clubs", None),
+            ("cities with a minimum of 5000 people", None),
             ("her recent films", None),
             ("rivers longer than 3", None),
             ("how long is the river", None),
@@ -377,7 +451,12 @@ mod tests {
             Some([Extreme::Max; 2])
         );
         assert_eq!(asked("rivers longer than this one").either, None);
+        assert!(
+            asked("who is older, or").either.is_some(),
+            "entities are no words"
+        );
         assert_eq!(asked("is it a river or a lake").either, None);
+        assert_eq!(asked("towers of 300 metres or taller").either, None);
     }
 
     #[test]
@@ -405,6 +484,18 @@ mod tests {
         assert!(stems(&asked("in what year was it")).contains(&"#what-year"));
         assert!(stems(&asked("where was it")).contains(&"#where"));
         assert!(asked("").words.is_empty());
+    }
+
+    #[test]
+    fn neighbouring_words_are_abbreviated_by_their_initials() {
+        let found = asked("the gross national product of it");
+        let national = &found.words[1];
+        assert_eq!(national.word, "national");
+        assert!(found.abbreviated(national, "gnp") > 0.0);
+        assert!(found.abbreviated(national, "np") > 0.0);
+        assert!(found.abbreviated(national, "gdp") == 0.0);
+        let other = asked("gross or net").words[0].clone();
+        assert!(asked("national product").abbreviated(&other, "np") == 0.0);
     }
 
     #[test]

@@ -6,10 +6,10 @@ use kg::value::{Kind, Op};
 
 use super::plan::{Against, Finish, Hop, PlanStep, Start, Way};
 use super::state::{Found, State};
-use super::terms::partial;
-use super::values::{common, kind_of, ops, reached, said_classes, same_class};
+use super::terms::{TermWeights, of_state};
+use super::values::{kind_of, ops, reached, said_classes, same_class};
 use super::words::Explainer;
-use crate::exec::{Adjacent, EntSet, Relation, Value};
+use crate::exec::{Adjacent, EntSet, Relation, Value, intersection};
 
 /// Sizes of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,10 +41,15 @@ impl Default for SearchLimits {
 /// Branches of each entity that others are intersected with.
 const BRANCHES: usize = 24;
 
-/// Searches for plans; returns everything found, in the order found.
-pub(super) fn search(explainer: &mut Explainer<'_, '_>, limits: SearchLimits) -> Vec<Found> {
+/// Searches for plans, pruned by `weights`; returns everything found, in the order found.
+pub(super) fn search(
+    explainer: &mut Explainer<'_, '_>,
+    limits: SearchLimits,
+    weights: &TermWeights,
+) -> Vec<Found> {
     let mut search = Search {
         limits,
+        weights: *weights,
         branches: Vec::new(),
         classes: Vec::new(),
         found: Vec::new(),
@@ -55,6 +60,7 @@ pub(super) fn search(explainer: &mut Explainer<'_, '_>, limits: SearchLimits) ->
 
 struct Search {
     limits: SearchLimits,
+    weights: TermWeights,
     /// Short chains from linked entities, by the index of the entity.
     branches: Vec<(usize, State)>,
     /// Classes that the question names.
@@ -87,7 +93,7 @@ impl Search {
             for state in &next {
                 self.conclude(state, explainer);
             }
-            sort(&mut next, explainer);
+            self.sort(&mut next, explainer);
             next.truncate(self.limits.beam);
             if next.is_empty() {
                 return;
@@ -165,6 +171,16 @@ impl Search {
         }
     }
 
+    /// Best first; equal scores keep their order.
+    fn sort(&self, states: &mut Vec<State>, explainer: &Explainer<'_, '_>) {
+        let mut scored: Vec<(f32, State)> = std::mem::take(states)
+            .into_iter()
+            .map(|state| (self.weights.score(&of_state(&state, explainer)), state))
+            .collect();
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+        states.extend(scored.into_iter().map(|(_, state)| state));
+    }
+
     /// Chains of one or two relations from each entity, for intersections.
     fn branch(&mut self, explainer: &mut Explainer<'_, '_>, starts: &[State]) {
         for state in starts {
@@ -178,7 +194,7 @@ impl Search {
                 self.walks(chain, explainer, &mut chains);
             }
             chains.retain(|chain| chain.nodes.len() <= self.limits.set);
-            sort(&mut chains, explainer);
+            self.sort(&mut chains, explainer);
             chains.truncate(BRANCHES);
             self.branches
                 .extend(chains.into_iter().map(|chain| (index, chain)));
@@ -312,11 +328,15 @@ impl Search {
         explainer: &mut Explainer<'_, '_>,
         next: &mut Vec<State>,
     ) {
+        // A question for one of two asks for nothing that both have.
+        if explainer.asked.either.is_some() {
+            return;
+        }
         for (index, branch) in &self.branches {
             if state.tally.entities & (1 << (*index).min(63)) != 0 {
                 continue;
             }
-            let nodes = common(&state.nodes, &branch.nodes);
+            let nodes: EntSet = intersection(&[&state.nodes, &branch.nodes]).into();
             if nodes.is_empty() {
                 continue;
             }
@@ -347,7 +367,7 @@ impl Search {
                 continue;
             }
             let members = explainer.session.kg().instances(class);
-            let nodes = common(&state.nodes, &members);
+            let nodes: EntSet = intersection(&[&*state.nodes, &*members]).into();
             if !nodes.is_empty() && nodes.len() < state.nodes.len() {
                 next.push(state.class(class, nodes, explainer));
             }
@@ -357,17 +377,19 @@ impl Search {
     /// Records the plans that end at a state.
     fn conclude(&mut self, state: &State, explainer: &mut Explainer<'_, '_>) {
         let steps = !state.plan.steps.is_empty();
-        let starts_at_class = matches!(state.plan.start, Start::Class(_));
         if state.nodes.is_empty() {
             return;
         }
-        if (steps || starts_at_class) && !state.statements {
+        // A list of a class that the question does not name is no answer.
+        let named =
+            matches!(&state.plan.start, Start::Class(class) if self.classes.contains(class));
+        if (steps || named) && !state.statements {
             self.found.push(Found {
                 answer: Value::Set(state.nodes.clone()),
                 state: state.clone(),
             });
         }
-        if explainer.asked.count && (steps || starts_at_class) {
+        if explainer.asked.count && (steps || named) {
             self.found.push(Found {
                 answer: Value::Int(state.nodes.len() as u64),
                 state: state.finish(Finish::Count),
@@ -447,14 +469,4 @@ impl Search {
             answer: Value::Bool(held),
         });
     }
-}
-
-/// Best first; equal scores keep their order.
-fn sort(states: &mut Vec<State>, explainer: &Explainer<'_, '_>) {
-    let mut scored: Vec<(f32, State)> = std::mem::take(states)
-        .into_iter()
-        .map(|state| (partial(&state, explainer), state))
-        .collect();
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-    states.extend(scored.into_iter().map(|(_, state)| state));
 }

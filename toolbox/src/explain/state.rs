@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use kg::Kg;
 use kg::term::{NodeId, Term};
 use kg::value::{Extreme, Kind, Op};
+use kg::{Kg, readable_name};
 
 use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way};
 use super::words::{Explainer, names, strength};
@@ -55,6 +55,8 @@ pub(super) struct Tally {
     pub(super) extremes: usize,
     /// Comparisons with the value of a linked entity.
     pub(super) compared: usize,
+    /// Relations that lead from things without a label to their names.
+    pub(super) names: usize,
     /// Linked entities used, as bits.
     pub(super) entities: u64,
     /// Values of the question used, as bits.
@@ -73,13 +75,15 @@ impl Tally {
             contrary: self.contrary + other.contrary,
             extremes: self.extremes + other.extremes,
             compared: self.compared + other.compared,
+            names: self.names + other.names,
             entities: self.entities | other.entities,
             values: self.values | other.values,
         }
     }
 }
 
-fn bit(index: usize) -> u64 {
+/// The bit of an entity or a value in a tally.
+pub(super) fn bit(index: usize) -> u64 {
     1_u64 << index.min(63)
 }
 
@@ -152,6 +156,17 @@ impl State {
         let kg = explainer.session.kg();
         let statements = nodes.first().is_some_and(|&node| kg.is_statement(node));
         let mut tally = self.tally;
+        if self.names_things(hop, explainer) {
+            // The name of a thing stands for the thing.
+            tally.names += 1;
+            return Self {
+                plan: self.plan.and(PlanStep::Walk(hop)),
+                nodes,
+                words: joined(&self.words, &explained.words),
+                tally,
+                ..self.clone()
+            };
+        }
         tally.asked += explained.asked;
         tally.hops += usize::from(!statements);
         tally.incoming += usize::from(hop.way == Way::In);
@@ -169,6 +184,40 @@ impl State {
         next
     }
 
+    /// Whether a hop leads from things without a label to their names, as in graphs made from
+    /// tables.
+    fn names_things(&self, hop: Hop, explainer: &Explainer<'_, '_>) -> bool {
+        let kg = explainer.session.kg();
+        let Relation::Plain(relation) = hop.relation else {
+            return false;
+        };
+        hop.way == Way::Out
+            && kg.schema().alias_relations.contains(&relation)
+            && self.nodes.first().is_some_and(|&node| match kg.term(node) {
+                Term::Iri(iri) => {
+                    let (label, local) = (kg.label(node), readable_name(&iri));
+                    // `code=FIN` is the key of a row.
+                    let key = local.as_ref().is_none_or(|name| name.contains('='));
+                    key && (label.is_none() || label == local)
+                }
+                Term::Blank(_) | Term::Literal(_) => false,
+            })
+    }
+
+    /// What an attribute explains, and the tally with it. A condition asks for its relation less
+    /// explicitly than a walk does: "films of 1979".
+    fn attribute(
+        &self,
+        relation: Relation,
+        explainer: &mut Explainer<'_, '_>,
+    ) -> (Arc<[f32]>, Tally) {
+        let way = Way::Out;
+        let explained = explainer.hop(Hop { relation, way });
+        let mut tally = self.tally;
+        tally.asked += 0.5 * explained.asked;
+        (joined(&self.words, &explained.words), tally)
+    }
+
     /// The state after a comparison with a value or an entity.
     pub(super) fn compare(
         &self,
@@ -178,14 +227,8 @@ impl State {
         nodes: EntSet,
         explainer: &mut Explainer<'_, '_>,
     ) -> Self {
-        let explained = explainer.hop(Hop {
-            relation,
-            way: Way::Out,
-        });
-        let mut words = joined(&self.words, &explained.words).to_vec();
-        let mut tally = self.tally;
-        // A comparison asks for its relation less explicitly than a walk does: "films of 1979".
-        tally.asked += 0.5 * explained.asked;
+        let (words, mut tally) = self.attribute(relation, explainer);
+        let mut words = words.to_vec();
         tally.filters += 1;
         match against {
             Against::Entity(index) => tally.entities |= bit(index),
@@ -219,17 +262,12 @@ impl State {
         nodes: EntSet,
         explainer: &mut Explainer<'_, '_>,
     ) -> Self {
-        let explained = explainer.hop(Hop {
-            relation,
-            way: Way::Out,
-        });
-        let mut tally = self.tally;
-        tally.asked += 0.5 * explained.asked;
+        let (words, mut tally) = self.attribute(relation, explainer);
         tally.extremes += 1;
         Self {
             plan: self.plan.and(PlanStep::Extreme(relation, extreme)),
             nodes,
-            words: joined(&self.words, &explained.words),
+            words,
             tally,
             ..self.clone()
         }

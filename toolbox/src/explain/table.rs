@@ -5,11 +5,16 @@ use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
 use kg::search::nearly;
+use kg::words;
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 
+use crate::rank::stem;
+
 /// Probabilities are stored as `-SCALE · ln p`, rounded, in one byte.
 const SCALE: f32 = 20.0;
+/// The stored probability of a synonym: 0.15.
+const SYNONYM: u8 = 38;
 /// The first line of a table file.
 const HEADER: &str = "kgagent word tables 1";
 
@@ -41,15 +46,19 @@ pub struct TableError {
 pub(super) type Translation = (String, String, f32);
 
 impl WordTables {
-    /// The tables that ship with the program (`data/base/words.tsv`).
+    /// The tables that ship with the program (`data/base/words.tsv` and `synonyms.txt`).
     ///
     /// # Panics
-    /// Never: a test parses the file.
+    /// If the files are damaged, which a test rules out before the program is built.
     #[must_use]
+    #[allow(clippy::expect_used)]
     pub fn base() -> Arc<Self> {
         static BASE: LazyLock<Arc<WordTables>> = LazyLock::new(|| {
             let text = include_str!("../../../data/base/words.tsv");
-            Arc::new(WordTables::parse(text).unwrap_or_default())
+            let synonyms = include_str!("../../../data/base/synonyms.txt");
+            let mut tables = WordTables::parse(text).expect("data/base/words.tsv is a table");
+            (tables.add_synonyms(synonyms)).expect("data/base/synonyms.txt is a list of synonyms");
+            Arc::new(tables)
         });
         Arc::clone(&BASE)
     }
@@ -96,8 +105,7 @@ impl WordTables {
                 } else {
                     &mut all.to_relation
                 };
-                let known = mine.entry(pair).or_insert(u8::MAX);
-                *known = stored.min(*known);
+                raise(mine, pair, stored);
                 if !to_question {
                     all.note(pair.0, stored);
                 }
@@ -206,6 +214,39 @@ impl WordTables {
         Ok(tables)
     }
 
+    /// Adds lines of relation words, a colon and question words that mean them; `#` begins a
+    /// comment.
+    ///
+    /// # Errors
+    /// [`TableError`] names the first bad line.
+    fn add_synonyms(&mut self, text: &str) -> Result<(), TableError> {
+        let lines = text.lines().enumerate();
+        for (number, line) in lines.filter(|(_, line)| !line.starts_with('#')) {
+            let Some((relations, questions)) = line.split_once(':') else {
+                return Err(TableError {
+                    line: number + 1,
+                    message: "it must have words of relations, a colon and words of questions"
+                        .to_owned(),
+                });
+            };
+            for relation in words(relations) {
+                for question in words(questions) {
+                    let relation = self.stem(&stem(&relation));
+                    let question = self.stem(&stem(&question));
+                    raise(&mut self.to_question, (relation, question), SYNONYM);
+                    raise(&mut self.to_relation, (question, relation), SYNONYM);
+                    self.note(question, SYNONYM);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a stem occurs in the tables.
+    pub(super) fn has(&self, stem: &str) -> bool {
+        self.stems.contains_key(stem)
+    }
+
     fn note(&mut self, question: u32, stored: u8) {
         let best = self.best.entry(question).or_insert(u8::MAX);
         *best = stored.min(*best);
@@ -219,6 +260,12 @@ impl WordTables {
         self.stems.insert(stem.to_owned(), id);
         id
     }
+}
+
+/// Stores a probability if it is higher than the one known.
+fn raise(table: &mut FxHashMap<(u32, u32), u8>, pair: (u32, u32), stored: u8) {
+    let known = table.entry(pair).or_insert(u8::MAX);
+    *known = stored.min(*known);
 }
 
 /// The text form of two tables, in which [`WordTables::parse`] reads them. Lines and pairs are
@@ -274,7 +321,8 @@ mod tests {
         let text = include_str!("../../../data/base/words.tsv");
         let tables = WordTables::parse(text).unwrap();
         assert!(!tables.is_empty());
-        assert_eq!(*WordTables::base(), tables);
+        let base = WordTables::base();
+        assert!(base.len() > tables.len(), "with the synonyms");
         let hash: String = Sha256::digest(text.as_bytes())
             .iter()
             .map(|byte| format!("{byte:02x}"))
@@ -285,6 +333,32 @@ mod tests {
              FORMAT=PATH … --out data/base/words.tsv`; if the change is meant, measure again and \
              put its SHA-256 here"
         );
+    }
+
+    #[test]
+    fn synonyms_raise_probabilities_in_both_directions() {
+        let mut tables = parsed("q\tfilm\tmovi\t10\n");
+        let lines = "# Comment: not read\nfilms works: movies flicks\n";
+        tables.add_synonyms(lines).unwrap();
+        let synonym = (-f32::from(SYNONYM) / SCALE).exp();
+        assert!(near(synonym, 0.15));
+        assert!(near(
+            tables.question_given("film", &stem("flicks")),
+            synonym
+        ));
+        assert!(near(
+            tables.relation_given(&stem("flicks"), &stem("works")),
+            synonym
+        ));
+        assert!(near(tables.known(&stem("flicks")), synonym));
+        let known = (-10.0_f32 / SCALE).exp();
+        assert!(
+            near(tables.question_given("film", "movi"), known),
+            "the higher one counts"
+        );
+        assert!(!tables.has("comment"));
+        let bad = tables.add_synonyms("film: movie\nno colon\n").unwrap_err();
+        assert_eq!(bad.line, 2);
     }
 
     #[test]

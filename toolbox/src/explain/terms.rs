@@ -1,70 +1,80 @@
 //! The terms of a decision and their weights: a log-linear model over candidate programs.
 
 use std::collections::BTreeMap;
+use std::ops::{Index, IndexMut};
 use std::sync::LazyLock;
 
+use kg::term::Literal;
 use kg::value::Kind;
 use serde::{Deserialize, Serialize};
 
 use super::plan::Finish;
-use super::state::{Found, State};
+use super::state::{Found, State, bit};
 use super::words::Explainer;
 use crate::exec::Value;
+use crate::link::LAST_DAY;
 
 /// Probability of a word that nothing explains.
 const FLOOR: f32 = 0.01;
 
-/// Number of terms.
-pub const TERMS: usize = 38;
+/// Declares [`Term`], [`TERM_NAMES`] and [`TERMS`] from one list.
+macro_rules! terms {
+    ($($id:ident $name:literal,)*) => {
+        /// The terms, in order. Names say what each counts.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Term {
+            $(#[doc = $name] $id,)*
+        }
 
-/// The names of the terms, in order.
-pub const TERM_NAMES: [&str; TERMS] = [
-    "explained",
-    "asked",
-    "hops",
-    "incoming",
-    "both ways",
-    "filters",
-    "entities unused",
-    "values unused",
-    "count missing",
-    "count not asked for",
-    "extreme missing",
-    "extreme not asked for",
-    "truth missing",
-    "truth not asked for",
-    "answer is a topic",
-    "answer size",
-    "time for when",
-    "thing for when",
-    "text for who or where",
-    "text answer",
-    "number not asked for",
-    "unexplained words",
-    "give up",
-    "give up, per word",
-    "model",
-    "model's first choice",
-    "model gives up",
-    "question words explained",
-    "truth holds",
-    "first word explained last",
-    "nothing explained",
-    "known words unexplained",
-    "give up, known words",
-    "compared with a topic",
-    "class filters",
-    "comparison not asked for",
-    "number or time for who or where",
-    "class asked for is missing",
-];
+        /// The names of the terms, in order.
+        pub const TERM_NAMES: [&str; TERMS] = [$($name,)*];
 
-/// The term of the model's log-probability.
-pub const MODEL: usize = 24;
-/// The term of the model's own program.
-pub const MODEL_FIRST: usize = 25;
-/// The term of giving up if the model does.
-pub const MODEL_GIVES_UP: usize = 26;
+        /// Number of terms.
+        pub const TERMS: usize = [$(Term::$id,)*].len();
+    };
+}
+
+terms! {
+    Explained "explained",
+    Asked "asked",
+    Hops "hops",
+    Incoming "incoming",
+    BothWays "both ways",
+    Filters "filters",
+    EntitiesUnused "entities unused",
+    ValuesUnused "values unused",
+    CountMissing "count missing",
+    CountNotAsked "count not asked for",
+    ExtremeMissing "extreme missing",
+    ExtremeNotAsked "extreme not asked for",
+    TruthMissing "truth missing",
+    TruthNotAsked "truth not asked for",
+    AnswerIsTopic "answer is a topic",
+    AnswerSize "answer size",
+    TimeForWhen "time for when",
+    ThingForWhen "thing for when",
+    TextForWhoOrWhere "text for who or where",
+    TextAnswer "text answer",
+    NumberNotAsked "number not asked for",
+    UnexplainedWords "unexplained words",
+    GiveUp "give up",
+    GiveUpPerWord "give up, per word",
+    Model "model",
+    ModelFirst "model's first choice",
+    ModelGivesUp "model gives up",
+    MarksExplained "question words explained",
+    TruthHolds "truth holds",
+    FirstWordLast "first word explained last",
+    NothingExplained "nothing explained",
+    KnownUnexplained "known words unexplained",
+    GiveUpKnown "give up, known words",
+    ComparedWithTopic "compared with a topic",
+    ClassFilters "class filters",
+    ComparisonNotAsked "comparison not asked for",
+    NumberForWhoOrWhere "number or time for who or where",
+    ClassMissing "class asked for is missing",
+    NamesThings "names things",
+}
 
 /// The terms of one candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -86,6 +96,24 @@ impl TryFrom<Vec<f32>> for Terms {
         terms
             .map(Self)
             .map_err(|_| format!("{found} terms; this version has {TERMS}"))
+    }
+}
+
+impl Terms {
+    const ZERO: Self = Self([0.0; TERMS]);
+}
+
+impl Index<Term> for Terms {
+    type Output = f32;
+
+    fn index(&self, term: Term) -> &f32 {
+        &self.0[term as usize]
+    }
+}
+
+impl IndexMut<Term> for Terms {
+    fn index_mut(&mut self, term: Term) -> &mut f32 {
+        &mut self.0[term as usize]
     }
 }
 
@@ -136,9 +164,13 @@ impl TermWeights {
     }
 }
 
-/// Weights that ship with the program; a test parses them.
+/// Weights that ship with the program.
+///
+/// # Panics
+/// If the file is damaged, which a test rules out before the program is built.
+#[allow(clippy::expect_used)]
 fn shipped(text: &str) -> TermWeights {
-    TermWeights::parse(text).unwrap_or(TermWeights([0.0; TERMS]))
+    TermWeights::parse(text).expect("the weights that ship are complete")
 }
 
 impl Default for TermWeights {
@@ -150,120 +182,118 @@ impl Default for TermWeights {
     }
 }
 
-/// The part of the score that a plan has before its end, by which the search prunes.
-pub(super) fn partial(state: &State, explainer: &Explainer<'_, '_>) -> f32 {
-    TermWeights::default().score(&of_state(state, explainer))
-}
-
-fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
+/// The terms that a plan has before its end, by which the search prunes.
+pub(super) fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
     let linked = explainer.session.linked();
     let tally = &state.tally;
-    let unused = |count: usize, used: u64| {
-        (0..count.min(63))
-            .filter(|index| used & (1 << index) == 0)
-            .count() as f32
-    };
-    // A year is also its last day: two values, one of which is used.
-    let values = linked
-        .values
-        .iter()
-        .enumerate()
-        .filter(|(index, value)| {
-            let stem = value.lexical.trim_end_matches("-12-31");
-            let said =
-                |other: &usize| linked.values[*other].lexical.trim_end_matches("-12-31") == stem;
-            !(0..linked.values.len().min(63))
-                .filter(said)
-                .any(|other| tally.values & (1 << other) != 0)
-                && !value.lexical.ends_with("-12-31")
-                && *index < 63
-        })
-        .count();
-    let mut terms = [0.0; TERMS];
+    let mut terms = Terms::ZERO;
     for (p, word) in state.words.iter().zip(&explainer.asked.words) {
         // `who` and `when` are weaker evidence than content words.
-        let term = if word.is_mark() { 27 } else { 0 };
+        let term = if word.is_mark() {
+            Term::MarksExplained
+        } else {
+            Term::Explained
+        };
         terms[term] += (FLOOR + p.min(1.0 - FLOOR)).ln();
+        let unexplained = *p < FLOOR && !word.is_mark();
+        terms[Term::UnexplainedWords] += flag(unexplained);
     }
-    terms[1] = tally.asked;
-    terms[2] = tally.hops as f32;
-    terms[3] = tally.incoming as f32;
-    terms[4] = tally.both as f32;
-    terms[5] = tally.filters as f32;
-    terms[34] = tally.classes as f32;
-    terms[6] = unused(linked.entities.len(), tally.entities);
-    terms[7] = values as f32;
-    terms[21] = (state.words.iter().zip(&explainer.asked.words))
-        .filter(|(p, word)| **p < FLOOR && !word.is_mark())
-        .count() as f32;
-    Terms(terms)
+    terms[Term::Asked] = tally.asked;
+    terms[Term::Hops] = tally.hops as f32;
+    terms[Term::Incoming] = tally.incoming as f32;
+    terms[Term::BothWays] = tally.both as f32;
+    terms[Term::Filters] = tally.filters as f32;
+    terms[Term::ClassFilters] = tally.classes as f32;
+    let entities = (0..linked.entities.len()).filter(|&at| tally.entities & bit(at) == 0);
+    terms[Term::EntitiesUnused] = entities.count() as f32;
+    terms[Term::ValuesUnused] = values_unused(&linked.values, tally.values) as f32;
+    terms
+}
+
+fn flag(holds: bool) -> f32 {
+    if holds { 1.0 } else { 0.0 }
+}
+
+/// Number of values of the question that a plan does not use. A year is also its last day: two
+/// values, one of which is used.
+fn values_unused(values: &[Literal], used: u64) -> usize {
+    let year = |value: &Literal| value.lexical.trim_end_matches(LAST_DAY).to_owned();
+    let mut years: Vec<(String, bool)> = Vec::new();
+    for (at, value) in values.iter().enumerate() {
+        let uses = used & bit(at) != 0;
+        let value = year(value);
+        match years.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, known)) => *known |= uses,
+            None => years.push((value, uses)),
+        }
+    }
+    years.iter().filter(|(_, used)| !used).count()
 }
 
 /// The terms of a candidate without a model.
 pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     let (asked, state) = (explainer.asked, &found.state);
-    let flag = |holds: bool| if holds { 1.0 } else { 0.0 };
-    let mut terms = of_state(state, explainer).0;
+    let mut terms = of_state(state, explainer);
     let kind = state
         .literal_kind(explainer.session)
         .filter(|_| state.plan.finish == Finish::Set);
     let number = matches!(kind, Some(Kind::Int | Kind::Float | Kind::Quantity));
     let counted = state.plan.finish == Finish::Count;
     let judged = matches!(found.answer, Value::Bool(_));
-    let when = asked
-        .words
-        .iter()
-        .any(|word| word.stem == "#when" || word.stem == "#what-year");
-    let named = asked
-        .words
-        .iter()
-        .any(|word| word.stem == "#who" || word.stem == "#where");
+    let has_mark = |marks: &[&str]| (asked.words.iter()).any(|word| marks.contains(&&*word.stem));
+    let when = has_mark(&["#when", "#what-year"]);
+    let who = has_mark(&["#who", "#where"]);
     let set = match &found.answer {
         Value::Set(set) => Some(set),
         Value::Int(_) | Value::Bool(_) => None,
     };
-    terms[8] = flag(asked.count && !counted && !number);
-    terms[9] = flag(counted && !asked.count);
     let extreme = asked.extreme.is_some() || asked.either.is_some();
-    terms[10] = flag(extreme && state.tally.extremes == 0);
-    terms[11] = flag(!extreme && state.tally.extremes > 0);
-    terms[12] = flag(asked.judge && !judged);
-    terms[13] = flag(judged && !asked.judge);
+    terms[Term::CountMissing] = flag(asked.count && !counted && !number);
+    terms[Term::CountNotAsked] = flag(counted && !asked.count);
+    terms[Term::ExtremeMissing] = flag(extreme && state.tally.extremes == 0);
+    terms[Term::ExtremeNotAsked] = flag(!extreme && state.tally.extremes > 0);
+    terms[Term::TruthMissing] = flag(asked.judge && !judged);
+    terms[Term::TruthNotAsked] = flag(judged && !asked.judge);
+    terms[Term::TruthHolds] = flag(found.answer == Value::Bool(true));
     let topics = &explainer.session.linked().entities;
-    terms[14] = flag(
-        set.is_some_and(|set| set.iter().any(|node| topics.contains(node)))
-            && asked.either.is_none(),
-    );
-    terms[15] = set.map_or(0.0, |set| (set.len().max(1) as f32).ln());
-    terms[16] = flag(when && kind == Some(Kind::Time));
-    terms[17] = flag(when && set.is_some() && kind != Some(Kind::Time));
-    terms[18] = flag(named && kind == Some(Kind::Text));
-    terms[36] = flag(named && kind.is_some_and(|kind| kind != Kind::Text));
-    terms[19] = flag(kind == Some(Kind::Text));
-    terms[20] = flag(number && !asked.count);
-    terms[28] = flag(found.answer == Value::Bool(true));
-    terms[29] = state.last;
-    let content =
-        || (asked.words.iter().zip(state.words.iter())).filter(|(word, _)| !word.is_mark());
-    terms[30] = flag(content().all(|(_, p)| *p < FLOOR) && content().count() > 0);
-    terms[31] = content()
+    let has_topic = set.is_some_and(|set| set.iter().any(|node| topics.contains(node)));
+    terms[Term::AnswerIsTopic] = flag(has_topic && asked.either.is_none());
+    terms[Term::AnswerSize] = set.map_or(0.0, |set| (set.len().max(1) as f32).ln());
+    terms[Term::TimeForWhen] = flag(when && kind == Some(Kind::Time));
+    terms[Term::ThingForWhen] = flag(when && set.is_some() && kind != Some(Kind::Time));
+    terms[Term::TextForWhoOrWhere] = flag(who && kind == Some(Kind::Text));
+    terms[Term::NumberForWhoOrWhere] = flag(who && kind.is_some_and(|kind| kind != Kind::Text));
+    terms[Term::TextAnswer] = flag(kind == Some(Kind::Text));
+    terms[Term::NumberNotAsked] = flag(number && !asked.count);
+    terms[Term::FirstWordLast] = state.last;
+    let content = || {
+        asked
+            .words
+            .iter()
+            .zip(&*state.words)
+            .filter(|(word, _)| !word.is_mark())
+    };
+    let all = content().count();
+    terms[Term::NothingExplained] = flag(all > 0 && content().all(|(_, p)| *p < FLOOR));
+    terms[Term::KnownUnexplained] = content()
         .filter(|(_, p)| **p < FLOOR)
         .map(|(word, _)| explainer.known(word))
         .sum();
-    terms[33] = state.tally.compared as f32;
-    terms[37] = flag(explainer.class_asked && !judged && !state.class_said);
-    terms[35] = state.tally.contrary as f32;
-    Terms(terms)
+    terms[Term::ComparedWithTopic] = state.tally.compared as f32;
+    terms[Term::ClassMissing] = flag(explainer.class_asked && !judged && !state.class_said);
+    terms[Term::ComparisonNotAsked] = state.tally.contrary as f32;
+    terms[Term::NamesThings] = state.tally.names as f32;
+    terms
 }
 
 /// The terms of giving up.
 pub(super) fn of_abstention(explainer: &Explainer<'_, '_>) -> Terms {
     let content = || explainer.asked.words.iter().filter(|word| !word.is_mark());
-    let mut terms = [0.0; TERMS];
-    terms[22] = 1.0;
-    terms[23] = content().count() as f32;
-    terms[32] = content().map(|word| explainer.known(word)).sum();
-    Terms(terms)
+    let mut terms = Terms::ZERO;
+    terms[Term::GiveUp] = 1.0;
+    terms[Term::GiveUpPerWord] = content().count() as f32;
+    terms[Term::GiveUpKnown] = content().map(|word| explainer.known(word)).sum();
+    terms
 }
 
 #[cfg(test)]
@@ -271,7 +301,7 @@ pub(super) fn of_abstention(explainer: &Explainer<'_, '_>) -> Terms {
 mod tests {
     use super::*;
 
-    /// TermWeights that differ from each other, with what three decimals can hold.
+    /// Weights that differ from each other and have three decimals at most.
     fn numbered() -> TermWeights {
         let mut weights = [0.0; TERMS];
         for (index, weight) in weights.iter_mut().enumerate() {
@@ -300,14 +330,15 @@ mod tests {
     }
 
     #[test]
-    fn terms_have_names_of_their_own() {
+    fn names_of_terms_are_unique() {
         let mut names = TERM_NAMES.to_vec();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), TERMS);
         assert_eq!(
-            [MODEL, MODEL_FIRST, MODEL_GIVES_UP].map(|term| TERM_NAMES[term]),
-            ["model", "model's first choice", "model gives up"]
+            [Term::Model, Term::ModelFirst, Term::NamesThings]
+                .map(|term| TERM_NAMES[term as usize]),
+            ["model", "model's first choice", "names things"]
         );
     }
 
@@ -349,8 +380,8 @@ mod tests {
 
     #[test]
     fn a_score_is_the_weighted_sum() {
-        let mut terms = Terms([0.0; TERMS]);
-        (terms.0[0], terms.0[3]) = (2.0, -4.0);
+        let mut terms = Terms::ZERO;
+        (terms[Term::Explained], terms[Term::Incoming]) = (2.0, -4.0);
         let weights = numbered();
         let wanted = 2.0 * weights.0[0] - 4.0 * weights.0[3];
         assert!((weights.score(&terms) - wanted).abs() < 1e-6);

@@ -6,7 +6,8 @@ use kg::value::{Kind, Op};
 
 use super::plan::{Hop, Way};
 use super::words::Explainer;
-use crate::exec::{Adjacent, EntSet, Relation, Session};
+use crate::exec::{Adjacent, EntSet, Relation, Session, sorted};
+use crate::link::LAST_DAY;
 
 /// Likeness from which a class's word counts as said by the question.
 const SAID: f32 = 0.1;
@@ -44,11 +45,15 @@ pub(super) fn ops(
         .chars()
         .next()
         .is_some_and(|c| c.is_ascii_digit() || c == '-');
-    let last_day = text.ends_with("-12-31");
+    let last_day = text.ends_with(LAST_DAY);
+    let range = || match bound(explainer, text) {
+        Some(op) => vec![op],
+        None => vec![Op::Ge, Op::Le],
+    };
     match kind_of(session, one) {
         Some(Kind::Int | Kind::Float | Kind::Quantity) if number && !last_day => {
             if asked.between {
-                vec![Op::Ge, Op::Le]
+                range()
             } else {
                 vec![asked.compare.map_or(Op::Eq, |ops| ops[0])]
             }
@@ -59,7 +64,7 @@ pub(super) fn ops(
                 return if last_day { Vec::new() } else { vec![Op::Eq] };
             }
             let wanted = if asked.between {
-                vec![Op::Ge, Op::Le]
+                range()
             } else {
                 vec![asked.compare.map_or(Op::Eq, |ops| ops[1])]
             };
@@ -73,6 +78,25 @@ pub(super) fn ops(
         Some(Kind::Text) if !number => vec![Op::Eq],
         _ => Vec::new(),
     }
+}
+
+/// Of a question with two numbers, the comparison in a range: the smaller one is its lower bound.
+fn bound(explainer: &Explainer<'_, '_>, text: &str) -> Option<Op> {
+    let number = |text: &str| text.trim_end_matches(LAST_DAY).parse::<f64>().ok();
+    let values = &explainer.session.linked().values;
+    let mut all: Vec<f64> = (values.iter())
+        .filter_map(|value| number(&value.lexical))
+        .collect();
+    all.sort_unstable_by(f64::total_cmp);
+    all.dedup();
+    let [low, _] = all.as_slice() else {
+        return None;
+    };
+    Some(if number(text)? == *low {
+        Op::Ge
+    } else {
+        Op::Le
+    })
 }
 
 /// The classes that the question names, best first.
@@ -102,17 +126,5 @@ pub(super) fn reached(session: &Session<'_>, nodes: &[NodeId], hop: Hop) -> EntS
             members.extend_from_slice(&session.step(node, hop.relation, false));
         }
     }
-    members.sort_unstable();
-    members.dedup();
-    session.without_excluded(members).into()
-}
-
-/// The intersection of two sorted sets.
-pub(super) fn common(a: &[NodeId], b: &[NodeId]) -> EntSet {
-    let (small, large) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-    small
-        .iter()
-        .filter(|node| large.binary_search(node).is_ok())
-        .copied()
-        .collect()
+    sorted(session.without_excluded(members))
 }

@@ -4,6 +4,9 @@ use kg::words;
 
 use crate::rank::{content, stem};
 
+/// Fewest letters of a part of a compound.
+const SHORTEST: usize = 4;
+
 /// The stems of a relation's printed name or label: its last segment and, if there is one, the
 /// segment before it.
 pub(super) fn relation_stems(name: &str) -> Vec<String> {
@@ -27,6 +30,32 @@ pub(super) fn stems(text: &str) -> Vec<String> {
     stems
 }
 
+/// The words of a text; those that are unknown but written without a space between known words
+/// (`indepyear`, `headofstate`, as in names of columns) are taken apart.
+pub(super) fn compounds(text: &str, known: impl Fn(&str) -> bool) -> String {
+    let parts = words(text).into_iter().map(|word| {
+        if known(&stem(&word)) {
+            return word;
+        }
+        let ends = word.char_indices().map(|(at, _)| at).rev();
+        let mut pairs = ends.map(|at| word.split_at(at)).filter(|(left, right)| {
+            left.len() >= SHORTEST && right.len() >= SHORTEST && known(&stem(right))
+        });
+        let full = |left: &str| known(&stem(left.strip_suffix("of").unwrap_or(left)));
+        let (first, all) = (
+            pairs.clone().next_back(),
+            pairs.find(|(left, _)| full(left)),
+        );
+        match all.or(first.filter(|(left, _)| left.len() > SHORTEST)) {
+            Some((left, right)) => {
+                format!("{} {right}", left.strip_suffix("of").unwrap_or(left))
+            }
+            None => word,
+        }
+    });
+    parts.collect::<Vec<_>>().join(" ")
+}
+
 /// The last segment of a name, and the one before it.
 pub(super) fn split(name: &str) -> (&str, &str) {
     let ends = ['.', '/', '#', ':'];
@@ -43,5 +72,29 @@ pub(super) fn domain_stems(domain: &str) -> Vec<String> {
         stems(domain)
     } else {
         Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_without_spaces_between_them_are_taken_apart() {
+        let known = ["head", "stat", "surfac", "area", "year", "name", "locat"];
+        let parts = |text: &str| compounds(text, |stem| known.contains(&stem));
+        for (name, words) in [
+            ("headofstate", "head state"),
+            ("surfacearea", "surface area"),
+            ("indepyear", "indep year"),
+            ("location", "location"),
+            ("surname", "surname"),
+            ("heading", "heading"),
+            ("gnp", "gnp"),
+            ("year_of_area", "year of area"),
+            ("Größenarea", "größen area"),
+        ] {
+            assert_eq!(parts(name), words);
+        }
     }
 }

@@ -11,8 +11,9 @@ use rustc_hash::FxHashMap;
 use super::plan::{Hop, Way};
 use super::question::{Asked, AskedWord};
 use super::table::WordTables;
-use super::vocabulary::{domain_stems, split, stems};
+use super::vocabulary::{compounds, domain_stems, split, stems};
 use crate::exec::{Relation, Session};
+use crate::rank::{dice, word_grams};
 
 /// Share of the letters' likeness that counts as a translation probability.
 const ALIKE: f32 = 0.25;
@@ -22,6 +23,8 @@ const SAME: f32 = 0.5;
 const CLASS: f32 = 0.4;
 /// The probability with which an attribute explains an adjective that measures it.
 const MEASURED: f32 = 0.2;
+/// Share of P(relation word | question word) that counts as P(question word | relation word).
+const RARE: f32 = 0.3;
 /// Trigram similarity below which words count as unrelated.
 const UNRELATED: f32 = 0.25;
 
@@ -73,7 +76,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
     }
 
     fn explain_hop(&self, hop: Hop) -> Explained {
-        let (own, domain) = relation_words(self.session, hop.relation);
+        let (own, domain) = self.relation_words(hop.relation);
         let mut said: HashSet<String> = own.into_iter().collect();
         if hop.way == Way::In {
             said.extend(domain);
@@ -83,10 +86,12 @@ impl<'s, 'g> Explainer<'s, 'g> {
         let words = self.asked.words.iter().map(|word| {
             let of = |name: &String| {
                 let seen = self.tables.question_given(name, &word.stem);
-                let measured = (word.adjective)
-                    .is_some_and(|adjective| adjective.measures.contains(&name.as_str()));
-                seen.max(by_letters(&word.stem, name))
-                    .max(if measured { MEASURED } else { 0.0 })
+                // A rare word that means one relation only says as much as a frequent one.
+                let meant = RARE * self.tables.relation_given(&word.stem, name);
+                seen.max(meant)
+                    .max(by_letters(&word.stem, name))
+                    .max(self.measured(word, name))
+                    .max(SAME * self.asked.abbreviated(word, name))
             };
             said.iter().map(of).fold(0.0, f32::max)
         });
@@ -94,10 +99,9 @@ impl<'s, 'g> Explainer<'s, 'g> {
         let wanted = said.iter().map(|name| {
             let of = |word: &AskedWord| {
                 let seen = self.tables.relation_given(&word.stem, name);
-                let measured = (word.adjective)
-                    .is_some_and(|adjective| adjective.measures.contains(&name.as_str()));
                 seen.max(alike(&word.stem, name))
-                    .max(if measured { MEASURED } else { 0.0 })
+                    .max(self.measured(word, name))
+                    .max(self.asked.abbreviated(word, name))
             };
             self.asked.words.iter().map(of).fold(0.0, f32::max)
         });
@@ -106,6 +110,33 @@ impl<'s, 'g> Explainer<'s, 'g> {
             words,
             asked: (1e-3 + mean).ln(),
         }
+    }
+
+    /// How well an attribute's word fits an adjective that measures it.
+    fn measured(&self, word: &AskedWord, name: &str) -> f32 {
+        match word.adjective {
+            Some(adjective) if adjective.measures.contains(&name) => MEASURED,
+            _ => 0.0,
+        }
+    }
+
+    /// The stems of a relation's own name and label, and those of its domain.
+    fn relation_words(&self, relation: Relation) -> (Vec<String>, Vec<String>) {
+        let name = self.session.relation_name(relation);
+        let (last, domain) = split(&name);
+        let parts = |text: &str| {
+            let known = |stem: &str| self.tables.has(stem);
+            stems(&compounds(text, known))
+        };
+        let mut own = parts(last);
+        if let Relation::Plain(id) = relation
+            && let Some(label) = self.session.kg().label(id.node())
+        {
+            own.extend(parts(split(&label).0));
+        }
+        own.sort_unstable();
+        own.dedup();
+        (own, domain_stems(domain))
     }
 
     /// How surely a content word means a relation at all.
@@ -165,21 +196,6 @@ fn class_words(kg: &dyn Kg, class: NodeId) -> Vec<String> {
     names
 }
 
-/// The stems of a relation's own name and label, and those of its domain.
-fn relation_words(session: &Session<'_>, relation: Relation) -> (Vec<String>, Vec<String>) {
-    let name = session.relation_name(relation);
-    let (last, domain) = split(&name);
-    let mut own = stems(last);
-    if let Relation::Plain(id) = relation
-        && let Some(label) = session.kg().label(id.node())
-    {
-        own.extend(stems(split(&label).0));
-    }
-    own.sort_unstable();
-    own.dedup();
-    (own, domain_stems(domain))
-}
-
 /// The probability with which a word is explained by a name that is like it.
 fn by_letters(a: &str, b: &str) -> f32 {
     if a == b { SAME } else { ALIKE * alike(a, b) }
@@ -190,17 +206,7 @@ pub(super) fn alike(a: &str, b: &str) -> f32 {
     if a == b {
         return 1.0;
     }
-    let (a, b) = (trigrams(a), trigrams(b));
-    let both = a.intersection(&b).count();
-    let any = a.len() + b.len() - both;
-    let share = both as f32 / any.max(1) as f32;
+    let dice = dice(&word_grams(a).0, &word_grams(b).0);
+    let share = dice / (2.0 - dice);
     ((share - UNRELATED) / (1.0 - UNRELATED)).max(0.0)
-}
-
-fn trigrams(word: &str) -> HashSet<[char; 3]> {
-    let marked: Vec<char> = std::iter::once('^')
-        .chain(word.chars())
-        .chain(std::iter::once('$'))
-        .collect();
-    marked.windows(3).map(|w| [w[0], w[1], w[2]]).collect()
 }

@@ -2,6 +2,9 @@
 
 use kg::term::Literal;
 
+/// What makes a year its last day.
+pub(crate) const LAST_DAY: &str = "-12-31";
+
 /// The numbers, dates and quoted strings of a question, in order, without duplicates.
 ///
 /// A year also gives its last day, because "after 1990" compares with the end of the year (rule R10
@@ -39,7 +42,7 @@ pub fn literals(question: &str) -> Vec<Literal> {
                 let text = scaled(&text, &chars[end..]);
                 add(Literal::plain(text.clone()));
                 if year {
-                    add(Literal::plain(format!("{text}-12-31")));
+                    add(Literal::plain(format!("{text}{LAST_DAY}")));
                 }
             }
             i = end;

@@ -254,9 +254,9 @@ fn may_join(asked: &Asked<'_>, spans: &[Span], fit: &Fit, found: &LabelMatch) ->
     let Some(named) = named else {
         return true;
     };
-    // A whole name stands for a longer one only if that is the name of a club, if the whole name is
-    // a lower-case tag and the longer one a proper name, or if a value is asked for (`by Hitchcock`)
-    // and the whole name is none.
+    // A whole name replaces a longer one in three cases: the longer one is the name of a club; the
+    // whole name is a lower-case tag and the longer one a proper name; the question asks for a value
+    // (`by Hitchcock`) and the whole name is not one.
     let value = is_value(asked, first)
         && named
             .found

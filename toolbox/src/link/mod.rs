@@ -16,6 +16,7 @@ mod words;
 pub use choose::choose;
 pub use detect::{Mention, detect};
 pub use error::LinkError;
+pub(crate) use literals::LAST_DAY;
 pub use literals::literals;
 
 use rustc_hash::FxHashSet;

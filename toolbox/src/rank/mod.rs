@@ -15,6 +15,7 @@ pub use lexical::LexicalRanker;
 pub use ranker::{LeadsTo, RankError, Ranker, RankingContext, RelationCandidate, discount_walked};
 pub use shuffled::ShuffledRanker;
 pub use text::{content, is_stop, stem};
+pub(crate) use text::{dice, word_grams};
 
 /// The lexical ranker. One instance serves the whole process, so all questions share its name
 /// cache.

@@ -121,7 +121,7 @@ fn family(word: &str) -> Option<&'static str> {
 /// The distinct trigrams of a word with marked ends, each packed into a number, sorted; and a
 /// fingerprint in which each trigram sets one bit. Words whose fingerprints share no bit share no
 /// trigram.
-pub(super) fn word_grams(word: &str) -> (Vec<u64>, [u128; 2]) {
+pub(crate) fn word_grams(word: &str) -> (Vec<u64>, [u128; 2]) {
     let marked: Vec<char> = std::iter::once('^')
         .chain(word.chars())
         .chain(std::iter::once('$'))
@@ -143,7 +143,7 @@ pub(super) fn word_grams(word: &str) -> (Vec<u64>, [u128; 2]) {
 }
 
 /// The Dice coefficient of two sorted lists.
-pub(super) fn dice<T: Ord>(a: &[T], b: &[T]) -> f32 {
+pub(crate) fn dice<T: Ord>(a: &[T], b: &[T]) -> f32 {
     let (mut i, mut j, mut common) = (0, 0, 0usize);
     while i < a.len() && j < b.len() {
         match a[i].cmp(&b[j]) {

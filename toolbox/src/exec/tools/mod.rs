@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::error::ToolError;
 use super::resolve::NEAREST;
 use super::session::Session;
-use super::types::{EntSet, ExcludeWhen, Observation, Relation, Value, sorted};
+use super::types::{EntSet, ExcludeWhen, Observation, Relation, Value, intersection, sorted};
 use crate::call::{Arg, Call, Tool};
 use crate::limits;
 use crate::link;
@@ -249,16 +249,4 @@ fn missing(call: &Call) -> ToolError {
             call.tool.name()
         ),
     }
-}
-
-/// The members of all sets (rule R19: an empty argument gives the empty set).
-fn intersection(sets: &[EntSet]) -> Vec<NodeId> {
-    let Some((first, rest)) = sets.split_first() else {
-        return Vec::new();
-    };
-    first
-        .iter()
-        .filter(|node| rest.iter().all(|set| set.binary_search(node).is_ok()))
-        .copied()
-        .collect()
 }
