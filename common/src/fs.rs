@@ -72,6 +72,20 @@ pub fn check_target(target: &Path, files: &[&str]) -> Result<(), FsError> {
     check(target, |folder| has(folder, files)).map_err(FsError::at(target))
 }
 
+/// Opens a regular file. Reading a pipe could block forever, and a device may have no end.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidInput`] for anything else than a file, and those of [`File::open`].
+pub fn open_file(path: &Path) -> io::Result<File> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "this is not a file; name a file",
+        ));
+    }
+    File::open(path)
+}
+
 /// Whether a folder contains all of these files.
 #[must_use]
 pub fn has(folder: &Path, files: &[&str]) -> bool {

@@ -91,7 +91,7 @@ impl GraphFolder {
         go_on()?;
         LabelIndex::build(&kg, &staged.path().join(LABELS))?;
         go_on()?;
-        let manifest = commit(staged, &kg, &gathered.sources)?;
+        let manifest = commit(staged, dir, &kg, &gathered.sources)?;
         Ok((Self::open(dir)?, manifest))
     }
 
@@ -107,7 +107,7 @@ impl GraphFolder {
         let staged = stage(dir)?;
         staged.file(GRAPH, kg.bytes())?;
         LabelIndex::build(kg, &staged.path().join(LABELS))?;
-        commit(staged, kg, sources)
+        commit(staged, dir, kg, sources)
     }
 
     /// Reads only the manifest.
@@ -214,12 +214,19 @@ fn stage(dir: &Path) -> Result<StagedFolder, FolderError> {
     Ok(StagedFolder::new(dir)?)
 }
 
-/// Writes the manifest and moves the folder to its place.
+/// Writes the manifest and moves the folder to its place. An empty graph replaces no graph: an empty
+/// input is more often a mistake than a wish.
 fn commit(
     staged: StagedFolder,
+    dir: &Path,
     kg: &FrozenKg,
     sources: &[GraphSource],
 ) -> Result<Manifest, FolderError> {
+    if kg.is_empty() && dir.join(MANIFEST).exists() {
+        return Err(FolderError::Empty {
+            path: dir.to_owned(),
+        });
+    }
     let manifest = Manifest::describe(kg, sources, staged.path())?;
     manifest.write(staged.path())?;
     staged.commit()?;

@@ -24,6 +24,8 @@ pub(crate) enum ReadStop {
     Faults,
     /// Loading was interrupted.
     Stopped,
+    /// The rest of the file is not read, however many faults are allowed.
+    Refused(LoadFault),
     /// The file cannot be read, or a chunk cannot be written.
     Io(io::Error),
 }
@@ -181,6 +183,20 @@ impl<'a> Sink<'a> {
 
     pub(super) fn any_iri(&self) -> bool {
         self.state.options.any_iri
+    }
+
+    /// Memory of the load in bytes.
+    pub(super) fn memory(&self) -> usize {
+        self.state.options.memory
+    }
+
+    /// The reason to stop at something in the file that would exhaust the memory.
+    pub(super) fn refuse(&self, line: u64, message: String) -> ReadStop {
+        ReadStop::Refused(LoadFault {
+            file: self.file.index,
+            line,
+            message,
+        })
     }
 
     /// Runs a sequential reader and returns the chunk.

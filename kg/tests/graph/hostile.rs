@@ -1,0 +1,302 @@
+//! Inputs that would take the memory, the time or the files of the process. Each one that would end
+//! the process runs in a child with little memory.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use kg::limits::{JSON_DEPTH, STATEMENT_BYTES};
+use kg::search::NodeRole;
+use kg::{FolderError, FrozenKg, GraphFolder, Kg, LoadError, LoadOptions};
+
+use crate::support::*;
+
+/// Names the input of the child.
+const INPUT: &str = "KGAGENT_HOSTILE_INPUT";
+
+/// Address space of a child in KiB; the test program itself takes a few hundred MiB of it.
+const ADDRESSES: u32 = 1_500_000;
+
+/// Runs one of the tests below in a child with limited memory; returns what it printed.
+fn in_child(test: &str, input: &Path) -> String {
+    let child = Command::new("sh")
+        .arg("-c")
+        .arg(format!("ulimit -v {ADDRESSES}; exec \"$0\" \"$@\""))
+        .arg(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--ignored", "--nocapture"])
+        .env(INPUT, input)
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, err) = (text(&child.stdout), text(&child.stderr));
+    assert!(
+        child.status.success() && out.contains("1 passed"),
+        "{}: {out}{err}",
+        input.display()
+    );
+    out
+}
+
+/// The input of a child; `None` if the test was started by hand.
+fn input() -> Option<PathBuf> {
+    std::env::var_os(INPUT).map(PathBuf::from)
+}
+
+#[test]
+#[ignore = "runs as a child of other tests"]
+fn load_in_child() {
+    let Some(path) = input() else { return };
+    match FrozenKg::load(&[path], &LoadOptions::default(), &|_| {}) {
+        Ok(kg) => println!("triples: {}", kg.len()),
+        Err(error) => println!("error: {error}"),
+    }
+}
+
+/// Each entity is ten of the one before it.
+fn nested_entities() -> String {
+    let mut text = "<!DOCTYPE r [\n<!ENTITY e0 \"0123456789\">\n".to_owned();
+    for i in 1..=9 {
+        let inner = format!("&e{};", i - 1).repeat(10);
+        writeln!(text, "<!ENTITY e{i} \"{inner}\">").unwrap();
+    }
+    text + "]>\n<rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\" xmlns:t=\"http://t.test/\">\n<rdf:Description rdf:about=\"http://t.test/a\"><t:r>&e9;</t:r></rdf:Description></rdf:RDF>"
+}
+
+#[test]
+fn small_files_do_not_fill_the_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let objects = format!(
+        "{{\"@id\":\"x:a\",\"x:r\":{}1{}",
+        "{\"http://t.test/r\":".repeat(5_000),
+        "}".repeat(5_001)
+    );
+    let contexts = format!(
+        "{}{{}}{}",
+        "{\"@context\":{\"a\":{\"@id\":\"x:a\",\"@context\":".repeat(2_000),
+        "}}}".repeat(2_000)
+    );
+    let long_entity = format!(
+        "<!DOCTYPE r [<!ENTITY e \"{}\">]><rdf:RDF/>",
+        "x".repeat(60_000)
+    );
+    let many = nested_entities()
+        .lines()
+        .filter(|line| !line.contains("<!ENTITY e") || line.contains("e0 "))
+        .collect::<Vec<_>>()
+        .join("\n")
+        .replace("&e9;", &"&e0;".repeat(70_000));
+    for (name, content, line, why) in [
+        (
+            "entities.rdf",
+            nested_entities(),
+            3,
+            "contains another entity",
+        ),
+        ("entity.rdf", long_entity, 1, "takes more than 256 bytes"),
+        ("references.rdf", many, 5, "65536 references to entities"),
+        ("objects.jsonld", objects, 1, "nested more than 64 deep"),
+        ("contexts.jsonld", contexts, 1, "nested more than 64 deep"),
+    ] {
+        let out = in_child(
+            "hostile::load_in_child",
+            &file(dir.path(), name, content.as_bytes()),
+        );
+        assert!(
+            out.contains(&format!("{name}:{line}: ")) && out.contains(why),
+            "{out}"
+        );
+    }
+}
+
+/// What the check of JSON-LD lets pass fits the memory, whatever it looks like.
+#[test]
+fn json_at_its_limits_fits_the_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let lists = (JSON_DEPTH - 2) / 2;
+    let inside = |inner: &str, depth: usize| {
+        format!(
+            "{}{{{inner}\"x:z\":1}}{}",
+            "{\"http://t.test/r\":[".repeat(depth),
+            "]}".repeat(depth)
+        )
+    };
+    let members =
+        |count: usize| -> String { (0..count).map(|i| format!("\"x:p{i}\":{i},")).collect() };
+    let many =
+        |item: &str, count: usize| format!("\"x:l\":[{}1],", format!("{item},").repeat(count));
+    let names = |terms: &str| {
+        format!(
+            "{{\"@context\":{{{terms}\"z\":\"x:z\"}},\"@graph\":[{}1]}}",
+            "{\"a\":1},".repeat(40_000)
+        )
+    };
+    let long = format!("\"a\":\"x:{}\",", "y".repeat(8_000));
+    let hidden = names(&long).replace("@context", "\\u0040\\u0063ontext");
+    // The terms are defined in the order that needs the deepest recursion.
+    let chain: String = (0..400)
+        .rev()
+        .map(|i| format!("\"a{}\":\"a{i}:y\",", i + 1))
+        .collect();
+    for (name, content) in [
+        ("deep.jsonld", inside(&members(2_000), lists)),
+        ("deep-lists.jsonld", inside(&many("1", 10_000), lists)),
+        ("members.jsonld", inside(&members(200_000), 0)),
+        ("numbers.jsonld", inside(&many("1", 2_000_000), 0)),
+        ("lists.jsonld", inside(&many("[]", 1_000_000), 0)),
+        ("names.jsonld", names(&long)),
+        ("hidden.jsonld", hidden),
+        (
+            "chain.jsonld",
+            names(&format!("{chain}\"a0\":\"x:y\",\"a\":\"a400:y\",")),
+        ),
+    ] {
+        let path = file(dir.path(), name, content.as_bytes());
+        let start = Instant::now();
+        let out = in_child("hostile::load_in_child", &path);
+        println!(
+            "{name}: {:?} {}",
+            start.elapsed(),
+            out.lines().nth(2).unwrap_or_default()
+        );
+        assert!(
+            out.contains("triples: ") || out.contains("raise --memory"),
+            "{out}"
+        );
+    }
+}
+
+#[test]
+fn namespaces_as_entities_are_read() {
+    let owl = "<!DOCTYPE rdf:RDF [\n<!ENTITY t \"http://t.test/\">\n<!ENTITY u 'x'>]>\n<rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\" xmlns:t=\"&t;\"><rdf:Description rdf:about=\"&t;a\"><t:r>R&amp;D</t:r></rdf:Description></rdf:RDF>";
+    let kg = load("g.owl", &owl.replace("<!ENTITY u 'x'>", ""));
+    assert_eq!(kg.len(), 1);
+    assert!(kg.by_name("http://t.test/a").is_some());
+}
+
+#[test]
+fn statements_and_whole_files_fit_the_memory() {
+    let none = LoadOptions::default();
+    let long = format!("<x:a> <x:r> \"{}\" .", "x".repeat(STATEMENT_BYTES + 1));
+    for name in ["long.ttl", "long.trig", "long.nt"] {
+        let error = try_load(name, &long, &none).unwrap_err().to_string();
+        assert!(error.contains("16777216"), "{error}");
+    }
+    let label = format!("{{\"Q1\": \"{}\"}}", "x".repeat(STATEMENT_BYTES));
+    let error = try_load("labels.json", &label, &none)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("labels.json:1: more than 16777216 bytes"),
+        "{error}"
+    );
+    let little = LoadOptions {
+        memory: 1 << 16,
+        ..none
+    };
+    let filler = format!("{{\"a\": \"{}\"}}", "x".repeat(1 << 15));
+    for name in ["kb.json", "big.jsonld"] {
+        let error = try_load(name, &filler, &little).unwrap_err();
+        assert!(
+            matches!(error, LoadError::Syntax { line: 1, .. })
+                && error.to_string().contains("raise --memory"),
+            "{error}"
+        );
+    }
+}
+
+fn pipe(dir: &Path, name: &str, content: &'static [u8]) -> PathBuf {
+    let path = dir.join(name);
+    let made = Command::new("mkfifo").arg(&path).status().unwrap();
+    assert!(made.success());
+    let writer = path.clone();
+    std::thread::spawn(move || {
+        let mut pipe = std::fs::File::options().write(true).open(writer).unwrap();
+        pipe.write_all(content).unwrap();
+    });
+    path
+}
+
+#[test]
+fn pipes_load_as_files_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let nt = b"_:a <x:r> <x:b> .\n";
+    let from_file = [file(dir.path(), "a.nt", nt)];
+    let from_pipe = [pipe(dir.path(), "pipe.nt", nt)];
+    let (out, none) = (dir.path().join("graph"), LoadOptions::default());
+    let (kg, manifest) = GraphFolder::load(&out, &from_pipe, &none, &|_| {}).unwrap();
+    let (same, of_file) =
+        GraphFolder::load(&dir.path().join("other"), &from_file, &none, &|_| {}).unwrap();
+    assert_eq!((kg.len(), kg.content_hash()), (1, same.content_hash()));
+    assert_eq!(manifest.sources[0].sha256, of_file.sources[0].sha256);
+    let in_memory = [pipe(dir.path(), "second.nt", nt)];
+    assert_eq!(FrozenKg::load(&in_memory, &none, &|_| {}).unwrap().len(), 1);
+    let error = FrozenKg::load(&[PathBuf::from("/dev/zero")], &none, &|_| {}).unwrap_err();
+    assert!(error.to_string().contains("not a file"), "{error}");
+}
+
+#[test]
+fn an_empty_input_replaces_no_graph() {
+    let dir = tempfile::tempdir().unwrap();
+    let (out, none) = (dir.path().join("graph"), LoadOptions::default());
+    let full = [file(dir.path(), "a.nt", b"<x:a> <x:r> <x:b> .\n")];
+    let empty = [file(dir.path(), "b.nt", b"# nothing\n")];
+    GraphFolder::load(&out, &empty, &none, &|_| {}).unwrap();
+    GraphFolder::load(&dir.path().join("new"), &empty, &none, &|_| {}).unwrap();
+    std::fs::remove_dir_all(&out).unwrap();
+    GraphFolder::load(&out, &full, &none, &|_| {}).unwrap();
+    let error = GraphFolder::load(&out, &empty, &none, &|_| {}).unwrap_err();
+    assert!(matches!(error, FolderError::Empty { .. }), "{error}");
+    assert_eq!(GraphFolder::open(&out).unwrap().len(), 1);
+}
+
+#[test]
+fn an_empty_graph_has_no_names() {
+    for kg in [load("empty.nt", ""), load("one.nt", "<x:1> <x:2> <x:3> .")] {
+        let index = kg.label_index().unwrap();
+        for text in ["", "a", "lisbon", "who was born in lisbon"] {
+            for role in [NodeRole::Entity, NodeRole::Class, NodeRole::Relation] {
+                assert!(index.search(text, 5, role).unwrap().is_empty());
+                assert!(index.containing(text, 5, role).unwrap().is_empty());
+                assert!(index.resembling(text, 5, role).unwrap().is_empty());
+                assert!(index.initials(text, 5, role).unwrap().is_empty());
+                assert!(!index.knows(text, role).unwrap());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_check_stays_in_its_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("graph");
+    let files = [file(dir.path(), "a.nt", b"<x:a> <x:r> <x:b> .\n")];
+    let (_, manifest) = GraphFolder::load(&out, &files, &LoadOptions::default(), &|_| {}).unwrap();
+    let elsewhere = file(dir.path(), "elsewhere", b"text");
+    for path in [
+        "/dev/zero".to_owned(),
+        elsewhere.display().to_string(),
+        "labels/../../elsewhere".to_owned(),
+        "../elsewhere".to_owned(),
+        "labels".to_owned(),
+    ] {
+        let mut changed = serde_json::to_value(&manifest).unwrap();
+        changed["labels"][0]["path"] = path.clone().into();
+        // A folder of an earlier version has no hash of its manifest.
+        changed["sha256"] = "".into();
+        std::fs::write(out.join("manifest.json"), changed.to_string()).unwrap();
+        let error = GraphFolder::verify(&out).unwrap_err();
+        assert!(
+            matches!(&error, FolderError::NotAGraph { why, .. } if why.contains(&path)),
+            "{error}"
+        );
+    }
+    std::fs::remove_file(out.join("manifest.json")).unwrap();
+    let fifo = Command::new("mkfifo")
+        .arg(out.join("manifest.json"))
+        .status();
+    assert!(fifo.unwrap().success());
+    let error = GraphFolder::open(&out).unwrap_err().to_string();
+    assert!(error.contains("not a file"), "{error}");
+}
