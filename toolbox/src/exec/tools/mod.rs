@@ -66,7 +66,9 @@ impl Session<'_> {
                 let (relation, forward) =
                     self.bound_relation(call, &from, call.tool == Tool::GetTailEntity)?;
                 let mut members = Vec::new();
+                let mut clock = self.clock.clone();
                 for &node in from.iter() {
+                    clock.tick()?;
                     members.extend_from_slice(&self.step(node, relation, forward));
                 }
                 let mut done = value(members, vec![from])?;
@@ -105,7 +107,7 @@ impl Session<'_> {
                     .iter()
                     .map(|arg| self.set(arg))
                     .collect::<Result<Vec<_>, _>>()?;
-                let members = if call.tool == Tool::Union {
+                let members: Vec<NodeId> = if call.tool == Tool::Union {
                     sets.iter().flat_map(|s| s.iter().copied()).collect()
                 } else {
                     intersection(&sets)
