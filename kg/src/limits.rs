@@ -16,6 +16,10 @@ pub const LABEL_CHARS: usize = 80;
 /// label.
 pub const QUERY_TEXT: usize = 1 << 20;
 
+/// Maximum bytes of the rows, terms and texts that a query holds at a time, and of its answer. Rows
+/// are counted generously. Queries of the published sets hold a few megabytes.
+pub const QUERY_MEMORY: usize = 1 << 30;
+
 /// Maximum bytes of a query's text. The longest of the published sets has 4,000.
 pub const QUERY_BYTES: usize = 1 << 16;
 

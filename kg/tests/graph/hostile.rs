@@ -9,7 +9,8 @@ use std::time::Instant;
 
 use kg::limits::{JSON_DEPTH, STATEMENT_BYTES};
 use kg::search::NodeRole;
-use kg::{FolderError, FrozenKg, GraphFolder, Kg, LoadError, LoadOptions};
+use kg::term::Term;
+use kg::{FolderError, FrozenKg, GraphFolder, Kg, LoadError, LoadOptions, QueryLimits};
 
 use crate::support::*;
 
@@ -17,7 +18,7 @@ use crate::support::*;
 const INPUT: &str = "KGAGENT_HOSTILE_INPUT";
 
 /// Address space of a child in KiB; the test program itself takes a few hundred MiB of it.
-const ADDRESSES: u32 = 700_000;
+const ADDRESSES: u32 = 500_000;
 
 /// Runs one of the tests below in a child with limited memory; returns what it printed.
 fn in_child(test: &str, input: &Path) -> String {
@@ -49,7 +50,7 @@ fn input() -> Option<PathBuf> {
 fn load_in_child() {
     let Some(path) = input() else { return };
     let options = LoadOptions {
-        memory: 1 << 28,
+        memory: 1 << 26,
         ..LoadOptions::default()
     };
     match FrozenKg::load(&[path], &options, &|_| {}) {
@@ -133,7 +134,7 @@ fn json_at_its_limits_fits_the_memory() {
     let names = |terms: &str| {
         format!(
             "{{\"@context\":{{{terms}\"z\":\"x:z\"}},\"@graph\":[{}1]}}",
-            "{\"a\":1},".repeat(10_000)
+            "{\"a\":1},".repeat(2_500)
         )
     };
     let long = format!("\"a\":\"x:{}\",", "y".repeat(8_000));
@@ -144,11 +145,11 @@ fn json_at_its_limits_fits_the_memory() {
         .map(|i| format!("\"a{}\":\"a{i}:y\",", i + 1))
         .collect();
     for (name, content) in [
-        ("deep.jsonld", inside(&members(1_000), lists)),
-        ("deep-lists.jsonld", inside(&many("1", 5_000), lists)),
-        ("members.jsonld", inside(&members(40_000), 0)),
-        ("numbers.jsonld", inside(&many("1", 400_000), 0)),
-        ("lists.jsonld", inside(&many("[]", 400_000), 0)),
+        ("deep.jsonld", inside(&members(250), lists)),
+        ("deep-lists.jsonld", inside(&many("1", 1_200), lists)),
+        ("members.jsonld", inside(&members(10_000), 0)),
+        ("numbers.jsonld", inside(&many("1", 100_000), 0)),
+        ("lists.jsonld", inside(&many("[]", 100_000), 0)),
         ("names.jsonld", names(&long)),
         ("hidden.jsonld", hidden),
         (
@@ -303,4 +304,133 @@ fn a_check_stays_in_its_folder() {
     assert!(fifo.unwrap().success());
     let error = GraphFolder::open(&out).unwrap_err().to_string();
     assert!(error.contains("not a file"), "{error}");
+}
+
+/// Memory of the queries below: little, so that the tests are quick.
+const MEMORY: usize = 1 << 26;
+
+#[test]
+#[ignore = "runs as a child of other tests"]
+fn query_in_child() {
+    let Some(path) = input() else { return };
+    let nodes = (0..2_000).map(|i| {
+        ["s", "r", "o"].map(|letter| {
+            let number = if letter == "r" { 0 } else { i };
+            Term::Iri(format!("x:{letter}{number}"))
+        })
+    });
+    let kg = FrozenKg::from_triples(nodes);
+    let limits = QueryLimits {
+        memory: MEMORY,
+        ..QueryLimits::default()
+    };
+    let query = kg::parse_query(&std::fs::read_to_string(path).unwrap()).unwrap();
+    match kg.query(&query, limits) {
+        Ok(answer) => println!("answer: {answer:?}"),
+        Err(error) => println!("error: {error}"),
+    }
+}
+
+#[test]
+fn queries_do_not_fill_the_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let doubled = |times: usize| -> String {
+        (0..times)
+            .map(|i| format!("BIND(CONCAT(?a{i}, ?a{i}) AS ?a{}) ", i + 1))
+            .collect()
+    };
+    let large = format!("BIND('{}' AS ?a0) {}", "x".repeat(64), doubled(13));
+    let names = |count: usize| -> Vec<String> { (0..count).map(|i| format!("?u{i}")).collect() };
+    let undefined: String = names(8)
+        .iter()
+        .map(|name| format!("VALUES {name} {{ {} }} ", "UNDEF ".repeat(40)))
+        .collect();
+    let (text, memory) = ("text longer than", "holds more than");
+    for (name, query, why) in [
+        ("replace", format!("SELECT ?r {{ {large} BIND(REPLACE(?a13, 'x', ?a13) AS ?r) }}"), text),
+        ("filter", format!("ASK {{ {large} FILTER(STRLEN(REPLACE(?a13, 'x', ?a13)) > 1) }}"), text),
+        ("groups", format!("ASK {{ {large} FILTER(STRLEN(REPLACE(?a13, '(x+)', '{}')) > 1) }}", "$1".repeat(5_000)), text),
+        ("concat", format!("ASK {{ {large} FILTER(STRLEN(CONCAT({})) > 1) }}", vec!["?a13"; 8_000].join(",")), text),
+        ("rows", format!("SELECT ?t {{ ?s ?p ?o {large} BIND(CONCAT(?a13, STR(?s)) AS ?t) }}"), memory),
+        ("sorted", format!("SELECT ?t {{ ?s ?p ?o {large} BIND(CONCAT(?a13, STR(?s)) AS ?t) }} ORDER BY ?s"), memory),
+        ("cross", "SELECT ?a { ?a <x:r0> ?b . ?c <x:r0> ?d } ORDER BY ?d".to_owned(), memory),
+        ("distinct", "SELECT (COUNT(*) AS ?n) { SELECT DISTINCT ?a ?d { ?a <x:r0> ?b . ?c <x:r0> ?d } }".to_owned(), memory),
+        ("groups", "SELECT ?a (COUNT(*) AS ?n) { ?a <x:r0> ?b . ?c <x:r0> ?d } GROUP BY ?a ?d".to_owned(), memory),
+        ("minimum", format!("SELECT ?s (MIN(?t) AS ?m) {{ ?s ?p ?o {large} BIND(CONCAT(STR(?s), ?a13) AS ?t) }} GROUP BY ?s"), memory),
+        ("listed", format!("SELECT (GROUP_CONCAT(?a13) AS ?m) {{ ?s ?p ?o {large} }}"), memory),
+        ("separated", format!("SELECT (GROUP_CONCAT(?s; separator='{}') AS ?m) {{ ?s ?p ?o }}", "x".repeat(60_000)), memory),
+        ("summed", format!("SELECT (SUM(DISTINCT CONCAT(STR(?s), ?a13)) AS ?m) {{ ?s ?p ?o {large} }}"), memory),
+        ("unbound", format!("SELECT * {{ {undefined} }} ORDER BY ?u0"), memory),
+        ("unions", format!("SELECT ?x {{ {} }} ORDER BY ?x", "{ {} UNION {} UNION {} } ".repeat(24)), memory),
+        ("projected", "SELECT * { { SELECT ?u { ?a ?b ?c } } { SELECT ?v { ?a ?b ?c } } { SELECT ?w { ?a ?b ?c } } } ORDER BY ?u".to_owned(), memory),
+    ] {
+        let path = file(dir.path(), name, query.as_bytes());
+        let start = Instant::now();
+        let out = in_child("hostile::query_in_child", &path);
+        println!("{name}: {:?}", start.elapsed());
+        assert!(out.contains("error: ") && out.contains(why), "{name}: {out}");
+    }
+}
+
+#[test]
+fn limits_of_memory_leave_answers_as_they_are() {
+    let kg = load("cities.ttl", CITIES);
+    let p = "PREFIX : <http://kg.test/> PREFIX o: <http://kg.test/ontology#> ";
+    for (query, answer) in [
+        ("SELECT (CONCAT('a', 'b', 'c', 'd', 'e') AS ?x) {}", "abcde"),
+        (
+            "SELECT (LANG(CONCAT('a'@en, 'b'@en, 'c'@en)) AS ?x) {}",
+            "en",
+        ),
+        ("SELECT (LANG(CONCAT('a'@en, 'b'@en, 'c')) AS ?x) {}", ""),
+        ("SELECT (CONCAT() AS ?x) {}", ""),
+        (
+            "SELECT (REPLACE('a-b-c', '(-)', '<$1>') AS ?x) {}",
+            "a<->b<->c",
+        ),
+        (
+            "SELECT (GROUP_CONCAT(DISTINCT ?c; separator='|') AS ?x) { ?y o:population ?z BIND('c' AS ?c) }",
+            "c",
+        ),
+        ("SELECT (MAX(?z) AS ?x) { ?y o:population ?z }", "545796"),
+        (
+            "SELECT (SUM(DISTINCT ?z) AS ?x) { ?y o:population ?z }",
+            "777596",
+        ),
+        (
+            "SELECT (COUNT(*) AS ?n) { VALUES ?a { UNDEF UNDEF } VALUES ?b { UNDEF 1 } }",
+            "4",
+        ),
+        (
+            "SELECT (COUNT(*) AS ?n) { { {} UNION {} } { {} UNION { ?y o:population ?z } } }",
+            "6",
+        ),
+        (
+            "SELECT (COUNT(*) AS ?n) { { SELECT ?u { ?y o:population ?z } } ?y o:population ?z }",
+            "4",
+        ),
+        (
+            "SELECT (COUNT(*) AS ?n) { { SELECT DISTINCT ?u { ?y o:population ?z } } ?y o:population ?z }",
+            "2",
+        ),
+        (
+            "SELECT (COUNT(*) AS ?n) { ?y o:population ?z MINUS { SELECT ?y { ?y o:twin ?t } } }",
+            "1",
+        ),
+    ] {
+        assert_eq!(
+            column(&kg, &format!("{p}{query}")).unwrap(),
+            [answer],
+            "{query}"
+        );
+    }
+    let error = column(
+        &kg,
+        "SELECT (REPLACE('a', 'b', STR(?x)) AS ?y) { ?x ?p ?o }",
+    )
+    .unwrap_err();
+    assert!(
+        error.to_string().contains("computed replacement"),
+        "{error}"
+    );
 }

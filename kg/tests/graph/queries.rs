@@ -163,6 +163,7 @@ fn no_query_runs_past_its_deadline() {
     let limits = QueryLimits {
         deadline: Duration::from_millis(200),
         rows: usize::MAX,
+        ..QueryLimits::default()
     };
     for query in [
         "SELECT (COUNT(*) AS ?n) { ?a <x:r> ?b . ?c <x:r> ?d . ?e <x:r> ?f }",
