@@ -124,6 +124,19 @@ impl GraphFolder {
     /// # Errors
     /// [`FolderError`] if it is not a graph folder, has another version, is damaged or unreadable.
     pub fn open(dir: &Path) -> Result<FrozenKg, FolderError> {
+        let mut before = fingerprint(dir);
+        loop {
+            let opened = Self::open_once(dir);
+            let now = fingerprint(dir);
+            // A load replaced the folder in the meantime, so the files are of two graphs.
+            if opened.is_ok() || now == before {
+                return opened;
+            }
+            before = now;
+        }
+    }
+
+    fn open_once(dir: &Path) -> Result<FrozenKg, FolderError> {
         let manifest = Self::manifest(dir)?;
         let path = dir.join(GRAPH);
         let opened = FrozenKg::open(&path).map_err(FsError::at(&path))?;
@@ -192,6 +205,16 @@ impl GraphFolder {
             })
         }
     }
+}
+
+/// What tells a folder from one that replaces it; `None` if it cannot be read.
+fn fingerprint(dir: &Path) -> Option<(u64, std::time::SystemTime)> {
+    let metadata = std::fs::metadata(dir).ok()?;
+    #[cfg(unix)]
+    let number = std::os::unix::fs::MetadataExt::ino(&metadata);
+    #[cfg(not(unix))]
+    let number = 0;
+    Some((number, metadata.modified().ok()?))
 }
 
 /// Starts writing a graph folder. It may replace only an empty folder or a graph folder (of any

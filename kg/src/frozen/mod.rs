@@ -12,6 +12,7 @@
 
 mod access;
 mod assemble;
+mod bus_error;
 mod bytes;
 mod chunk;
 mod derive;

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::Instant;
 
 use kg::limits::{JSON_DEPTH, STATEMENT_BYTES};
@@ -22,14 +22,7 @@ const ADDRESSES: u32 = 500_000;
 
 /// Runs one of the tests below in a child with limited memory; returns what it printed.
 fn in_child(test: &str, input: &Path) -> String {
-    let child = Command::new("sh")
-        .arg("-c")
-        .arg(format!("ulimit -v {ADDRESSES}; exec \"$0\" \"$@\""))
-        .arg(std::env::current_exe().unwrap())
-        .args([test, "--exact", "--ignored", "--nocapture"])
-        .env(INPUT, input)
-        .output()
-        .unwrap();
+    let child = child(test, input);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&child.stdout), text(&child.stderr));
     assert!(
@@ -38,6 +31,17 @@ fn in_child(test: &str, input: &Path) -> String {
         input.display()
     );
     out
+}
+
+fn child(test: &str, input: &Path) -> Output {
+    Command::new("sh")
+        .arg("-c")
+        .arg(format!("ulimit -v {ADDRESSES}; exec \"$0\" \"$@\""))
+        .arg(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--ignored", "--nocapture"])
+        .env(INPUT, input)
+        .output()
+        .unwrap()
 }
 
 /// The input of a child; `None` if the test was started by hand.
@@ -273,6 +277,37 @@ fn an_empty_graph_has_no_names() {
 }
 
 #[test]
+#[ignore = "runs as a child of other tests"]
+fn read_a_cut_graph_in_child() {
+    let Some(path) = input() else { return };
+    let kg = GraphFolder::open(&path).unwrap();
+    let graph = std::fs::File::options()
+        .write(true)
+        .open(path.join("graph.kgf"))
+        .unwrap();
+    graph.set_len(4096).unwrap();
+    println!("triples: {}", kg.triples().count());
+}
+
+#[test]
+fn a_graph_cut_short_under_a_reader_ends_with_a_sentence() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("graph");
+    let lines: String = (0..5_000)
+        .map(|i| format!("<x:s{i}> <x:r> <x:o{i}> .\n"))
+        .collect();
+    let files = [file(dir.path(), "a.nt", lines.as_bytes())];
+    GraphFolder::load(&out, &files, &LoadOptions::default(), &|_| {}).unwrap();
+    let child = child("hostile::read_a_cut_graph_in_child", &out);
+    let errors = String::from_utf8_lossy(&child.stderr);
+    assert_eq!(child.status.code(), Some(2), "{errors}");
+    assert!(
+        errors.contains("error: a file in use") && errors.contains("was cut short"),
+        "{errors}"
+    );
+}
+
+#[test]
 fn a_check_stays_in_its_folder() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("graph");
@@ -370,6 +405,14 @@ fn queries_do_not_fill_the_memory() {
         println!("{name}: {:?}", start.elapsed());
         assert!(out.contains("error: ") && out.contains(why), "{name}: {out}");
     }
+}
+
+#[test]
+fn comments_cost_no_time() {
+    let start = Instant::now();
+    let query = format!("ASK {{ {} ?s ?p ?o }}", "#\n".repeat(30_000));
+    kg::parse_query(&query).unwrap();
+    assert!(start.elapsed().as_millis() < 500, "{:?}", start.elapsed());
 }
 
 #[test]
