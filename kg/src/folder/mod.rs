@@ -84,7 +84,7 @@ impl GraphFolder {
         let kg = FrozenKg::freeze(
             gathered.input,
             Some(&staged.path().join(GRAPH)),
-            gathered.spilled.then_some(staged.scratch()),
+            gathered.work.as_ref(),
         )
         .map_err(LoadError::from)?
         .with_settings(settings.clone());

@@ -39,3 +39,4 @@ pub use image::Damage;
 pub use kg::FrozenKg;
 pub(crate) use layout::VERSION;
 pub use meta::NamedGraph;
+pub(crate) use spool::WorkFile;

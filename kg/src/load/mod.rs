@@ -32,7 +32,7 @@ pub use self::options::{LoadError, LoadOptions, LoadProgress};
 use self::sink::{FileContext, LoadFault, LoadState, ReadStop, Sink};
 pub use self::source::GraphSource;
 use self::source::LoadInput;
-use crate::frozen::{FreezeError, FreezeInput, FrozenKg};
+use crate::frozen::{FreezeError, FreezeInput, FrozenKg, WorkFile};
 
 /// Maximum length of the first line when the format is guessed.
 const FIRST_LINE: u64 = 1 << 20;
@@ -95,8 +95,8 @@ impl FrozenKg {
 pub(crate) struct Gathered {
     pub input: FreezeInput,
     pub sources: Vec<GraphSource>,
-    /// Whether the chunks are on disk because memory was full.
-    pub spilled: bool,
+    /// Where the chunks are if memory was full.
+    pub work: Option<WorkFile>,
 }
 
 /// Reads all files. With a `work` folder, chunks are written there when memory is full. If `stop`
@@ -117,7 +117,13 @@ pub(crate) fn gather(
     // does not matter.
     let mut ranks: Vec<usize> = (0..files.len()).collect();
     ranks.sort_by_key(|&i| (&inputs[i].source.sha256, i));
-    let mut state = LoadState::new(options, work, stop);
+    let mut state = LoadState::new(
+        options,
+        work.map(WorkFile::new)
+            .transpose()
+            .map_err(FreezeError::from)?,
+        stop,
+    );
     let mut sources = Vec::with_capacity(inputs.len());
     for (i, (path, input)) in files.iter().zip(inputs).enumerate() {
         sources.push(input.source.clone());
@@ -166,11 +172,11 @@ pub(crate) fn gather(
         }
     }
     progress(LoadProgress::Read(state.read()));
-    let (input, spilled) = state.finish().map_err(FreezeError::from)?;
+    let (input, work) = state.finish().map_err(FreezeError::from)?;
     Ok(Gathered {
         input,
         sources,
-        spilled,
+        work,
     })
 }
 

@@ -20,6 +20,9 @@ const INPUT: &str = "KGAGENT_HOSTILE_INPUT";
 /// Address space of a child in KiB; the test program itself takes a few hundred MiB of it.
 const ADDRESSES: u32 = 500_000;
 
+/// Open files of a child.
+const FILES: u32 = 64;
+
 /// Runs one of the tests below in a child with limited memory; returns what it printed.
 fn in_child(test: &str, input: &Path) -> String {
     let child = child(test, input);
@@ -36,7 +39,9 @@ fn in_child(test: &str, input: &Path) -> String {
 fn child(test: &str, input: &Path) -> Output {
     Command::new("sh")
         .arg("-c")
-        .arg(format!("ulimit -v {ADDRESSES}; exec \"$0\" \"$@\""))
+        .arg(format!(
+            "ulimit -v {ADDRESSES}; ulimit -n {FILES}; exec \"$0\" \"$@\""
+        ))
         .arg(std::env::current_exe().unwrap())
         .args([test, "--exact", "--ignored", "--nocapture"])
         .env(INPUT, input)
@@ -243,6 +248,33 @@ fn pipes_load_as_files_do() {
     assert_eq!(FrozenKg::load(&in_memory, &none, &|_| {}).unwrap().len(), 1);
     let error = FrozenKg::load(&[PathBuf::from("/dev/zero")], &none, &|_| {}).unwrap_err();
     assert!(error.to_string().contains("not a file"), "{error}");
+}
+
+#[test]
+#[ignore = "runs as a child of other tests"]
+fn load_in_parts_in_child() {
+    let Some(path) = input() else { return };
+    // Every triple becomes a part of its own.
+    let options = LoadOptions {
+        memory: 1,
+        threads: 8,
+        ..LoadOptions::default()
+    };
+    let out = path.with_extension("graph");
+    let (kg, _) = GraphFolder::load(&out, &[path], &options, &|_| {}).unwrap();
+    println!("{}", kg.content_hash());
+}
+
+#[test]
+fn many_parts_need_few_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let lines: String = (0..500)
+        .map(|i| format!("<x:s{i}> <x:r> \"{}\" .\n", i % 7))
+        .collect();
+    let whole = load("parts.nt", &lines);
+    let path = file(dir.path(), "parts.nt", lines.as_bytes());
+    let out = in_child("hostile::load_in_parts_in_child", &path);
+    assert!(out.contains(whole.content_hash()), "{out}");
 }
 
 #[test]
