@@ -183,17 +183,26 @@ fn pattern(p: &mut GraphPattern, scope: &mut QueryScope) -> Result<(), QueryErro
             variables,
         } => {
             variables.iter().for_each(|v| scope.variable(v));
-            for (variable, aggregate) in aggregates {
-                scope.aggregate(variable);
-                if let AggregateExpression::FunctionCall { expr, .. } = aggregate {
-                    expression(expr, scope)?;
-                }
-                growth::aggregate(aggregate);
-            }
+            aggregates
+                .iter_mut()
+                .try_for_each(|(variable, aggregate)| aggregated(variable, aggregate, scope))?;
             pattern(inner, scope)
         }
         GraphPattern::Service { .. } => Err(QueryError::Refused("SERVICE".to_owned())),
     }
+}
+
+fn aggregated(
+    variable: &Variable,
+    aggregate: &mut AggregateExpression,
+    scope: &mut QueryScope,
+) -> Result<(), QueryError> {
+    scope.aggregate(variable);
+    if let AggregateExpression::FunctionCall { expr, .. } = aggregate {
+        expression(expr, scope)?;
+    }
+    growth::aggregate(aggregate);
+    Ok(())
 }
 
 fn count(scope: &mut QueryScope, more: usize) -> Result<(), QueryError> {

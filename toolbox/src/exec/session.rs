@@ -7,10 +7,8 @@ use std::time::{Duration, Instant};
 use super::classes::offered_classes;
 use super::clock::Clock;
 use super::error::ToolError;
-use super::tools::Done;
 use super::types::{ExecOptions, Observation, Relation, Shown, Step, Value};
 use crate::call::{Arg, Call, Target};
-use crate::limits::SESSION_SIZE;
 use crate::link::Linked;
 use crate::mention::Mentions;
 use crate::rank::{RankError, Ranker, RelationCandidate};
@@ -50,7 +48,7 @@ pub struct Session<'g> {
     /// Stops the call that runs.
     pub(super) clock: Clock,
     /// Members of all sets of the session.
-    held: usize,
+    pub(super) held: usize,
 }
 
 impl<'g> Session<'g> {
@@ -236,26 +234,6 @@ impl<'g> Session<'g> {
         Clock::new(limit.saturating_sub(self.spent), limit)
     }
 
-    /// The members of all sets after this call, if they are not too many.
-    fn held_with(&self, call: &Call, done: &Done) -> Result<usize, ToolError> {
-        let mut held = self.held;
-        if let Observation::Value(Value::Set(set)) = &done.observation {
-            held += set.len();
-        }
-        // Variables are shared; a list is a set of its own.
-        for (arg, set) in call.args.iter().zip(&done.inputs) {
-            if matches!(arg, Arg::List(_)) {
-                held += set.len();
-            }
-        }
-        if held > SESSION_SIZE {
-            return Err(ToolError::TooLarge {
-                limit: SESSION_SIZE,
-            });
-        }
-        Ok(held)
-    }
-
     /// Whether a set is rejected as an answer because it contains only statement nodes (rule R22).
     pub(crate) fn only_statements(&self, set: &[NodeId]) -> bool {
         self.options.refuse_statements
@@ -320,6 +298,7 @@ mod tests {
     use crate::answer::Answer;
     use crate::call::parse_program;
     use crate::exec::evidence;
+    use crate::limits::SESSION_SIZE;
     use kg::FrozenKg;
     use kg::term::Term;
 

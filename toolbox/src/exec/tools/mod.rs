@@ -119,6 +119,26 @@ impl Session<'_> {
         }
     }
 
+    /// The members of all sets after this call, if they are not too many.
+    pub(super) fn held_with(&self, call: &Call, done: &Done) -> Result<usize, ToolError> {
+        let mut held = self.held;
+        if let Observation::Value(Value::Set(set)) = &done.observation {
+            held += set.len();
+        }
+        // Variables are shared; a list is a set of its own.
+        for (arg, set) in call.args.iter().zip(&done.inputs) {
+            if matches!(arg, Arg::List(_)) {
+                held += set.len();
+            }
+        }
+        if held > limits::SESSION_SIZE {
+            return Err(ToolError::TooLarge {
+                limit: limits::SESSION_SIZE,
+            });
+        }
+        Ok(held)
+    }
+
     pub(crate) fn without_excluded(&self, mut members: Vec<NodeId>) -> Vec<NodeId> {
         let exclude = &self.options.exclude;
         if exclude.when == ExcludeWhen::EveryStep {
