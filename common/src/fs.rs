@@ -72,6 +72,20 @@ pub fn check_target(target: &Path, files: &[&str]) -> Result<(), FsError> {
     check(target, |folder| has(folder, files)).map_err(FsError::at(target))
 }
 
+/// Opens a regular file. Reading a pipe could block forever, and a device may have no end.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidInput`] for anything else than a file, and those of [`File::open`].
+pub fn open_file(path: &Path) -> io::Result<File> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "this is not a file; name a file",
+        ));
+    }
+    File::open(path)
+}
+
 /// Whether a folder contains all of these files.
 #[must_use]
 pub fn has(folder: &Path, files: &[&str]) -> bool {
@@ -79,13 +93,18 @@ pub fn has(folder: &Path, files: &[&str]) -> bool {
 }
 
 /// Moves a finished folder to its target, which [`check`] allowed. An old folder at the target is
-/// moved to `aside`, a path on the same file system that the caller removes afterwards.
+/// moved to `fresh` or to `aside`, a path on the same file system; the caller removes both
+/// afterwards.
 ///
 /// # Errors
 /// I/O errors; the old folder is then restored.
 fn put(fresh: &Path, target: &Path, aside: &Path) -> io::Result<()> {
     let replaces = target.exists();
     if replaces {
+        if exchange(fresh, target).is_ok() {
+            return Ok(());
+        }
+        // This file system cannot exchange names: for a moment there is nothing at the target.
         fs::rename(target, aside)?;
     }
     fs::rename(fresh, target).inspect_err(|_| {
@@ -94,6 +113,18 @@ fn put(fresh: &Path, target: &Path, aside: &Path) -> io::Result<()> {
             let _ = fs::rename(aside, target);
         }
     })
+}
+
+/// Exchanges two names at once, so that no reader finds nothing.
+#[cfg(target_os = "linux")]
+fn exchange(a: &Path, b: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn exchange(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// A folder being written. If it is dropped without [`StagedFolder::commit`], nothing is left.
@@ -326,6 +357,31 @@ mod tests {
         }
         assert!(!target.join("1").exists() && target.join("2").exists());
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_reader_finds_a_folder_at_every_moment() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("out");
+        let write = || {
+            let staged = StagedFolder::new(&target).unwrap();
+            staged.file("a", b"1").unwrap();
+            staged.commit().unwrap();
+        };
+        write();
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                let mut missing = 0;
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    missing += u32::from(!target.join("a").exists());
+                }
+                missing
+            });
+            (0..200).for_each(|_| write());
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert_eq!(reader.join().unwrap(), 0);
+        });
     }
 
     #[test]

@@ -16,6 +16,10 @@ pub const LABEL_CHARS: usize = 80;
 /// label.
 pub const QUERY_TEXT: usize = 1 << 20;
 
+/// Maximum bytes of the rows, terms and texts that a query holds at a time, and of its answer. Rows
+/// are counted generously. Queries of the published sets hold a few megabytes.
+pub const QUERY_MEMORY: usize = 1 << 30;
+
 /// Maximum bytes of a query's text. The longest of the published sets has 4,000.
 pub const QUERY_BYTES: usize = 1 << 16;
 
@@ -30,3 +34,29 @@ pub const QUERY_JOINTS: usize = 400;
 /// Maximum number of triple patterns of a query. Planning takes their fourth power (0.4 s at 64).
 /// Real queries have fewer than thirty.
 pub const QUERY_PATTERNS: usize = 64;
+
+/// Maximum bytes of a graph file without a triple, and of one of its lines. No statement of a real
+/// dump is as long, and a file that is no graph must not fill the memory.
+pub const STATEMENT_BYTES: usize = 1 << 24;
+
+/// Maximum nesting of objects and lists in JSON-LD: its parser is recursive. Real files stay below
+/// twenty.
+pub const JSON_DEPTH: usize = 64;
+
+/// Maximum bytes of a `@context` of JSON-LD. Its terms may refer to each other, and the parser
+/// follows them recursively. Contexts inside real files have fewer than a thousand bytes.
+pub const JSON_CONTEXT: usize = 1 << 13;
+
+/// Memory that the parser of JSON-LD takes for a bracket, comma or colon of an object that it has
+/// not finished, and for each object around it.
+pub const JSON_EVENT: usize = 96;
+
+/// Memory that a `kb.json` of KQA Pro takes per byte, measured; it is read as a whole.
+pub const KB_COPIES: usize = 4;
+
+/// Maximum bytes of an XML entity's declaration. Namespaces, the only use in RDF, have fewer than
+/// a hundred.
+pub const ENTITY_BYTES: usize = 256;
+
+/// Maximum number of references to XML entities without a triple, in files that declare entities.
+pub const ENTITY_REFERENCES: usize = 1 << 16;

@@ -92,7 +92,9 @@ impl Both {
     }
 
     fn theirs(&self, query: &Query) -> Rows {
-        let RewrittenQuery { query, functions } = RewrittenQuery::of(query).unwrap();
+        let RewrittenQuery {
+            query, functions, ..
+        } = RewrittenQuery::of(query).unwrap();
         let evaluator = functions
             .into_iter()
             .fold(SparqlEvaluator::new(), |e, (name, function)| {

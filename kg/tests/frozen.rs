@@ -209,6 +209,7 @@ fn ask_everything(kg: &FrozenKg) {
             QueryLimits {
                 deadline: std::time::Duration::from_secs(1),
                 rows: 1000,
+                ..QueryLimits::default()
             },
         );
     }

@@ -72,27 +72,29 @@ fn files_say_what_they_are() {
     }
 }
 
-/// Memory maps, huge pages and the entry into vector code: one use each, with its reason.
-const UNSAFE: [&str; 3] = [
-    "kg/src/frozen/bytes.rs",
-    "infer/engine/src/weight_memory.rs",
-    "infer/engine/src/packed/mod.rs",
+/// Memory maps, files that are cut short under them, huge pages and the entry into vector code: the
+/// number of uses, each with its reason.
+const UNSAFE: [(&str, usize); 4] = [
+    ("kg/src/frozen/bytes.rs", 1),
+    ("kg/src/frozen/bus_error.rs", 2),
+    ("infer/engine/src/weight_memory.rs", 1),
+    ("infer/engine/src/packed/mod.rs", 1),
 ];
 
 #[test]
-fn unsafe_code_is_denied_but_in_three_places() {
+fn unsafe_code_is_denied_but_in_four_places() {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
     assert!(manifest.contains("unsafe_code = \"deny\""));
     no_line("unsafe code", |path, line| {
-        !UNSAFE.iter().any(|place| path.starts_with(place)) && line.contains("unsafe ")
+        !UNSAFE.iter().any(|(place, _)| path.starts_with(place)) && line.contains("unsafe ")
     });
-    for place in UNSAFE {
+    for (place, uses) in UNSAFE {
         let text = fs::read_to_string(root().join(place)).unwrap();
         let counts = (
             text.matches("unsafe {").count(),
             text.matches("// SAFETY:").count(),
         );
-        assert_eq!(counts, (1, 1), "{place}");
+        assert_eq!(counts, (uses, uses), "{place}");
     }
 }
 

@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::call::Tool;
-use crate::exec::{Observation, Session, Value, evidence};
+use crate::exec::{Evidence, Observation, Session, Value, evidence};
+use crate::limits::{ANSWER_MEMBERS, EVIDENCE_TRIPLES};
 use kg::Kg;
 use kg::term::{NodeId, RelId, Term};
 
@@ -74,7 +75,7 @@ impl EvidenceTriple {
 }
 
 impl AnswerValue {
-    /// A value with the names of its members.
+    /// A value with the names of its members, at most [`ANSWER_MEMBERS`].
     #[must_use]
     pub fn of(kg: &dyn Kg, value: &Value) -> Self {
         let member = |&node: &NodeId| Member {
@@ -83,11 +84,22 @@ impl AnswerValue {
             label: text(kg, node),
         };
         match value {
-            Value::Set(set) => Self::Set(set.iter().map(member).collect()),
+            Value::Set(set) => Self::Set(set.iter().take(ANSWER_MEMBERS).map(member).collect()),
             Value::Int(number) => Self::Number(*number),
             Value::Bool(truth) => Self::Truth(*truth),
         }
     }
+}
+
+/// What an answer does not write out because it is too large.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswerCut {
+    /// Number of members of the whole answer.
+    pub members: usize,
+    /// Number of triples of evidence that were found.
+    pub evidence: usize,
+    /// What is missing, in words.
+    pub note: String,
 }
 
 /// An answer with its explanation.
@@ -104,6 +116,9 @@ pub struct Answer {
     /// For an empty answer, the step that emptied the set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emptied: Option<Emptied>,
+    /// For a very large answer, what is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<AnswerCut>,
 }
 
 impl Answer {
@@ -119,8 +134,12 @@ impl Answer {
         let proof = if session.answer().is_some() {
             evidence(session)
         } else {
-            Vec::new()
+            Evidence {
+                triples: Vec::new(),
+                complete: true,
+            }
         };
+        let cut = cut(session.answer(), &proof);
         Self {
             program: session
                 .steps()
@@ -128,9 +147,12 @@ impl Answer {
                 .map(|step| step.call.to_string())
                 .collect(),
             evidence: proof
+                .triples
                 .into_iter()
+                .take(EVIDENCE_TRIPLES)
                 .map(|triple| EvidenceTriple::of(kg, triple))
                 .collect(),
+            cut,
             provenance: if none {
                 Provenance::None
             } else {
@@ -158,6 +180,35 @@ impl Answer {
             AnswerValue::Truth(truth) => vec![truth.to_string()],
         }
     }
+}
+
+/// What is left out of an answer with this value and evidence.
+fn cut(value: Option<&Value>, evidence: &Evidence) -> Option<AnswerCut> {
+    let members = match value {
+        Some(Value::Set(set)) => set.len(),
+        _ => 0,
+    };
+    let triples = evidence.triples.len();
+    if members <= ANSWER_MEMBERS && triples <= EVIDENCE_TRIPLES && evidence.complete {
+        return None;
+    }
+    let mut note = Vec::new();
+    if members > ANSWER_MEMBERS {
+        note.push(format!("the first {ANSWER_MEMBERS} of {members} members"));
+    }
+    if triples > EVIDENCE_TRIPLES {
+        note.push(format!(
+            "the first {EVIDENCE_TRIPLES} of {triples} triples of evidence"
+        ));
+    }
+    if !evidence.complete {
+        note.push("the evidence does not cover the whole answer".to_owned());
+    }
+    Some(AnswerCut {
+        members,
+        evidence: triples,
+        note: note.join("; "),
+    })
 }
 
 fn text(kg: &dyn Kg, node: NodeId) -> String {

@@ -28,3 +28,20 @@ pub const MAX_TRIPLES: usize = 8;
 
 /// Maximum number of members of a tool's result; a larger set is an error.
 pub const SET_SIZE: usize = 5_000_000;
+
+/// Maximum number of members of all sets of a program together.
+pub const SESSION_SIZE: usize = 20_000_000;
+
+/// Maximum number of items of a list argument. Programs of the published sets list fewer than ten.
+pub const LIST_ITEMS: usize = 64;
+
+/// Maximum bytes of the name of a relation or class that is offered to a planner. Names of real
+/// graphs stay below two hundred; longer ones would flood the prompt.
+pub const NAME_BYTES: usize = 1_000;
+
+/// Maximum number of members that an answer writes out, and whose derivation is evidence. Gold
+/// answers of the published sets have fewer.
+pub const ANSWER_MEMBERS: usize = 20_000;
+
+/// Maximum number of triples of evidence that an answer writes out.
+pub const EVIDENCE_TRIPLES: usize = 50_000;

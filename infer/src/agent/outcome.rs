@@ -65,6 +65,7 @@ impl DecidedAnswer {
             evidence: Vec::new(),
             provenance: Provenance::Kg,
             emptied: None,
+            cut: None,
         }
     }
 }
@@ -99,6 +100,7 @@ impl Outcome {
                 evidence: Vec::new(),
                 provenance: Provenance::None,
                 emptied: None,
+                cut: None,
             },
             events,
             samples: Vec::new(),

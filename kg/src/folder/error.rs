@@ -20,6 +20,12 @@ pub enum FolderError {
         /// The target.
         path: PathBuf,
     },
+    /// The input has no triples, and the target is a graph.
+    #[error("the input has no triples, so the graph in {} stays; remove it first if you want an empty graph", path.display())]
+    Empty {
+        /// The target.
+        path: PathBuf,
+    },
     /// The path has no file name, such as `.` or `/`.
     #[error("{} cannot be a graph folder; name a new one", path.display())]
     Unnamed {

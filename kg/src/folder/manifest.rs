@@ -1,10 +1,10 @@
 //! `manifest.json`: what a graph folder contains.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Component, Path};
 
-use common::fs::FsError;
+use common::fs::{FsError, open_file};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -78,7 +78,7 @@ impl Manifest {
             why: format!("manifest.json: {why}"),
         };
         let path = dir.join(MANIFEST);
-        let file = File::open(&path).map_err(|error| not(error.to_string()))?;
+        let file = open_file(&path).map_err(|error| not(error.to_string()))?;
         let mut text = String::new();
         file.take(MANIFEST_BYTES)
             .read_to_string(&mut text)
@@ -156,6 +156,18 @@ impl Manifest {
             }
         }
         for file in &self.labels {
+            // A manifest from elsewhere must not lead out of its folder.
+            let parts: Vec<Component<'_>> = Path::new(&file.path).components().collect();
+            if !matches!(parts[..], [Component::Normal(folder), Component::Normal(_)] if folder == LABELS)
+            {
+                return Err(FolderError::NotAGraph {
+                    path: dir.to_owned(),
+                    why: format!(
+                        "{MANIFEST}: its label index has the file `{}`, which is not in the folder {LABELS}",
+                        file.path
+                    ),
+                });
+            }
             let path = dir.join(&file.path);
             let now = GraphSource::of(&path)?;
             if (now.bytes, &now.sha256) != (file.bytes, &file.sha256) {

@@ -84,14 +84,14 @@ impl GraphFolder {
         let kg = FrozenKg::freeze(
             gathered.input,
             Some(&staged.path().join(GRAPH)),
-            gathered.spilled.then_some(staged.scratch()),
+            gathered.work.as_ref(),
         )
         .map_err(LoadError::from)?
         .with_settings(settings.clone());
         go_on()?;
         LabelIndex::build(&kg, &staged.path().join(LABELS))?;
         go_on()?;
-        let manifest = commit(staged, &kg, &gathered.sources)?;
+        let manifest = commit(staged, dir, &kg, &gathered.sources)?;
         Ok((Self::open(dir)?, manifest))
     }
 
@@ -107,7 +107,7 @@ impl GraphFolder {
         let staged = stage(dir)?;
         staged.file(GRAPH, kg.bytes())?;
         LabelIndex::build(kg, &staged.path().join(LABELS))?;
-        commit(staged, kg, sources)
+        commit(staged, dir, kg, sources)
     }
 
     /// Reads only the manifest.
@@ -124,6 +124,19 @@ impl GraphFolder {
     /// # Errors
     /// [`FolderError`] if it is not a graph folder, has another version, is damaged or unreadable.
     pub fn open(dir: &Path) -> Result<FrozenKg, FolderError> {
+        let mut before = fingerprint(dir);
+        loop {
+            let opened = Self::open_once(dir);
+            let now = fingerprint(dir);
+            // A load replaced the folder in the meantime, so the files are of two graphs.
+            if opened.is_ok() || now == before {
+                return opened;
+            }
+            before = now;
+        }
+    }
+
+    fn open_once(dir: &Path) -> Result<FrozenKg, FolderError> {
         let manifest = Self::manifest(dir)?;
         let path = dir.join(GRAPH);
         let opened = FrozenKg::open(&path).map_err(FsError::at(&path))?;
@@ -194,6 +207,16 @@ impl GraphFolder {
     }
 }
 
+/// What tells a folder from one that replaces it; `None` if it cannot be read.
+fn fingerprint(dir: &Path) -> Option<(u64, std::time::SystemTime)> {
+    let metadata = std::fs::metadata(dir).ok()?;
+    #[cfg(unix)]
+    let number = std::os::unix::fs::MetadataExt::ino(&metadata);
+    #[cfg(not(unix))]
+    let number = 0;
+    Some((number, metadata.modified().ok()?))
+}
+
 /// Starts writing a graph folder. It may replace only an empty folder or a graph folder (of any
 /// version).
 fn stage(dir: &Path) -> Result<StagedFolder, FolderError> {
@@ -214,12 +237,19 @@ fn stage(dir: &Path) -> Result<StagedFolder, FolderError> {
     Ok(StagedFolder::new(dir)?)
 }
 
-/// Writes the manifest and moves the folder to its place.
+/// Writes the manifest and moves the folder to its place. An empty graph replaces no graph: an empty
+/// input is more often a mistake than a wish.
 fn commit(
     staged: StagedFolder,
+    dir: &Path,
     kg: &FrozenKg,
     sources: &[GraphSource],
 ) -> Result<Manifest, FolderError> {
+    if kg.is_empty() && dir.join(MANIFEST).exists() {
+        return Err(FolderError::Empty {
+            path: dir.to_owned(),
+        });
+    }
     let manifest = Manifest::describe(kg, sources, staged.path())?;
     manifest.write(staged.path())?;
     staged.commit()?;

@@ -11,7 +11,7 @@ use super::image::Image;
 use super::layout::{
     ALIGN, BASE_SECTIONS, HEADER, ImageHeader, Section, SectionEntry, header_bytes,
 };
-use super::spool::Spool;
+use super::spool::{Spool, WorkFile};
 
 /// Number of ids that are buffered before they are hashed and written.
 const GATHER: usize = 1 << 14;
@@ -27,7 +27,7 @@ pub(super) struct SectionWriter {
 }
 
 impl SectionWriter {
-    pub(super) fn new(section: Section, work: Option<&Path>) -> Self {
+    pub(super) fn new(section: Section, work: Option<&WorkFile>) -> Self {
         Self {
             section,
             spool: Spool::new(work),

@@ -1,10 +1,12 @@
 //! The bytes of a frozen graph, in a mapped file or in memory.
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use common::fs::open_file;
 use memmap2::{Mmap, MmapOptions};
+
+use super::bus_error;
 
 /// The bytes, always aligned for eight-byte numbers.
 #[derive(Debug)]
@@ -24,15 +26,16 @@ impl Default for ImageBytes {
 impl ImageBytes {
     /// Maps a file for reading.
     pub(super) fn map(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+        let file = open_file(path)?;
         if file.metadata()?.len() == 0 {
             return Ok(Self::default());
         }
+        bus_error::explain();
         // SAFETY: the mapping is private and read-only. Its bytes are only read as `&[u8]` and cast
-        // to plain numbers after a check of bounds and alignment, so any content is sound. The
-        // remaining risk is another process that changes or truncates the file while it is mapped.
-        // This program never does: it writes a new graph next to the old one and renames it. The
-        // folder belongs to the user.
+        // to plain numbers after a check of bounds and alignment, so any content is sound. This
+        // program never changes a graph file: it writes a new one and renames it. If another
+        // process changes the bytes meanwhile, the numbers are other numbers. If it cuts the file
+        // short, reading beyond the end raises SIGBUS, which [`bus_error`] turns into an error.
         #[allow(unsafe_code)]
         let map = unsafe { MmapOptions::new().map(&file)? };
         Ok(Self::Mapped(map))

@@ -3,13 +3,12 @@
 
 use std::hash::Hasher;
 use std::io::{self, Write};
-use std::path::Path;
 
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 
 use super::rows::Row;
-use super::spool::{Spool, SpoolReader};
+use super::spool::{Spool, SpoolReader, WorkFile};
 use crate::dictionary::{push_varint, varint};
 
 /// Memory per term in addition to its text: its end, its table slot, and its place in the sort
@@ -94,8 +93,8 @@ impl Chunk {
         self.text.len() + self.ends.len() * TERM_BYTES + self.rows.len() * ROW_BYTES
     }
 
-    /// Sorts the terms and renumbers the triples. Writes both to files in `work`, if given.
-    pub(crate) fn seal(self, work: Option<&Path>) -> io::Result<SealedChunk> {
+    /// Sorts the terms and renumbers the triples. Writes both to the work file, if given.
+    pub(crate) fn seal(self, work: Option<&WorkFile>) -> io::Result<SealedChunk> {
         let Self {
             text,
             ends,

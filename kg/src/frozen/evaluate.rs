@@ -1,19 +1,17 @@
 //! SPARQL evaluation over the sorted columns of an [`Image`]. oxigraph's evaluator reads them
 //! through its dataset trait, so the graph is not copied. A deadline stops it.
 //!
-//! The evaluator has no time limit, and some of its loops (joins, sorts, groups) ignore its
-//! cancellation token. But all of them handle terms. So every copy of a term and every row read
-//! counts as a tick. The tick that notices the passed deadline unwinds to [`evaluate`] with
-//! [`resume_unwind`], which runs no panic hook and prints nothing. A real panic of the evaluator is
-//! also caught there.
+//! The evaluator has no limits of time and memory, and some of its loops (joins, sorts, groups)
+//! ignore its cancellation token. But all of them handle terms. So every copy of a term and every
+//! row read is counted ([`budget`]). What passes a limit unwinds to [`evaluate`]. A real panic of
+//! the evaluator is also caught there.
 
 use std::any::Any;
 use std::cell::Cell;
 use std::convert::Infallible;
 use std::hash::{Hash, Hasher};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::time::Instant;
 
 use oxigraph::model::{BlankNode, Literal as OxLiteral, NamedNode, NamedNodeRef, Term as OxTerm};
 use spareval::{ExpressionTerm, InternalQuad, QueryEvaluator, QueryResults, QueryableDataset};
@@ -23,44 +21,17 @@ use super::image::Image;
 use super::pattern::PatternRows;
 use crate::dictionary::{TermParts, term_key};
 use crate::limits::QUERY_TEXT;
+use crate::sparql::budget::{self, StopReason};
 use crate::sparql::{QueryAnswer, QueryError, QueryLimits, RewrittenQuery, to_literal};
 use crate::term::Term;
 
-/// Ticks between two reads of the clock, about 10 microseconds of work.
-const TICKS: u32 = 1024;
-
-/// Why an evaluation was unwound.
-#[derive(Clone, Copy, Debug)]
-enum StopReason {
-    Deadline,
-    Text,
-}
+/// Memory of a row or table entry in addition to its terms.
+const ROW: usize = 128;
 
 thread_local! {
-    static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
-    static TICK: Cell<u32> = const { Cell::new(0) };
-}
-
-/// Counts one unit of work; unwinds when the deadline of this thread has passed.
-fn tick() {
-    let left = TICK.get();
-    if left > 0 {
-        TICK.set(left - 1);
-        return;
-    }
-    TICK.set(TICKS);
-    if DEADLINE
-        .get()
-        .is_some_and(|deadline| Instant::now() >= deadline)
-    {
-        stop(StopReason::Deadline);
-    }
-}
-
-fn stop(why: StopReason) -> ! {
-    // Destructors that run while unwinding must not stop a second time.
-    DEADLINE.set(None);
-    resume_unwind(Box::new(why))
+    /// Memory that is counted for a term of this thread's query: that of a row in which it is the
+    /// only value.
+    static TERM: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Evaluates a query over a graph.
@@ -70,16 +41,17 @@ pub(super) fn evaluate(
     limits: QueryLimits,
 ) -> Result<QueryAnswer, QueryError> {
     let query = RewrittenQuery::of(query)?;
-    DEADLINE.set(Instant::now().checked_add(limits.deadline));
-    TICK.set(0);
-    let result = catch_unwind(AssertUnwindSafe(|| run(image, &query, limits.rows)));
-    DEADLINE.set(None);
+    TERM.set(ROW + query.width * size_of::<EvalTerm>());
+    let result = budget::limited(limits, || {
+        catch_unwind(AssertUnwindSafe(|| run(image, &query, limits.rows)))
+    });
     result.unwrap_or_else(|payload| {
         Err(match payload.downcast_ref::<StopReason>() {
             Some(StopReason::Deadline) => QueryError::Deadline(limits.deadline),
             Some(StopReason::Text) => {
                 QueryError::Evaluation(format!("it builds a text longer than {QUERY_TEXT} bytes"))
             }
+            Some(StopReason::Memory) => QueryError::Memory(limits.memory),
             None => QueryError::Evaluation(format!(
                 "the evaluator panicked: {}",
                 panic_text(payload.as_ref())
@@ -119,20 +91,29 @@ fn run(image: &Image, query: &RewrittenQuery, limit: usize) -> Result<QueryAnswe
                 if rows.len() >= limit {
                     return Err(QueryError::Rows(limit));
                 }
-                rows.push(
-                    solution
-                        .map_err(failed)?
-                        .values()
-                        .iter()
-                        .map(|value| value.as_ref().map(to_term))
-                        .collect(),
-                );
-                tick();
+                let row: Vec<Option<Term>> = solution
+                    .map_err(failed)?
+                    .values()
+                    .iter()
+                    .map(|value| value.as_ref().map(to_term))
+                    .collect();
+                budget::hold_now(size_of_row(&row));
+                rows.push(row);
+                budget::tick();
             }
             Ok(QueryAnswer::Rows { variables, rows })
         }
         QueryResults::Graph(_) => Err(QueryError::Refused("CONSTRUCT".to_owned())),
     }
+}
+
+fn size_of_row(row: &[Option<Term>]) -> usize {
+    let text = |term: &Term| match term {
+        Term::Iri(text) | Term::Blank(text) => text.len(),
+        // Datatypes and languages are short.
+        Term::Literal(literal) => literal.lexical.len(),
+    };
+    size_of_val(row) + row.iter().flatten().map(text).sum::<usize>()
 }
 
 fn to_term(term: &OxTerm) -> Term {
@@ -162,16 +143,61 @@ fn from_parts(parts: TermParts<'_>) -> OxTerm {
 #[derive(Debug)]
 enum EvalTerm {
     Id(u32),
-    New(Rc<OxTerm>),
+    New(Rc<NewTerm>),
+}
+
+/// A term that the query created.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct NewTerm(OxTerm);
+
+impl NewTerm {
+    fn new(term: OxTerm) -> Self {
+        let new = Self(term);
+        budget::hold_now(new.bytes());
+        new
+    }
+
+    fn bytes(&self) -> usize {
+        match &self.0 {
+            OxTerm::NamedNode(node) => node.as_str().len(),
+            OxTerm::BlankNode(node) => node.as_str().len(),
+            OxTerm::Literal(literal) => literal.value().len(),
+        }
+    }
+}
+
+impl Drop for NewTerm {
+    fn drop(&mut self) {
+        budget::release(self.bytes());
+    }
+}
+
+impl EvalTerm {
+    fn id(id: u32) -> Self {
+        budget::tick();
+        budget::hold(TERM.get());
+        Self::Id(id)
+    }
+
+    fn new(term: Rc<NewTerm>) -> Self {
+        budget::tick();
+        budget::hold(TERM.get());
+        Self::New(term)
+    }
 }
 
 impl Clone for EvalTerm {
     fn clone(&self) -> Self {
-        tick();
         match self {
-            Self::Id(id) => Self::Id(*id),
-            Self::New(term) => Self::New(Rc::clone(term)),
+            Self::Id(id) => Self::id(*id),
+            Self::New(term) => Self::new(Rc::clone(term)),
         }
+    }
+}
+
+impl Drop for EvalTerm {
+    fn drop(&mut self) {
+        budget::release(TERM.get());
     }
 }
 
@@ -210,7 +236,7 @@ impl<'a> QueryableDataset<'a> for Dataset<'a> {
         object: Option<&EvalTerm>,
         graph_name: Option<Option<&EvalTerm>>,
     ) -> impl Iterator<Item = Result<InternalQuad<EvalTerm>, Infallible>> + use<'a> {
-        tick();
+        budget::tick();
         let image: &'a Image = self.0;
         // A term that is not in the graph matches nothing.
         let mut unknown = matches!(graph_name, Some(Some(_)));
@@ -229,8 +255,7 @@ impl<'a> QueryableDataset<'a> for Dataset<'a> {
             PatternRows::matching(image, s, p, o)
         };
         rows.map(|row| {
-            tick();
-            let [subject, predicate, object] = row.map(EvalTerm::Id);
+            let [subject, predicate, object] = row.map(EvalTerm::id);
             Ok(InternalQuad {
                 subject,
                 predicate,
@@ -241,11 +266,8 @@ impl<'a> QueryableDataset<'a> for Dataset<'a> {
     }
 
     fn internalize_term(&self, term: OxTerm) -> Result<EvalTerm, Infallible> {
-        tick();
-        if let OxTerm::Literal(literal) = &term
-            && literal.value().len() > QUERY_TEXT
-        {
-            stop(StopReason::Text);
+        if let OxTerm::Literal(literal) = &term {
+            budget::text(literal.value().len());
         }
         let mut key = String::new();
         term_key(&mut key, &to_term(&term));
@@ -253,18 +275,18 @@ impl<'a> QueryableDataset<'a> for Dataset<'a> {
             .0
             .dictionary()
             .find(&key)
-            .map_or_else(|| EvalTerm::New(Rc::new(term)), EvalTerm::Id))
+            .map_or_else(|| EvalTerm::new(Rc::new(NewTerm::new(term))), EvalTerm::id))
     }
 
     fn externalize_term(&self, value: EvalTerm) -> Result<OxTerm, Infallible> {
-        Ok(match value {
-            EvalTerm::Id(id) => from_parts(self.0.dictionary().key(id).parts()),
-            EvalTerm::New(term) => term.as_ref().clone(),
+        Ok(match &value {
+            EvalTerm::Id(id) => from_parts(self.0.dictionary().key(*id).parts()),
+            EvalTerm::New(term) => term.0.clone(),
         })
     }
 
     fn externalize_expression_term(&self, value: EvalTerm) -> Result<ExpressionTerm, Infallible> {
-        tick();
+        budget::tick();
         Ok(self.externalize_term(value)?.into())
     }
 }

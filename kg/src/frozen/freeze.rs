@@ -14,7 +14,7 @@ use super::derive;
 use super::image::Image;
 use super::layout::{ImageHeader, Section};
 use super::rows::{RowRun, merge};
-use super::spool::{Spool, SpoolReader};
+use super::spool::{Spool, SpoolReader, WorkFile};
 use crate::dictionary::DictionaryEncoder;
 
 /// Size of a buffer before it is written.
@@ -42,11 +42,11 @@ pub(crate) struct FreezeInput {
     pub graphs: Vec<String>,
 }
 
-/// Writes a frozen graph. With a `work` folder, data are sorted there instead of in memory.
+/// Writes a frozen graph. With a `work` file, data are sorted there instead of in memory.
 pub(super) fn freeze(
     input: FreezeInput,
     path: Option<&Path>,
-    work: Option<&Path>,
+    work: Option<&WorkFile>,
 ) -> Result<Image, FreezeError> {
     let FreezeInput { chunks, graphs } = input;
     let mut base = BaseSections {
@@ -82,7 +82,7 @@ pub(super) fn freeze(
 }
 
 struct BaseSections<'a> {
-    work: Option<&'a Path>,
+    work: Option<&'a WorkFile>,
     parts: Vec<SectionWriter>,
     hasher: Sha256,
     header: ImageHeader,

@@ -11,6 +11,7 @@ use super::image::{Damage, Image};
 use super::layout::Section;
 use super::memo::GraphIdentity;
 use super::meta::{GraphMeta, NamedGraph};
+use super::spool::WorkFile;
 use crate::dictionary::{Dictionary, TermKey, term_key};
 use crate::graph::Kg;
 use crate::hex::hex;
@@ -73,12 +74,12 @@ impl FrozenKg {
         frozen.unwrap_or_else(|error| unreachable!("{error}"))
     }
 
-    /// Freezes the input of a loader into a file or into memory. With a `work` folder, data are
-    /// sorted on disk.
+    /// Freezes the input of a loader into a file or into memory. With a `work` file, data are sorted
+    /// there.
     pub(crate) fn freeze(
         input: FreezeInput,
         file: Option<&Path>,
-        work: Option<&Path>,
+        work: Option<&WorkFile>,
     ) -> Result<Self, FreezeError> {
         let image = freeze::freeze(input, file, work)?;
         Self::of(image).map_err(|damage| io::Error::other(damage).into())

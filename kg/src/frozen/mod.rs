@@ -12,6 +12,7 @@
 
 mod access;
 mod assemble;
+mod bus_error;
 mod bytes;
 mod chunk;
 mod derive;
@@ -38,3 +39,4 @@ pub use image::Damage;
 pub use kg::FrozenKg;
 pub(crate) use layout::VERSION;
 pub use meta::NamedGraph;
+pub(crate) use spool::WorkFile;

@@ -1,12 +1,10 @@
-//! Runs of triples, sorted one at a time and then merged. With a `work` folder the runs are on
-//! disk.
+//! Runs of triples, sorted one at a time and then merged. With a work file the runs are on disk.
 
-use std::io::{self, Read, Seek, Write};
-use std::path::Path;
+use std::io::{self, Read, Write};
 
 use rayon::prelude::*;
 
-use super::spool::{Spool, SpoolReader};
+use super::spool::{Spool, SpoolReader, WorkFile};
 
 /// Subject, relation, object and graph; the first three may be in another order.
 pub(crate) type Row = [u32; 4];
@@ -26,7 +24,7 @@ pub(super) struct RowRun {
 
 fn read_ids(reader: &mut SpoolReader, count: usize) -> io::Result<Vec<u32>> {
     let mut ids = vec![0_u32; count];
-    reader.rewind()?;
+    reader.rewind();
     reader.read_exact(bytemuck::cast_slice_mut(&mut ids))?;
     Ok(ids)
 }
@@ -42,7 +40,7 @@ struct RowReader {
 
 impl RowReader {
     fn new(mut reader: SpoolReader, count: usize) -> io::Result<Self> {
-        reader.rewind()?;
+        reader.rewind();
         Ok(Self {
             reader,
             left: count,
@@ -74,11 +72,11 @@ impl RowRun {
         &mut self,
         order: [usize; 3],
         graphs: &[u32],
-        work: Option<&Path>,
+        work: Option<&WorkFile>,
     ) -> io::Result<RowReader> {
         let ids = read_ids(&mut self.ids, self.terms)?;
         let mut rows: Vec<Row> = vec![[0; 4]; self.count];
-        self.rows.rewind()?;
+        self.rows.rewind();
         self.rows.read_exact(bytemuck::cast_slice_mut(&mut rows))?;
         let id = |local: u32| {
             ids.get(local as usize)
@@ -106,7 +104,7 @@ pub(super) fn merge(
     runs: &mut [RowRun],
     order: [usize; 3],
     graphs: &[u32],
-    work: Option<&Path>,
+    work: Option<&WorkFile>,
     mut each: impl FnMut(Row) -> io::Result<()>,
 ) -> io::Result<()> {
     let readers: io::Result<Vec<RowReader>> = match work {

@@ -1,16 +1,26 @@
 //! Graphs in the JSON formats of published datasets.
 
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 
+use super::guard::{GuardedReader, Watch};
 use super::sink::{ReadStop, Sink};
 use crate::kqapro;
+use crate::limits::KB_COPIES;
 use crate::subgraph::OdaReader;
 use crate::term::Term;
 
-/// KQA Pro's `kb.json`.
+/// KQA Pro's `kb.json`, which must fit the memory of the load.
 pub(super) fn kqapro(sink: &mut Sink<'_>, reader: &mut dyn BufRead) -> Result<(), ReadStop> {
     let mut text = String::new();
-    reader.read_to_string(&mut text)?;
+    let most = sink.memory() / KB_COPIES;
+    reader.take(most as u64 + 1).read_to_string(&mut text)?;
+    if text.len() > most {
+        let line = text.bytes().filter(|&byte| byte == b'\n').count() as u64 + 1;
+        return Err(sink.refuse(
+            line,
+            format!("KQA Pro's kb.json is read into memory, and this one has more than {most} bytes; raise --memory"),
+        ));
+    }
     let mut result = Ok(());
     let read = kqapro::each_triple(&text, &mut |triple| {
         if result.is_ok() {
@@ -28,14 +38,19 @@ pub(super) fn kqapro(sink: &mut Sink<'_>, reader: &mut dyn BufRead) -> Result<()
 /// ODA's subgraphs or their labels. The rest of the file after an error is not read.
 pub(super) fn oda(sink: &mut Sink<'_>, reader: &mut dyn BufRead) -> Result<(), ReadStop> {
     let mut halted = None;
+    let watch = Watch::default();
     let read = OdaReader::new(|triple: [Term; 3]| {
+        watch.triple();
         let [s, p, o] = triple.map(|term| sink.term(&term));
         sink.triple(s, p, o).map_err(|halt| {
             halted = Some(halt);
             "loading has ended"
         })
     })
-    .read(reader);
+    .read(GuardedReader::plain(reader, &watch));
+    if let Some((line, reason)) = watch.refusal() {
+        return Err(sink.refuse(line, reason));
+    }
     match (halted, read) {
         (Some(halt), _) => Err(halt),
         (None, Ok(_)) => Ok(()),

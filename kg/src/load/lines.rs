@@ -2,17 +2,15 @@
 //! them.
 
 use std::io::{self, BufRead};
-use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex};
 
 use super::options::LoadProgress;
 use super::sink::{FileContext, LoadState, ReadStop, Sink};
+use crate::limits::STATEMENT_BYTES;
 
 /// Bytes per block: a few thousand lines, small compared with the memory of the chunks.
 const BLOCK: usize = 1 << 20;
-
-/// Maximum length of a line, so that a binary file does not fill the memory.
-const LINE: usize = 1 << 24;
 
 /// Whole lines, and the number of the first.
 struct LineBlock {
@@ -31,12 +29,18 @@ pub(super) fn read(
 ) -> Result<(), ReadStop> {
     let threads = state.threads().max(1);
     let (send, receive) = sync_channel::<LineBlock>(threads * 2);
-    let receive = Mutex::new(receive);
-    let (parse, receive) = (&parse, &receive);
+    let parse = &parse;
     std::thread::scope(|scope| {
+        // Only the workers own the receiver: if all of them panic, sending fails instead of waiting
+        // forever.
+        let receive = Arc::new(Mutex::new(receive));
         let workers: Vec<_> = (0..threads)
-            .map(|_| scope.spawn(move || work(Sink::new(state, file, None), receive, parse)))
+            .map(|_| {
+                let receive = Arc::clone(&receive);
+                scope.spawn(move || work(Sink::new(state, file, None), &receive, parse))
+            })
             .collect();
+        drop(receive);
         let mut blocks = BlockReader {
             reader,
             rest: Vec::new(),
@@ -45,7 +49,6 @@ pub(super) fn read(
         let read = loop {
             match blocks.next() {
                 Ok(Some(block)) if !state.halted() => {
-                    // Sending fails only if every worker has panicked.
                     if send.send(block).is_err() {
                         break Ok(());
                     }
@@ -113,9 +116,9 @@ impl BlockReader<'_> {
             {
                 break end + 1;
             }
-            if bytes.len() > LINE {
+            if bytes.len() > STATEMENT_BYTES {
                 return Err(io::Error::other(format!(
-                    "line {} is longer than {LINE} bytes; this is not a text file",
+                    "line {} is longer than {STATEMENT_BYTES} bytes; this is not a text file",
                     self.line
                 )));
             }
@@ -127,5 +130,40 @@ impl BlockReader<'_> {
         let line = self.line;
         self.line += memchr::memchr_iter(b'\n', &bytes).count() as u64;
         Ok(Some(LineBlock { bytes, line }))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::io::Cursor;
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    use std::sync::atomic::AtomicBool;
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::load::LoadOptions;
+
+    #[test]
+    fn workers_that_panic_do_not_block_the_reader() {
+        let (done, end) = channel();
+        std::thread::spawn(move || {
+            let options = LoadOptions {
+                threads: 1,
+                ..LoadOptions::default()
+            };
+            let stop = AtomicBool::new(false);
+            let state = LoadState::new(&options, None, &stop);
+            let file = FileContext { index: 0, rank: 0 };
+            let mut lines = Cursor::new(b"a\n".repeat(4 * BLOCK));
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                read(&state, file, &|_| {}, &mut lines, |_, _, _| {
+                    resume_unwind(Box::new("a fault of the parser"))
+                })
+            }));
+            done.send(result.is_err()).unwrap();
+        });
+        assert_eq!(end.recv_timeout(Duration::from_secs(60)), Ok(true));
     }
 }

@@ -8,7 +8,9 @@
 //! A format is a variant of [`GraphFormat`] and a function from a reader to a [`sink::Sink`].
 
 mod format;
+mod guard;
 mod json;
+mod json_check;
 mod lines;
 mod options;
 mod rdf;
@@ -16,6 +18,7 @@ mod sink;
 mod source;
 mod text;
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,9 +29,10 @@ use oxigraph::io::{JsonLdProfileSet, RdfFormat};
 
 pub use self::format::GraphFormat;
 pub use self::options::{LoadError, LoadOptions, LoadProgress};
-use self::sink::{FileContext, LoadState, ReadStop, Sink};
+use self::sink::{FileContext, LoadFault, LoadState, ReadStop, Sink};
 pub use self::source::GraphSource;
-use crate::frozen::{FreezeError, FreezeInput, FrozenKg};
+use self::source::LoadInput;
+use crate::frozen::{FreezeError, FreezeInput, FrozenKg, WorkFile};
 
 /// Maximum length of the first line when the format is guessed.
 const FIRST_LINE: u64 = 1 << 20;
@@ -91,8 +95,8 @@ impl FrozenKg {
 pub(crate) struct Gathered {
     pub input: FreezeInput,
     pub sources: Vec<GraphSource>,
-    /// Whether the chunks are on disk because memory was full.
-    pub spilled: bool,
+    /// Where the chunks are if memory was full.
+    pub work: Option<WorkFile>,
 }
 
 /// Reads all files. With a `work` folder, chunks are written there when memory is full. If `stop`
@@ -105,19 +109,27 @@ pub(crate) fn gather(
     stop: &AtomicBool,
 ) -> Result<Gathered, LoadError> {
     use rayon::prelude::*;
-    let sources = files
+    let inputs = files
         .par_iter()
-        .map(|path| GraphSource::of(path))
+        .map(|path| LoadInput::of(path, work, stop))
         .collect::<Result<Vec<_>, _>>()?;
     // Blank node labels contain the rank of their file by content, so the order of the file names
     // does not matter.
     let mut ranks: Vec<usize> = (0..files.len()).collect();
-    ranks.sort_by_key(|&i| (&sources[i].sha256, i));
-    let mut state = LoadState::new(options, work, stop);
-    for (i, path) in files.iter().enumerate() {
+    ranks.sort_by_key(|&i| (&inputs[i].source.sha256, i));
+    let mut state = LoadState::new(
+        options,
+        work.map(WorkFile::new)
+            .transpose()
+            .map_err(FreezeError::from)?,
+        stop,
+    );
+    let mut sources = Vec::with_capacity(inputs.len());
+    for (i, (path, input)) in files.iter().zip(inputs).enumerate() {
+        sources.push(input.source.clone());
         let io = |source| LoadError::from(FsError::at(path)(source));
         let rank = ranks.iter().position(|&r| r == i).unwrap_or(i);
-        let mut reader = open(path).map_err(io)?;
+        let mut reader = input.into_file(path).and_then(decompressed).map_err(io)?;
         let mut start = Vec::new();
         let format = match options.format.or_else(|| GraphFormat::of(path)) {
             Some(format) => format,
@@ -143,32 +155,34 @@ pub(crate) fn gather(
         if stop.load(Ordering::Relaxed) {
             return Err(LoadError::Stopped);
         }
+        let syntax = |fault: LoadFault| LoadError::Syntax {
+            path: files[fault.file].clone(),
+            line: fault.line,
+            message: fault.message,
+        };
         if let Some(fault) = state.worst_fault() {
-            return Err(LoadError::Syntax {
-                path: files[fault.file].clone(),
-                line: fault.line,
-                message: fault.message,
-            });
+            return Err(syntax(fault));
         }
         match result {
             Ok(()) => {}
+            Err(ReadStop::Refused(fault)) => return Err(syntax(fault)),
             Err(ReadStop::Io(source)) => return Err(io(source)),
             Err(ReadStop::Faults) => return Err(io(std::io::Error::other("a faulty statement"))),
             Err(ReadStop::Stopped) => return Err(LoadError::Stopped),
         }
     }
     progress(LoadProgress::Read(state.read()));
-    let (input, spilled) = state.finish().map_err(FreezeError::from)?;
+    let (input, work) = state.finish().map_err(FreezeError::from)?;
     Ok(Gathered {
         input,
         sources,
-        spilled,
+        work,
     })
 }
 
-/// Opens a file, and decompresses it if its first bytes are those of gzip.
-fn open(path: &Path) -> std::io::Result<Box<dyn BufRead>> {
-    let mut reader = BufReader::with_capacity(1 << 16, std::fs::File::open(path)?);
+/// Reads a file, and decompresses it if its first bytes are those of gzip.
+fn decompressed(file: File) -> std::io::Result<Box<dyn BufRead>> {
+    let mut reader = BufReader::with_capacity(1 << 16, file);
     Ok(if reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
         Box::new(BufReader::with_capacity(
             1 << 16,

@@ -1,10 +1,11 @@
 //! RDF syntaxes, through oxigraph's parsers.
 
-use std::io::{BufRead, Read};
+use std::io::BufRead;
 
 use oxigraph::io::{RdfFormat, RdfParseError, RdfParser};
 use oxigraph::model::{GraphName, NamedOrBlankNode, Quad, Term as OxTerm};
 
+use super::guard::{GuardedReader, Watch};
 use super::sink::{ReadStop, Sink};
 
 /// The base of relative IRIs in files without a base.
@@ -45,11 +46,20 @@ pub(super) fn stream(
     format: RdfFormat,
     reader: &mut dyn BufRead,
 ) -> Result<(), ReadStop> {
-    let reader: &mut dyn Read = &mut { reader };
+    let watch = Watch::default();
+    let reader = GuardedReader::new(reader, format, sink.memory(), &watch);
     for quad in parser(format, sink.any_iri()).for_reader(reader) {
         match quad {
-            Ok(quad) => put(sink, &quad, Sink::numbered_blank)?,
-            Err(RdfParseError::Io(source)) => return Err(source.into()),
+            Ok(quad) => {
+                watch.triple();
+                put(sink, &quad, Sink::numbered_blank)?;
+            }
+            Err(RdfParseError::Io(source)) => {
+                return Err(match watch.refusal() {
+                    Some((line, reason)) => sink.refuse(line, reason),
+                    None => source.into(),
+                });
+            }
             Err(RdfParseError::Syntax(error)) => {
                 let line = error.location().map_or(0, |place| place.start.line + 1);
                 sink.fault(line, error.to_string())?;

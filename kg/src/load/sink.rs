@@ -2,7 +2,6 @@
 //! to disk if there is a work folder.
 
 use std::io;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::options::{LoadOptions, LoadProgress};
 use crate::dictionary::{BLANK, IRI, literal_key, node_key};
-use crate::frozen::{Chunk, FreezeInput, SealedChunk};
+use crate::frozen::{Chunk, FreezeInput, SealedChunk, WorkFile};
 use crate::names::text_iri;
 use crate::term::{Term, XSD};
 
@@ -24,6 +23,8 @@ pub(crate) enum ReadStop {
     Faults,
     /// Loading was interrupted.
     Stopped,
+    /// The rest of the file is not read, however many faults are allowed.
+    Refused(LoadFault),
     /// The file cannot be read, or a chunk cannot be written.
     Io(io::Error),
 }
@@ -54,7 +55,8 @@ pub(crate) struct FileContext {
 /// State shared by the threads of one load.
 pub(crate) struct LoadState<'a> {
     pub options: &'a LoadOptions,
-    work: Option<&'a Path>,
+    /// Where chunks go when memory is full.
+    work: Option<WorkFile>,
     stop: &'a AtomicBool,
     read: AtomicU64,
     spilled: AtomicBool,
@@ -73,7 +75,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl<'a> LoadState<'a> {
     pub(super) fn new(
         options: &'a LoadOptions,
-        work: Option<&'a Path>,
+        work: Option<WorkFile>,
         stop: &'a AtomicBool,
     ) -> Self {
         Self {
@@ -115,14 +117,14 @@ impl<'a> LoadState<'a> {
         faults.get(self.options.max_faults).cloned()
     }
 
-    /// All chunks, and whether they are on disk.
-    pub(super) fn finish(&mut self) -> io::Result<(FreezeInput, bool)> {
+    /// All chunks, and the work file if they are there.
+    pub(super) fn finish(&mut self) -> io::Result<(FreezeInput, Option<WorkFile>)> {
         use rayon::prelude::*;
         let spilled = self.spilled.load(Ordering::Relaxed);
-        let work = self.work.filter(|_| spilled);
+        let work = self.work.take().filter(|_| spilled);
         let idle = std::mem::take(&mut *lock(&self.idle));
         let mut chunks = std::mem::take(&mut *lock(&self.sealed));
-        let seal = |chunk: Chunk| chunk.seal(work);
+        let seal = |chunk: Chunk| chunk.seal(work.as_ref());
         chunks.extend(
             idle.into_par_iter()
                 .filter(|chunk| !chunk.is_empty())
@@ -138,7 +140,7 @@ impl<'a> LoadState<'a> {
                 chunks,
                 graphs: graphs.into_iter().map(|(name, _)| name).collect(),
             },
-            spilled,
+            work,
         ))
     }
 }
@@ -181,6 +183,20 @@ impl<'a> Sink<'a> {
 
     pub(super) fn any_iri(&self) -> bool {
         self.state.options.any_iri
+    }
+
+    /// Memory of the load in bytes.
+    pub(super) fn memory(&self) -> usize {
+        self.state.options.memory
+    }
+
+    /// The reason to stop at something in the file that would exhaust the memory.
+    pub(super) fn refuse(&self, line: u64, message: String) -> ReadStop {
+        ReadStop::Refused(LoadFault {
+            file: self.file.index,
+            line,
+            message,
+        })
     }
 
     /// Runs a sequential reader and returns the chunk.
@@ -319,7 +335,7 @@ impl<'a> Sink<'a> {
             if self.state.work.is_some() {
                 self.state.spilled.store(true, Ordering::Relaxed);
             }
-            let sealed = full.seal(self.state.work)?;
+            let sealed = full.seal(self.state.work.as_ref())?;
             lock(&self.state.sealed).push(sealed);
         }
         Ok(())

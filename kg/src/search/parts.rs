@@ -72,7 +72,8 @@ impl LabelIndex {
     ) -> Result<Vec<LabelMatch>, SearchError> {
         guarded(|| {
             let allowed = allowed_edits(word.chars().count());
-            if allowed == 0 {
+            // tantivy's automaton panics on an index without documents.
+            if allowed == 0 || self.is_empty() {
                 return Ok(Vec::new());
             }
             let term = Term::from_field_text(self.fields.words, word);

@@ -10,6 +10,8 @@
 //! | `xsd:datetime(…)` | `xsd:dateTime(…)` | CWQ |
 //! | well-known prefixes without PREFIX | declared | all |
 //! | `SELECT DISTINCT COUNT(?x)` | `SELECT DISTINCT (COUNT(?x) AS ?c)`: Virtuoso counts, then drops equal rows | LC-QuAD, QALD |
+//! | `SELECT DISTINCT xsd:date(?d)` | `SELECT DISTINCT ?d` | LC-QuAD |
+//! | `SELECT YEAR(?d)`, `SELECT (COUNT(?x)) AS ?c` | `SELECT (YEAR(?d) AS ?c)`, `SELECT (COUNT(?x) AS ?c)` | Virtuoso |
 //! | `SELECT ?x … ORDER BY DESC(COUNT(?y))` | the same with `GROUP BY ?x` | QALD |
 //! | `SELECT DISTINCT(?x)` | `SELECT DISTINCT ?x` | QALD |
 //! | `dbr:Berlin_(band)`, `res:Rivet_&_Sons` | escaped | QALD |

@@ -2,6 +2,7 @@
 
 use oxigraph::model::{Literal as OxLiteral, NamedNode, Term as OxTerm, vocab::xsd};
 
+use super::budget;
 use crate::term::{Literal, XSD};
 use crate::value::{TimeSpan, amount_in, sort_key};
 
@@ -9,11 +10,14 @@ use crate::value::{TimeSpan, amount_in, sort_key};
 pub(super) type CustomFunction = (NamedNode, fn(&[OxTerm]) -> Option<OxTerm>);
 
 /// All functions.
-pub(super) fn functions() -> [CustomFunction; 3] {
+pub(super) fn functions() -> [CustomFunction; 6] {
     [
         (NamedNode::new_unchecked(SORT), sort),
         (NamedNode::new_unchecked(AMOUNT), amount),
         (NamedNode::new_unchecked(DATE_TIME), date_time),
+        (NamedNode::new_unchecked(SHORT), short),
+        (NamedNode::new_unchecked(REPLACEABLE), replaceable),
+        (NamedNode::new_unchecked(HELD), held),
     ]
 }
 
@@ -23,6 +27,17 @@ pub(super) const SORT: &str = "urn:kgagent:fn:sort";
 pub(super) const AMOUNT: &str = "urn:kgagent:fn:amount";
 /// Converts anything that denotes a time to `xsd:dateTime`.
 pub(super) const DATE_TIME: &str = "urn:kgagent:fn:dateTime";
+
+/// Returns a text; stops the query if it is too long.
+pub(super) const SHORT: &str = "urn:kgagent:fn:short";
+/// Returns a text; stops the query if the text could become too long when parts of it are replaced
+/// by another text.
+pub(super) const REPLACEABLE: &str = "urn:kgagent:fn:replaceable";
+/// Returns a value that an aggregate keeps, and counts its memory and that of the separator.
+pub(super) const HELD: &str = "urn:kgagent:fn:held";
+
+/// Memory of a value that an aggregate keeps, in addition to its text.
+const VALUE: usize = 64;
 
 /// Converts a literal of the evaluator.
 pub(crate) fn to_literal(literal: &OxLiteral) -> Literal {
@@ -62,6 +77,39 @@ fn date_time(arguments: &[OxTerm]) -> Option<OxTerm> {
         [OxTerm::Literal(literal)] => date_time_start(literal).map(OxTerm::Literal),
         _ => None,
     }
+}
+
+fn length(term: &OxTerm) -> usize {
+    match term {
+        OxTerm::NamedNode(node) => node.as_str().len(),
+        OxTerm::BlankNode(node) => node.as_str().len(),
+        OxTerm::Literal(literal) => literal.value().len(),
+    }
+}
+
+/// Implements [`SHORT`].
+fn short(arguments: &[OxTerm]) -> Option<OxTerm> {
+    let text = arguments.first()?;
+    budget::text(length(text));
+    Some(text.clone())
+}
+
+/// Implements [`REPLACEABLE`]: at most one match before each byte and one at the end, and each `$`
+/// may stand for a part of the text.
+fn replaceable(arguments: &[OxTerm]) -> Option<OxTerm> {
+    let [text, OxTerm::Literal(replacement)] = arguments else {
+        return None;
+    };
+    let groups = replacement.value().matches('$').count();
+    let inserted = (length(text) + 1).saturating_mul(replacement.value().len());
+    budget::text(inserted.saturating_add(length(text).saturating_mul(groups + 1)));
+    Some(text.clone())
+}
+
+/// Implements [`HELD`].
+fn held(arguments: &[OxTerm]) -> Option<OxTerm> {
+    budget::hold_now(arguments.iter().map(length).sum::<usize>() + VALUE);
+    arguments.first().cloned()
 }
 
 /// Implements [`SORT`]: blank nodes, then IRIs, then literals by [`sort_key`]. Unbound values never

@@ -1,10 +1,13 @@
 //! SPARQL queries before evaluation: the dialects of the published question sets, and rewriting.
 
+pub(crate) mod budget;
 mod dialect;
 mod functions;
+mod growth;
 mod project;
 mod query;
 mod rewrite;
+mod scope;
 mod tokens;
 
 pub use dialect::{normalise, parse_query};

@@ -1,6 +1,7 @@
 //! Nonstandard projections: aggregates without an alias or without GROUP BY.
 
 use super::tokens::{QueryToken, TokenKind, group_end, next_solid};
+use crate::term::XSD;
 
 const AGGREGATES: &[&str] = &[
     "count",
@@ -51,15 +52,19 @@ fn project_one(
     let mut i = at;
     while i < end {
         let token = &tokens[i];
-        if AGGREGATES.iter().any(|name| token.is(name)) {
-            let Some(close) = group_end(tokens, next_solid(tokens, i + 1), end) else {
+        let open = next_solid(tokens, i + 1);
+        if AGGREGATES.iter().any(|name| token.is(name)) || is_call(token, tokens.get(open)) {
+            let Some(close) = group_end(tokens, open, end) else {
                 return end;
             };
-            let inner = &tokens[next_solid(tokens, i + 1) + 1..close];
-            let alias_at = next_solid(tokens, close + 1);
-            let alias = (alias_at < end && tokens[alias_at].is("as"))
-                .then(|| next_solid(tokens, alias_at + 1))
-                .filter(|&v| v < end);
+            let inner = &tokens[open + 1..close];
+            let alias = alias_after(tokens, close, end);
+            if let ([only], None, true) = (&solid(inner)[..], alias, is_time(token)) {
+                // A date stays the same date, however it is written.
+                out.push(QueryToken::other(format!(" {} ", only.text)));
+                i = close + 1;
+                continue;
+            }
             let name = match alias {
                 Some(v) => tokens[v].text.clone(),
                 None => format!("?{}", fresh.next().unwrap_or_default()),
@@ -74,8 +79,10 @@ fn project_one(
             let Some(close) = group_end(tokens, i, end) else {
                 return end;
             };
-            out.extend(parenthesised(&tokens[i + 1..close], fresh));
-            i = close + 1;
+            let alias = alias_after(tokens, close, end);
+            let name = alias.map(|v| tokens[v].text.as_str());
+            out.extend(parenthesised(&tokens[i + 1..close], name, fresh));
+            i = alias.unwrap_or(close) + 1;
         } else {
             // Virtuoso allows `SELECT ?x, ?y`.
             let comma = token.is(",");
@@ -93,6 +100,39 @@ fn project_one(
     let written = at + out.len();
     tokens.splice(at..end, out);
     written
+}
+
+/// The index of the variable in `AS ?v` after a closing bracket.
+fn alias_after(tokens: &[QueryToken], close: usize, end: usize) -> Option<usize> {
+    let at = next_solid(tokens, close + 1);
+    (at < end && tokens[at].is("as"))
+        .then(|| next_solid(tokens, at + 1))
+        .filter(|&variable| variable < end && tokens[variable].kind == TokenKind::Variable)
+}
+
+/// Whether a token is the name of a function whose arguments follow: `xsd:date(?d)`, `year(?d)`.
+fn is_call(token: &QueryToken, next: Option<&QueryToken>) -> bool {
+    let named = match token.kind {
+        TokenKind::Name | TokenKind::Iri => true,
+        TokenKind::Word => !["distinct", "reduced"].iter().any(|word| token.is(word)),
+        _ => false,
+    };
+    named && next.is_some_and(|next| next.is("("))
+}
+
+/// Whether a token is the name of a conversion to a date.
+fn is_time(token: &QueryToken) -> bool {
+    let name = match token.kind {
+        TokenKind::Name => token.text.strip_prefix("xsd:"),
+        TokenKind::Iri => token.text.trim_matches(['<', '>']).strip_prefix(XSD),
+        _ => None,
+    };
+    matches!(name, Some("date" | "dateTime"))
+}
+
+fn solid(tokens: &[QueryToken]) -> Vec<&QueryToken> {
+    let solid = tokens.iter().filter(|t| t.kind != TokenKind::Space);
+    solid.collect()
 }
 
 /// Groups by the plain variables of a projection with aggregates but without GROUP BY, as Virtuoso
@@ -148,18 +188,17 @@ pub(super) fn group(tokens: &mut Vec<QueryToken>) {
     }
 }
 
-/// Keeps `(expression AS ?v)`, turns `(?x)` into `?x`, and adds an alias to `(COUNT(?x))`.
+/// Keeps `(expression AS ?v)`, turns `(?x)` into `?x`, and adds an alias to `(COUNT(?x))`: the one
+/// that follows the bracket, or a fresh one.
 fn parenthesised(
     inner: &[QueryToken],
+    alias: Option<&str>,
     fresh: &mut impl Iterator<Item = String>,
 ) -> Vec<QueryToken> {
-    let solid: Vec<&QueryToken> = inner
-        .iter()
-        .filter(|t| t.kind != TokenKind::Space)
-        .collect();
+    let solid = solid(inner);
     let wrap = |text: String| vec![QueryToken::other(text)];
     let all: String = inner.iter().map(|t| t.text.as_str()).collect();
-    if let [only] = solid[..]
+    if let ([only], None) = (&solid[..], alias)
         && only.kind == TokenKind::Variable
     {
         return wrap(format!(" {} ", only.text));
@@ -176,6 +215,10 @@ fn parenthesised(
     if has_alias {
         wrap(format!("({all})"))
     } else {
-        wrap(format!("({all} AS ?{})", fresh.next().unwrap_or_default()))
+        let alias = alias.map_or_else(
+            || format!("?{}", fresh.next().unwrap_or_default()),
+            str::to_owned,
+        );
+        wrap(format!("({all} AS {alias})"))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::limits::{QUERY_DEADLINE, QUERY_ROWS};
+use crate::limits::{QUERY_DEADLINE, QUERY_MEMORY, QUERY_ROWS};
 use crate::term::Term;
 
 /// Limits of one query.
@@ -12,6 +12,8 @@ pub struct QueryLimits {
     pub deadline: Duration,
     /// Maximum number of rows.
     pub rows: usize,
+    /// Maximum memory in bytes, see [`QUERY_MEMORY`].
+    pub memory: usize,
 }
 
 impl Default for QueryLimits {
@@ -19,6 +21,7 @@ impl Default for QueryLimits {
         Self {
             deadline: QUERY_DEADLINE,
             rows: QUERY_ROWS,
+            memory: QUERY_MEMORY,
         }
     }
 }
@@ -53,6 +56,9 @@ pub enum QueryError {
     /// The query exceeded its row limit.
     #[error("the query gives more than {0} rows")]
     Rows(usize),
+    /// The query exceeded its memory limit in bytes.
+    #[error("the query holds more than {0} bytes; ask for fewer rows or shorter texts")]
+    Memory(usize),
     /// The evaluator failed.
     #[error("the query could not be evaluated: {0}")]
     Evaluation(String),

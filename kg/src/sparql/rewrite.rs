@@ -8,6 +8,8 @@
 //!   total order, and Rust's sort panics on it.
 //! - `xsd:dateTime(…)` and `xsd:date(…)` also accept partial dates (`2011`), as in Virtuoso, and so
 //!   do constants of these datatypes.
+//! - Texts that are joined or replaced, values that aggregates keep, and rows without values are made
+//!   to count ([`growth`], [`QueryScope`]).
 
 use oxigraph::model::{Literal as OxLiteral, NamedNode, vocab::xsd};
 use spargebra::Query;
@@ -17,7 +19,9 @@ use spargebra::algebra::{
 use spargebra::term::{NamedNodePattern, Variable};
 
 use super::functions::{AMOUNT, CustomFunction, DATE_TIME, SORT, date_time_start, functions};
+use super::growth;
 use super::query::QueryError;
+use super::scope::{QueryScope, may_be_free};
 use crate::limits::QUERY_PATTERNS;
 use crate::term::{QUANTITY, XSD};
 use crate::value::{FREEBASE_NOW, TimeSpan};
@@ -28,7 +32,9 @@ pub struct RewrittenQuery {
     /// The rewritten query.
     pub query: Query,
     /// The functions that it calls.
-    pub functions: [CustomFunction; 3],
+    pub functions: [CustomFunction; 6],
+    /// The width of its widest row in terms, at most.
+    pub(crate) width: usize,
 }
 
 impl RewrittenQuery {
@@ -39,15 +45,18 @@ impl RewrittenQuery {
     /// the evaluator's planner takes the fourth power of the number of triple patterns, and no
     /// deadline stops it.
     pub fn of(query: &Query) -> Result<Self, QueryError> {
+        let (query, width) = rewrite(query)?;
         Ok(Self {
-            query: rewrite(query)?,
+            query,
             functions: functions(),
+            width,
         })
     }
 }
 
-fn rewrite(query: &Query) -> Result<Query, QueryError> {
+fn rewrite(query: &Query) -> Result<(Query, usize), QueryError> {
     let mut query = query.clone();
+    let mut scope = QueryScope::default();
     match &mut query {
         Query::Select {
             dataset,
@@ -60,55 +69,93 @@ fn rewrite(query: &Query) -> Result<Query, QueryError> {
             ..
         } => {
             *dataset = None;
-            pattern(p, &mut 0)?;
+            root(p, &mut scope)?;
         }
         Query::Construct { .. } => return Err(QueryError::Refused("CONSTRUCT".to_owned())),
         Query::Describe { .. } => return Err(QueryError::Refused("DESCRIBE".to_owned())),
     }
-    Ok(query)
+    Ok((query, scope.width()))
 }
 
-fn pattern(p: &mut GraphPattern, triples: &mut usize) -> Result<(), QueryError> {
+/// The outermost projection stays as it is: it names the columns of the result.
+fn root(p: &mut GraphPattern, scope: &mut QueryScope) -> Result<(), QueryError> {
     match p {
-        GraphPattern::Values { .. } => Ok(()),
-        GraphPattern::Bgp { patterns } => count(triples, patterns.len()),
-        GraphPattern::Path { .. } => count(triples, 1),
+        GraphPattern::Slice { inner, .. }
+        | GraphPattern::Distinct { inner }
+        | GraphPattern::Reduced { inner } => root(inner, scope),
+        GraphPattern::Project { inner, variables } => {
+            variables.iter().for_each(|v| scope.variable(v));
+            pattern(inner, scope)
+        }
+        _ => pattern(p, scope),
+    }
+}
+
+fn pattern(p: &mut GraphPattern, scope: &mut QueryScope) -> Result<(), QueryError> {
+    match p {
+        GraphPattern::Values {
+            variables,
+            bindings,
+        } => {
+            scope.mark_values(variables, bindings);
+            Ok(())
+        }
+        GraphPattern::Bgp { patterns } => {
+            patterns.iter().for_each(|triple| scope.triple(triple));
+            count(scope, patterns.len())
+        }
+        GraphPattern::Path {
+            subject, object, ..
+        } => {
+            scope.term(subject);
+            scope.term(object);
+            count(scope, 1)
+        }
+        GraphPattern::Union { left, right } => {
+            pattern(left, scope)?;
+            pattern(right, scope)?;
+            if may_be_free(left) && may_be_free(right) {
+                scope.mark(right);
+            }
+            Ok(())
+        }
         GraphPattern::Join { left, right }
         | GraphPattern::Lateral { left, right }
-        | GraphPattern::Union { left, right }
         | GraphPattern::Minus { left, right } => {
-            pattern(left, triples)?;
-            pattern(right, triples)
+            pattern(left, scope)?;
+            pattern(right, scope)
         }
         GraphPattern::LeftJoin {
             left,
             right,
             expression: filter,
         } => {
-            pattern(left, triples)?;
-            pattern(right, triples)?;
+            pattern(left, scope)?;
+            pattern(right, scope)?;
             filter
                 .as_mut()
-                .map_or(Ok(()), |filter| expression(filter, triples))
+                .map_or(Ok(()), |filter| expression(filter, scope))
         }
         GraphPattern::Filter { expr, inner } => {
-            expression(expr, triples)?;
-            pattern(inner, triples)
+            expression(expr, scope)?;
+            pattern(inner, scope)
         }
         GraphPattern::Graph { name, inner } => {
-            pattern(inner, triples)?;
-            if matches!(name, NamedNodePattern::NamedNode(_)) {
-                *p = std::mem::take(inner.as_mut());
+            pattern(inner, scope)?;
+            match name {
+                NamedNodePattern::NamedNode(_) => *p = std::mem::take(inner.as_mut()),
+                NamedNodePattern::Variable(variable) => scope.variable(variable),
             }
             Ok(())
         }
         GraphPattern::Extend {
             inner,
             expression: value,
-            ..
+            variable,
         } => {
-            expression(value, triples)?;
-            pattern(inner, triples)
+            scope.variable(variable);
+            expression(value, scope)?;
+            pattern(inner, scope)
         }
         GraphPattern::OrderBy {
             inner,
@@ -116,32 +163,51 @@ fn pattern(p: &mut GraphPattern, triples: &mut usize) -> Result<(), QueryError> 
         } => {
             for key in keys {
                 let (OrderExpression::Asc(value) | OrderExpression::Desc(value)) = key;
-                expression(value, triples)?;
+                expression(value, scope)?;
                 wrap(value, SORT, None);
             }
-            pattern(inner, triples)
+            pattern(inner, scope)
         }
-        GraphPattern::Project { inner, .. }
-        | GraphPattern::Distinct { inner }
+        GraphPattern::Project { inner, variables } => {
+            variables.iter().for_each(|v| scope.variable(v));
+            pattern(inner, scope)?;
+            scope.mark(p);
+            Ok(())
+        }
+        GraphPattern::Distinct { inner }
         | GraphPattern::Reduced { inner }
-        | GraphPattern::Slice { inner, .. } => pattern(inner, triples),
+        | GraphPattern::Slice { inner, .. } => pattern(inner, scope),
         GraphPattern::Group {
-            inner, aggregates, ..
+            inner,
+            aggregates,
+            variables,
         } => {
-            for (_, aggregate) in aggregates {
-                if let AggregateExpression::FunctionCall { expr, .. } = aggregate {
-                    expression(expr, triples)?;
-                }
-            }
-            pattern(inner, triples)
+            variables.iter().for_each(|v| scope.variable(v));
+            aggregates
+                .iter_mut()
+                .try_for_each(|(variable, aggregate)| aggregated(variable, aggregate, scope))?;
+            pattern(inner, scope)
         }
         GraphPattern::Service { .. } => Err(QueryError::Refused("SERVICE".to_owned())),
     }
 }
 
-fn count(triples: &mut usize, more: usize) -> Result<(), QueryError> {
-    *triples += more;
-    if *triples > QUERY_PATTERNS {
+fn aggregated(
+    variable: &Variable,
+    aggregate: &mut AggregateExpression,
+    scope: &mut QueryScope,
+) -> Result<(), QueryError> {
+    scope.aggregate(variable);
+    if let AggregateExpression::FunctionCall { expr, .. } = aggregate {
+        expression(expr, scope)?;
+    }
+    growth::aggregate(aggregate);
+    Ok(())
+}
+
+fn count(scope: &mut QueryScope, more: usize) -> Result<(), QueryError> {
+    scope.triples += more;
+    if scope.triples > QUERY_PATTERNS {
         return Err(QueryError::Refused(format!(
             "a query of more than {QUERY_PATTERNS} triple patterns"
         )));
@@ -149,9 +215,13 @@ fn count(triples: &mut usize, more: usize) -> Result<(), QueryError> {
     Ok(())
 }
 
-fn expression(e: &mut Expression, triples: &mut usize) -> Result<(), QueryError> {
+fn expression(e: &mut Expression, scope: &mut QueryScope) -> Result<(), QueryError> {
     match e {
-        Expression::NamedNode(_) | Expression::Variable(_) | Expression::Bound(_) => Ok(()),
+        Expression::NamedNode(_) => Ok(()),
+        Expression::Variable(variable) | Expression::Bound(variable) => {
+            scope.variable(variable);
+            Ok(())
+        }
         Expression::Literal(literal) => {
             if matches!(
                 literal.datatype().as_str().strip_prefix(XSD),
@@ -166,7 +236,7 @@ fn expression(e: &mut Expression, triples: &mut usize) -> Result<(), QueryError>
         | Expression::Greater(a, b)
         | Expression::GreaterOrEqual(a, b)
         | Expression::Less(a, b)
-        | Expression::LessOrEqual(a, b) => comparison(a, b, triples),
+        | Expression::LessOrEqual(a, b) => comparison(a, b, scope),
         Expression::Or(a, b)
         | Expression::And(a, b)
         | Expression::SameTerm(a, b)
@@ -174,30 +244,27 @@ fn expression(e: &mut Expression, triples: &mut usize) -> Result<(), QueryError>
         | Expression::Subtract(a, b)
         | Expression::Multiply(a, b)
         | Expression::Divide(a, b) => {
-            expression(a, triples)?;
-            expression(b, triples)
+            expression(a, scope)?;
+            expression(b, scope)
         }
         Expression::UnaryPlus(a) | Expression::UnaryMinus(a) | Expression::Not(a) => {
-            expression(a, triples)
+            expression(a, scope)
         }
         Expression::In(a, list) => {
-            expression(a, triples)?;
-            list.iter_mut()
-                .try_for_each(|item| expression(item, triples))
+            expression(a, scope)?;
+            list.iter_mut().try_for_each(|item| expression(item, scope))
         }
-        Expression::Coalesce(list) => list
-            .iter_mut()
-            .try_for_each(|item| expression(item, triples)),
+        Expression::Coalesce(list) => list.iter_mut().try_for_each(|item| expression(item, scope)),
         Expression::If(a, b, c) => {
-            expression(a, triples)?;
-            expression(b, triples)?;
-            expression(c, triples)
+            expression(a, scope)?;
+            expression(b, scope)?;
+            expression(c, scope)
         }
-        Expression::Exists(inner) => pattern(inner, triples),
+        Expression::Exists(inner) => pattern(inner, scope),
         Expression::FunctionCall(function, arguments) => {
             arguments
                 .iter_mut()
-                .try_for_each(|argument| expression(argument, triples))?;
+                .try_for_each(|argument| expression(argument, scope))?;
             match function {
                 Function::Rand => return Err(QueryError::Refused("RAND".to_owned())),
                 Function::Uuid | Function::StrUuid => {
@@ -213,6 +280,8 @@ fn expression(e: &mut Expression, triples: &mut usize) -> Result<(), QueryError>
                 {
                     *name = NamedNode::new_unchecked(DATE_TIME);
                 }
+                Function::Concat => *e = growth::concat(std::mem::take(arguments)),
+                Function::Replace => growth::replace(arguments)?,
                 _ => {}
             }
             Ok(())
@@ -224,7 +293,7 @@ fn expression(e: &mut Expression, triples: &mut usize) -> Result<(), QueryError>
 fn comparison(
     a: &mut Expression,
     b: &mut Expression,
-    triples: &mut usize,
+    scope: &mut QueryScope,
 ) -> Result<(), QueryError> {
     // The evaluator knows no units: a quantity compares by number with quantities of its unit only.
     if let Some((number, unit)) = constant_quantity(a).or_else(|| constant_quantity(b)) {
@@ -233,7 +302,7 @@ fn comparison(
                 *side =
                     Expression::Literal(OxLiteral::new_typed_literal(number.clone(), xsd::DOUBLE));
             } else {
-                expression(side, triples)?;
+                expression(side, scope)?;
                 let unit = Expression::Literal(OxLiteral::new_simple_literal(&unit));
                 wrap(side, AMOUNT, Some(unit));
             }
@@ -245,7 +314,7 @@ fn comparison(
     let timed = is_time(a) || is_time(b);
     for side in [a, b] {
         let convert = timed && !is_time(side);
-        expression(side, triples)?;
+        expression(side, scope)?;
         if convert {
             wrap(side, DATE_TIME, None);
         }
@@ -256,9 +325,7 @@ fn comparison(
 /// Replaces an expression by a call of a custom function on it.
 fn wrap(e: &mut Expression, function: &str, argument: Option<Expression>) {
     let inner = std::mem::replace(e, Expression::Bound(Variable::new_unchecked("x")));
-    let function = Function::Custom(NamedNode::new_unchecked(function));
-    let arguments = std::iter::once(inner).chain(argument).collect();
-    *e = Expression::FunctionCall(function, arguments);
+    *e = growth::call(function, std::iter::once(inner).chain(argument).collect());
 }
 
 /// Number and unit of a constant quantity.

@@ -47,12 +47,9 @@ fn is_name_char(c: char) -> bool {
 pub(super) fn tokens(text: &str) -> Vec<QueryToken> {
     let mut out: Vec<QueryToken> = Vec::new();
     let mut rest = text;
+    // The last token that is not white space; there may be thousands of comments after it.
+    let mut in_prefix = false;
     while let Some(first) = rest.chars().next() {
-        let in_prefix = out
-            .iter()
-            .rev()
-            .find(|token| token.kind != TokenKind::Space)
-            .is_some_and(|token| token.is("prefix"));
         let (kind, len) = token_at(rest, first, in_prefix);
         let (token, after) = rest.split_at(len);
         // The line end after a comment is a separate token.
@@ -61,7 +58,11 @@ pub(super) fn tokens(text: &str) -> Vec<QueryToken> {
         } else {
             token.to_owned()
         };
-        out.push(QueryToken { kind, text: token });
+        let token = QueryToken { kind, text: token };
+        if kind != TokenKind::Space {
+            in_prefix = token.is("prefix");
+        }
+        out.push(token);
         rest = after;
     }
     out

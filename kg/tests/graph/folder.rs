@@ -217,3 +217,34 @@ fn an_interrupted_load_leaves_nothing_and_a_killed_one_is_swept() {
     GraphFolder::load(&out, &[source], &options, &|_| {}).unwrap();
     assert_eq!(left(), [".partial-graph-alive", "graph", "kb.txt"]);
 }
+
+#[test]
+fn a_graph_can_be_opened_while_it_is_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("graph");
+    let graph = |number: usize| {
+        let iri = |text: String| Term::Iri(text);
+        FrozenKg::from_triples([[
+            iri(format!("x:s{number}")),
+            iri("x:r".to_owned()),
+            iri("x:o".to_owned()),
+        ]])
+    };
+    GraphFolder::write(&out, &graph(0), &[]).unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut opened = 0;
+            while !done.load(Ordering::Relaxed) {
+                assert_eq!(GraphFolder::open(&out).unwrap().len(), 1);
+                opened += 1;
+            }
+            opened
+        });
+        for number in 1..40 {
+            GraphFolder::write(&out, &graph(number), &[]).unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+        assert!(reader.join().unwrap() > 10);
+    });
+}

@@ -11,6 +11,7 @@ mod access;
 #[path = "../support/mod.rs"]
 mod datasets;
 mod folder;
+mod hostile;
 mod loading;
 mod names;
 mod queries;

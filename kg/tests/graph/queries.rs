@@ -76,6 +76,37 @@ fn dialects_are_read() {
 }
 
 #[test]
+fn projections_of_virtuoso_are_read() {
+    let kg = load("cities.ttl", CITIES);
+    let p = "PREFIX : <http://kg.test/> PREFIX o: <http://kg.test/ontology#> ";
+    for (select, answer) in [
+        ("DISTINCT xsd:date(?d) { :lisbon o:founded ?d }", "-1200"),
+        ("xsd:dateTime(?d) WHERE { :lisbon o:founded ?d }", "-1200"),
+        (
+            "<http://www.w3.org/2001/XMLSchema#date>( ?d ) { :lisbon o:founded ?d }",
+            "-1200",
+        ),
+        ("xsd:integer(?n) { :lisbon o:population ?n }", "545796"),
+        (
+            "xsd:integer(?n) AS ?m WHERE { :lisbon o:population ?n }",
+            "545796",
+        ),
+        ("DISTINCT STRLEN(STR(?n)) { :lisbon o:population ?n }", "6"),
+        ("Count(?x) as ?c WHERE { ?x o:country :portugal }", "2"),
+        ("DISTINCT Count(?x) as ?c { ?x o:country :portugal }", "2"),
+        ("(Count(?x)) as ?c WHERE { ?x o:country :portugal }", "2"),
+        ("(Count(DISTINCT ?c)) AS ?n { ?x o:country ?c }", "1"),
+        (
+            "(?c) AS ?n { :lisbon o:country ?c }",
+            "http://kg.test/portugal",
+        ),
+    ] {
+        let query = format!("{p} SELECT {select}");
+        assert_eq!(column(&kg, &query).unwrap(), [answer], "{query}");
+    }
+}
+
+#[test]
 fn strings_iris_and_comments_are_not_rewritten() {
     let text = "SELECT ?x WHERE { ?x <http://a.test/x.y.z#OR> \"a OR b # c ns:a.b.c\" . # OR\n ?x <http://a.test/p> '''AND \\' ''' }";
     let normal = kg::normalise(text).unwrap();
@@ -163,6 +194,7 @@ fn no_query_runs_past_its_deadline() {
     let limits = QueryLimits {
         deadline: Duration::from_millis(200),
         rows: usize::MAX,
+        ..QueryLimits::default()
     };
     for query in [
         "SELECT (COUNT(*) AS ?n) { ?a <x:r> ?b . ?c <x:r> ?d . ?e <x:r> ?f }",

@@ -184,6 +184,7 @@ mod tests {
                 evidence: Vec::new(),
                 provenance: Provenance::Kg,
                 emptied: None,
+                cut: None,
             }
         };
         let scores = |labels: &[&str]| {

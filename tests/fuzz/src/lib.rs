@@ -154,6 +154,7 @@ pub fn conversion(bytes: &[u8]) {
         QueryLimits {
             deadline: Duration::from_millis(500),
             rows: 1_000,
+            ..QueryLimits::default()
         },
     );
     let _ = convert(

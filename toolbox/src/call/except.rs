@@ -1,6 +1,8 @@
 //! The difference of a language and a finite set of texts: keeps a planner from repeating a call
 //! that was rejected or already made.
 
+use std::ops::RangeInclusive;
+
 use common::acceptor::Acceptor;
 
 /// The language of `inner` without some texts. Every accepted prefix can still be completed.
@@ -18,6 +20,16 @@ struct Node {
     out: bool,
     /// Every completion of this prefix is excluded.
     dead: bool,
+}
+
+/// A prefix whose continuations are being looked at.
+struct OpenPrefix<S> {
+    node: usize,
+    state: S,
+    /// The bytes that are left to try.
+    bytes: RangeInclusive<u8>,
+    /// Whether some completion is not excluded.
+    live: bool,
 }
 
 /// A prefix: its state in the language and its trie node while it is a prefix of an excluded text.
@@ -50,7 +62,7 @@ impl<'a, A: Acceptor> Except<'a, A> {
             nodes[at].out = true;
         }
         let mut made = Self { inner, nodes };
-        made.mark(0, &inner.start());
+        made.mark();
         made
     }
 
@@ -60,26 +72,37 @@ impl<'a, A: Acceptor> Except<'a, A> {
         self.nodes[0].dead
     }
 
-    /// Marks prefixes without completions. The recursion depth is the length of the longest
-    /// excluded text.
-    fn mark(&mut self, node: usize, state: &A::State) -> bool {
-        let mut live = self.inner.may_end(state) && !self.nodes[node].out;
-        for byte in 0..=u8::MAX {
-            let Some(next) = self.inner.step(state, byte) else {
+    /// Marks prefixes without completions. It keeps its own stack: an excluded text may be long.
+    fn mark(&mut self) {
+        let mut open = vec![self.opened(0, self.inner.start())];
+        while let Some(top) = open.last_mut() {
+            let Some(byte) = top.bytes.next() else {
+                let (node, live) = (top.node, top.live);
+                self.nodes[node].dead = !live;
+                open.pop();
+                if let Some(before) = open.last_mut() {
+                    before.live |= live;
+                }
                 continue;
             };
-            match self.nodes[node]
-                .next
-                .iter()
-                .find(|(known, _)| *known == byte)
-                .map(|(_, to)| *to)
-            {
-                Some(child) => live |= self.mark(child, &next),
-                None => live = true,
+            let Some(next) = self.inner.step(&top.state, byte) else {
+                continue;
+            };
+            let known = &self.nodes[top.node].next;
+            match known.iter().find(|(known, _)| *known == byte) {
+                Some(&(_, child)) => open.push(self.opened(child, next)),
+                None => top.live = true,
             }
         }
-        self.nodes[node].dead = !live;
-        live
+    }
+
+    fn opened(&self, node: usize, state: A::State) -> OpenPrefix<A::State> {
+        OpenPrefix {
+            node,
+            live: self.inner.may_end(&state) && !self.nodes[node].out,
+            state,
+            bytes: 0..=u8::MAX,
+        }
     }
 }
 
@@ -158,5 +181,25 @@ mod tests {
             assert_eq!(all(&except), left, "without {out:?}");
             assert_eq!(except.is_empty(), left.is_empty());
         }
+    }
+
+    /// The language of all texts of the letter `a`.
+    struct Letters;
+
+    impl Acceptor for Letters {
+        type State = ();
+        fn start(&self) {}
+        fn step(&self, (): &(), byte: u8) -> Option<()> {
+            (byte == b'a').then_some(())
+        }
+        fn may_end(&self, (): &()) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn a_long_text_does_not_fill_the_stack() {
+        let except = Except::new(&Letters, ["a".repeat(200_000)]);
+        assert!(!except.is_empty());
     }
 }

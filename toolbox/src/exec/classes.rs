@@ -12,8 +12,12 @@ pub(super) fn offered_classes(
     must_offer: &[NodeId],
     ranker: &dyn Ranker,
 ) -> Result<Vec<NodeId>, RankError> {
-    let classes = kg.classes();
-    let names: Vec<String> = classes.iter().map(|&class| kg.name(class)).collect();
+    let (classes, names): (Vec<NodeId>, Vec<String>) = kg
+        .classes()
+        .iter()
+        .map(|&class| (class, kg.name(class)))
+        .filter(|(_, name)| name.len() <= limits::NAME_BYTES)
+        .unzip();
     let texts: Vec<String> = classes
         .iter()
         .zip(&names)

@@ -93,8 +93,16 @@ pub enum ToolError {
     #[error("{0}")]
     Comparison(String),
     /// A result beyond the size limit.
-    #[error("the set has more than {limit} members")]
+    #[error("the set, or all sets of the program together, have more than {limit} members")]
     TooLarge {
+        /// The limit.
+        limit: usize,
+    },
+    /// A list argument beyond the length limit.
+    #[error("a list of {items} items; at most {limit} are read")]
+    LongList {
+        /// Its length.
+        items: usize,
         /// The limit.
         limit: usize,
     },

@@ -1,17 +1,30 @@
 //! Evidence: the triples from which an answer can be derived again, collected by following the
 //! steps backwards from the members of the answer.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use super::clock::Clock;
+use super::error::ToolError;
 use super::session::Session;
 use super::types::{EntSet, Observation, Relation, Value};
 use crate::call::{Arg, Call, Target, Tool};
+use crate::limits::ANSWER_MEMBERS;
 use kg::proof;
 use kg::term::{NodeId, RelId};
 
 type Triple = (NodeId, RelId, NodeId);
 
-/// The triples that support the answer of a finished session, sorted.
+/// The triples that support an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Evidence {
+    /// The triples, sorted.
+    pub triples: Vec<(NodeId, RelId, NodeId)>,
+    /// Whether they are all: false if the answer has more than [`ANSWER_MEMBERS`] members, or the
+    /// time of the question was over.
+    pub complete: bool,
+}
+
+/// The triples that support the answer of a finished session.
 ///
 /// Running the program on these triples alone gives the same answer. Every member of the answer
 /// keeps one full derivation; `count` keeps those of all members; an extreme keeps the values of
@@ -19,29 +32,22 @@ type Triple = (NodeId, RelId, NodeId);
 /// [`COMPARED`]. A false `judge` keeps the values that it compared. Constants without influence
 /// keep one triple each, so that the program can still resolve them.
 #[must_use]
-pub fn evidence(session: &Session<'_>) -> Vec<(NodeId, RelId, NodeId)> {
+pub fn evidence(session: &Session<'_>) -> Evidence {
     let mut derivation = Derivation {
         session,
         needed: BTreeMap::new(),
         triples: BTreeSet::new(),
+        clock: session.time_left(),
     };
-    for step in session.steps().iter().rev() {
-        let members = match (&step.observation, step.call.target) {
-            (Observation::Answer(Value::Set(set)), _) => set.to_vec(),
-            (Observation::Answer(_), _) => Vec::new(),
-            (_, Target::Var(index)) => match derivation.needed.remove(&index) {
-                Some(set) => set.into_iter().collect(),
-                // No later step uses this variable.
-                None => continue,
-            },
-            _ => continue,
-        };
-        derivation.step(&step.call, &step.inputs, step.walked, &members);
+    let whole = match session.answer() {
+        Some(Value::Set(set)) => set.len() <= ANSWER_MEMBERS,
+        _ => true,
+    };
+    let complete = derivation.run().is_ok() && whole;
+    Evidence {
+        triples: derivation.triples.into_iter().collect(),
+        complete,
     }
-    for step in session.steps() {
-        derivation.make_known(&step.call);
-    }
-    derivation.triples.into_iter().collect()
 }
 
 /// Maximum size of a set whose members all appear in the evidence of an extreme.
@@ -52,9 +58,37 @@ struct Derivation<'s, 'g> {
     /// Members still to be derived, by variable.
     needed: BTreeMap<u32, BTreeSet<NodeId>>,
     triples: BTreeSet<Triple>,
+    clock: Clock,
 }
 
 impl Derivation<'_, '_> {
+    /// Follows the steps backwards. The error says that the time is over.
+    fn run(&mut self) -> Result<(), ToolError> {
+        for step in self.session.steps().iter().rev() {
+            let members = match (&step.observation, step.call.target) {
+                (Observation::Answer(Value::Set(set)), _) => {
+                    set[..set.len().min(ANSWER_MEMBERS)].to_vec()
+                }
+                (Observation::Answer(_), _) => Vec::new(),
+                (_, Target::Var(index)) => match self.needed.remove(&index) {
+                    Some(set) => set.into_iter().collect(),
+                    // No later step uses this variable.
+                    None => continue,
+                },
+                _ => continue,
+            };
+            self.step(&step.call, &step.inputs, step.walked, &members)?;
+        }
+        let mut mentioned: HashSet<NodeId> = HashSet::new();
+        for &(s, _, o) in &self.triples {
+            mentioned.extend([s, o]);
+        }
+        for step in self.session.steps() {
+            self.make_known(&step.call, &mut mentioned);
+        }
+        Ok(())
+    }
+
     fn need(&mut self, arg: &Arg, members: impl IntoIterator<Item = NodeId>) {
         match arg {
             Arg::Var(index) => self.needed.entry(*index).or_default().extend(members),
@@ -74,22 +108,20 @@ impl Derivation<'_, '_> {
         inputs: &[EntSet],
         walked: Option<(Relation, bool)>,
         members: &[NodeId],
-    ) {
+    ) -> Result<(), ToolError> {
         match call.tool {
             // A number or truth value has no members, but `need` marks its variable, so that the
             // step that computed it is visited.
             Tool::End => self.need(&call.args[0], members.iter().copied()),
             Tool::GetTailEntity | Tool::GetHeadEntity => {
                 let Some((relation, forward)) = walked else {
-                    return;
+                    return Ok(());
                 };
                 for &member in members {
+                    self.clock.tick()?;
                     // One derivation is enough; the lowest id keeps the choice deterministic.
-                    let from = inputs[0]
-                        .iter()
-                        .copied()
-                        .find(|&node| self.session.step(node, relation, forward).contains(&member));
-                    if let Some(node) = from {
+                    let before = self.session.step(member, relation, !forward);
+                    if let Some(node) = first_common(&before, &inputs[0]) {
                         self.keep(node, relation, forward, member);
                         self.need(&call.args[0], [node]);
                     }
@@ -98,6 +130,7 @@ impl Derivation<'_, '_> {
             Tool::GetEntityByType => {
                 let class = inputs[0][0];
                 for &member in members {
+                    self.clock.tick()?;
                     self.triples.extend(proof(self.session.kg(), member, class));
                 }
             }
@@ -109,11 +142,11 @@ impl Derivation<'_, '_> {
                 } else {
                     members
                 };
-                self.compared(call, walked, members);
+                self.compared(call, walked, members)?;
                 self.need(&call.args[0], members.iter().copied());
             }
             Tool::Judge => {
-                self.compared(call, walked, &inputs[0]);
+                self.compared(call, walked, &inputs[0])?;
                 self.need(&call.args[0], inputs[0].iter().copied());
             }
             Tool::Count => self.need(&call.args[0], inputs[0].iter().copied()),
@@ -136,12 +169,18 @@ impl Derivation<'_, '_> {
             Tool::DisambiguateEntity => self.need(&call.args[0], members.iter().copied()),
             Tool::GetRelation | Tool::RetrieveRelation | Tool::GetCandidateEntity => {}
         }
+        Ok(())
     }
 
     /// Keeps every value that a comparison read, for the given members.
-    fn compared(&mut self, call: &Call, walked: Option<(Relation, bool)>, members: &[NodeId]) {
+    fn compared(
+        &mut self,
+        call: &Call,
+        walked: Option<(Relation, bool)>,
+        members: &[NodeId],
+    ) -> Result<(), ToolError> {
         let Some((relation, forward)) = walked else {
-            return;
+            return Ok(());
         };
         if let Some(Arg::Var(index)) = call.args.get(3)
             && let Ok(set) = self.session.set(&Arg::Var(*index))
@@ -152,6 +191,7 @@ impl Derivation<'_, '_> {
                 .extend(set.iter().copied());
         }
         for &member in members {
+            self.clock.tick()?;
             match relation {
                 Relation::Interval(index) => {
                     let interval = self.session.kg().schema().intervals[index].clone();
@@ -168,10 +208,11 @@ impl Derivation<'_, '_> {
                 }
             }
         }
+        Ok(())
     }
 
     /// Keeps one triple of every constant that no kept triple mentions.
-    fn make_known(&mut self, call: &Call) {
+    fn make_known(&mut self, call: &Call, mentioned: &mut HashSet<NodeId>) {
         if matches!(call.tool, Tool::GetRelation | Tool::RetrieveRelation) {
             return;
         }
@@ -181,7 +222,7 @@ impl Derivation<'_, '_> {
             let Some(node) = kg.by_name(name).filter(|_| i != 1) else {
                 continue;
             };
-            if self.triples.iter().any(|&(s, _, o)| s == node || o == node) {
+            if mentioned.contains(&node) {
                 continue;
             }
             let typed = || {
@@ -190,8 +231,12 @@ impl Derivation<'_, '_> {
                     .map(|&member| proof(kg, member, node))
                     .unwrap_or_default()
             };
+            let mut add = |triples: Vec<Triple>| {
+                mentioned.extend(triples.iter().flat_map(|&(s, _, o)| [s, o]));
+                self.triples.extend(triples);
+            };
             if call.tool == Tool::GetEntityByType {
-                self.triples.extend(typed());
+                add(typed());
                 continue;
             }
             let out = kg
@@ -204,8 +249,7 @@ impl Derivation<'_, '_> {
                     .and_then(|&r| kg.heads(r, node).first().map(|&h| (h, r, node)))
             });
             // A class that `judge` tested.
-            self.triples
-                .extend(known.map_or_else(typed, |known| vec![known]));
+            add(known.map_or_else(typed, |known| vec![known]));
         }
     }
 
@@ -220,4 +264,13 @@ impl Derivation<'_, '_> {
             (other, id, node)
         });
     }
+}
+
+/// The lowest id that two sorted sets share. It costs the size of the smaller set.
+fn first_common(a: &[NodeId], b: &[NodeId]) -> Option<NodeId> {
+    let (small, large) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    small
+        .iter()
+        .copied()
+        .find(|node| large.binary_search(node).is_ok())
 }

@@ -6,6 +6,7 @@ use super::paper::{listed_tokens, paper_tokens};
 use super::session::Session;
 use super::types::{Relation, Shown};
 use crate::call::{Arg, Call};
+use crate::limits::NAME_BYTES;
 use crate::rank::{LeadsTo, RankError, RankingContext, RelationCandidate};
 use kg::term::{NodeId, RelId};
 use kg::value::Kind;
@@ -61,7 +62,7 @@ impl Session<'_> {
     ) -> Result<Vec<RankedRelation>, RankError> {
         let mut all = self.adjacent(from);
         if let Some(to) = to {
-            self.keep_between(&mut all, from, to);
+            self.keep_between(&mut all, from, to, || Ok::<(), RankError>(()))?;
         }
         let mut ranked = self.ranked(&all, &[])?;
         let candidates: Vec<RelationCandidate> =
@@ -100,13 +101,14 @@ impl Session<'_> {
         from: &[NodeId],
         second: Option<&[NodeId]>,
         limit: usize,
-    ) -> Result<Shown, RankError> {
+    ) -> Result<Shown, ToolError> {
         if !self.options.lists {
             return Ok(Shown::default());
         }
         let mut adjacent = self.adjacent(from);
         if let Some(second) = second {
-            self.keep_between(&mut adjacent, from, second);
+            let mut clock = self.clock.clone();
+            self.keep_between(&mut adjacent, from, second, || clock.tick())?;
         }
         let path = call
             .args
@@ -199,32 +201,41 @@ impl Session<'_> {
     }
 
     /// Keeps relations that link a member of the first set to one of the second (out), or the
-    /// reverse (in).
-    pub(super) fn keep_between(
+    /// reverse (in). Calls `go_on` for every node that it looks at, and ends with its error.
+    fn keep_between<E>(
         &self,
         all: &mut Vec<Adjacent>,
         first: &[NodeId],
         second: &[NodeId],
-    ) {
-        all.retain(|a| {
-            first.iter().any(|&node| {
-                self.step(node, a.relation, a.out)
-                    .iter()
-                    .any(|far| second.binary_search(far).is_ok())
-            })
-        });
+        mut go_on: impl FnMut() -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut kept = Vec::new();
+        for &adjacent in all.iter() {
+            for &node in first {
+                go_on()?;
+                let far = self.step(node, adjacent.relation, adjacent.out);
+                if far.iter().any(|far| second.binary_search(far).is_ok()) {
+                    kept.push(adjacent);
+                    break;
+                }
+            }
+        }
+        *all = kept;
+        Ok(())
     }
 
-    /// All given relations, best first; equal scores in order of names.
+    /// All given relations whose names are not too long to be shown, best first; equal scores in
+    /// order of names.
     pub(super) fn ranked(
         &self,
         all: &[Adjacent],
         path: &[RelationCandidate],
     ) -> Result<Vec<RankedRelation>, RankError> {
-        let candidates: Vec<RelationCandidate> = all
+        let (all, candidates): (Vec<&Adjacent>, Vec<RelationCandidate>) = all
             .iter()
-            .map(|a| self.candidate(a.relation, a.out, Some(a.member)))
-            .collect();
+            .map(|a| (a, self.candidate(a.relation, a.out, Some(a.member))))
+            .filter(|(_, candidate)| candidate.name.len() <= NAME_BYTES)
+            .unzip();
         let asked = RankingContext {
             question: &self.bare_question,
             path,

@@ -2,6 +2,7 @@
 //! lists shown so far and the steps taken (rules A.1.1).
 
 mod classes;
+mod clock;
 mod error;
 mod evidence;
 mod list;
@@ -13,7 +14,7 @@ mod tools;
 mod types;
 
 pub use error::ToolError;
-pub use evidence::evidence;
+pub use evidence::{Evidence, evidence};
 pub use list::RankedRelation;
 pub(crate) use list::{Adjacent, best_first};
 pub(crate) use paper::{INSTRUCTION, paper_question};

@@ -5,6 +5,7 @@ use super::error::ToolError;
 use super::session::{Session, SetKey};
 use super::types::{EntSet, Naming, Relation, Value, sorted};
 use crate::call::{Arg, Call, Handle, HandleKind, Param, Tool};
+use crate::limits::{LIST_ITEMS, SET_SIZE};
 use kg::term::NodeId;
 
 impl Session<'_> {
@@ -245,9 +246,18 @@ impl Session<'_> {
                 }),
             },
             Arg::List(items) => {
+                if items.len() > LIST_ITEMS {
+                    return Err(ToolError::LongList {
+                        items: items.len(),
+                        limit: LIST_ITEMS,
+                    });
+                }
                 let mut nodes = Vec::new();
                 for item in items {
                     nodes.extend_from_slice(&self.set(item)?);
+                    if nodes.len() > SET_SIZE {
+                        return Err(ToolError::TooLarge { limit: SET_SIZE });
+                    }
                 }
                 Ok(sorted(nodes))
             }

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use super::classes::offered_classes;
+use super::clock::Clock;
 use super::error::ToolError;
 use super::types::{ExecOptions, Observation, Relation, Shown, Step, Value};
 use crate::call::{Arg, Call, Target};
@@ -44,6 +45,10 @@ pub struct Session<'g> {
     /// Time spent in calls. Planner and observation time is excluded: a served model may take
     /// minutes.
     spent: Duration,
+    /// Stops the call that runs.
+    pub(super) clock: Clock,
+    /// Members of all sets of the session.
+    pub(super) held: usize,
 }
 
 impl<'g> Session<'g> {
@@ -81,6 +86,8 @@ impl<'g> Session<'g> {
             steps: Vec::new(),
             answer: None,
             spent: Duration::ZERO,
+            clock: Clock::endless(),
+            held: 0,
         })
     }
 
@@ -183,9 +190,12 @@ impl<'g> Session<'g> {
             return Err(ToolError::Assignment { given: index, next });
         }
         let named = self.with_names(call)?;
+        self.clock = self.time_left();
         let done = self.apply(&named);
+        self.clock = Clock::endless();
         self.spent += begun.elapsed();
         let done = done?;
+        self.held = self.held_with(&named, &done)?;
         match &done.observation {
             Observation::Relations(shown) => {
                 let key = self.set_key(&named.args[0])?;
@@ -216,6 +226,12 @@ impl<'g> Session<'g> {
         });
         let last = self.steps.len() - 1;
         Ok(&self.steps[last])
+    }
+
+    /// A clock with the time that is left for the calls of this question.
+    pub(super) fn time_left(&self) -> Clock {
+        let limit = self.options.deadline;
+        Clock::new(limit.saturating_sub(self.spent), limit)
     }
 
     /// Whether a set is rejected as an answer because it contains only statement nodes (rule R22).
@@ -273,4 +289,156 @@ pub fn run_program(session: &mut Session<'_>, calls: &[Call]) -> Result<Value, (
         .answer()
         .cloned()
         .ok_or((calls.len(), ToolError::NoEnd))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::answer::Answer;
+    use crate::call::parse_program;
+    use crate::exec::evidence;
+    use crate::limits::SESSION_SIZE;
+    use kg::FrozenKg;
+    use kg::term::Term;
+
+    fn iri(text: &str) -> Term {
+        Term::Iri(text.to_owned())
+    }
+
+    /// A node with many children, each with one child.
+    fn wide(size: usize) -> FrozenKg {
+        FrozenKg::from_triples((0..size).flat_map(|i| {
+            let child = iri(&format!("x:c{i}"));
+            [
+                [iri("x:top"), iri("x:r"), child.clone()],
+                [child, iri("x:q"), iri(&format!("x:d{i}"))],
+            ]
+        }))
+    }
+
+    fn begin(kg: &FrozenKg) -> Session<'_> {
+        let options = ExecOptions {
+            lists: false,
+            ..ExecOptions::default()
+        };
+        Session::new(kg, "", Linked::default(), &[], options).unwrap()
+    }
+
+    const WALK: &str =
+        "v0 = get_tail_entity(<x:top>, <x:r>); v1 = get_tail_entity(v0, <x:q>); ans = end(v1)";
+
+    #[test]
+    fn evidence_is_linear_and_large_answers_are_cut() {
+        let kg = wide(30_000);
+        let mut session = begin(&kg);
+        run_program(&mut session, &parse_program(WALK).unwrap()).unwrap();
+        let start = Instant::now();
+        let answer = Answer::of(&session);
+        assert!(
+            start.elapsed() < Duration::from_secs(5),
+            "{:?}",
+            start.elapsed()
+        );
+        assert_eq!(
+            (answer.texts().len(), answer.evidence.len()),
+            (20_000, 40_000)
+        );
+        let cut = answer.cut.unwrap();
+        assert_eq!((cut.members, cut.evidence), (30_000, 40_000));
+        assert_eq!(
+            cut.note,
+            "the first 20000 of 30000 members; the evidence does not cover the whole answer"
+        );
+    }
+
+    #[test]
+    fn evidence_ends_with_the_time_of_the_question() {
+        let kg = wide(5_000);
+        let mut session = begin(&kg);
+        run_program(&mut session, &parse_program(WALK).unwrap()).unwrap();
+        let whole = evidence(&session);
+        assert_eq!((whole.triples.len(), whole.complete), (10_000, true));
+        assert_eq!(Answer::of(&session).cut, None);
+        session.options.deadline = Duration::ZERO;
+        let part = evidence(&session);
+        assert!(part.triples.len() < 5_000 && !part.complete);
+        assert!(Answer::of(&session).cut.is_some());
+    }
+
+    #[test]
+    fn calls_end_with_the_time_of_the_question() {
+        let kg = wide(5_000);
+        for last in [
+            "get_tail_entity(v0, <x:q>)",
+            "get_entity_by_constraint(v0, <x:q>, =, <x:d1>)",
+            "get_entity_by_constraint(v0, <x:q>, argmax)",
+            "judge(v0, <x:q>, <, 5)",
+        ] {
+            let program = format!("v0 = get_tail_entity(<x:top>, <x:r>); v1 = {last}");
+            let calls = parse_program(&program).unwrap();
+            let mut session = begin(&kg);
+            session.run(&calls[0]).unwrap();
+            // Less than the call takes, and more than the call before it took.
+            session.options.deadline = Duration::from_nanos(1);
+            session.spent = Duration::ZERO;
+            assert!(
+                matches!(session.run(&calls[1]), Err(ToolError::Deadline { .. })),
+                "{last}"
+            );
+        }
+    }
+
+    #[test]
+    fn lists_and_sets_are_limited() {
+        let kg = wide(100);
+        let mut session = begin(&kg);
+        let list = vec!["<x:top>"; 65].join(", ");
+        let long = parse_program(&format!("v0 = count([{list}])")).unwrap();
+        assert_eq!(
+            session.run(&long[0]).unwrap_err(),
+            ToolError::LongList {
+                items: 65,
+                limit: 64
+            }
+        );
+        let calls = parse_program(WALK).unwrap();
+        session.held = SESSION_SIZE - 150;
+        session.run(&calls[0]).unwrap();
+        let error = session.run(&calls[1]).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                ToolError::TooLarge {
+                    limit: SESSION_SIZE
+                }
+            ),
+            "{error}"
+        );
+        assert_eq!(session.variables(), 1);
+    }
+
+    #[test]
+    fn names_that_would_flood_a_prompt_are_not_offered() {
+        let long = |start: &str| iri(&format!("x:{start}{}", "y".repeat(20_000)));
+        let rdf_type = iri("http://www.w3.org/1999/02/22-rdf-syntax-ns#type");
+        let kg = FrozenKg::from_triples([
+            [iri("x:top"), long("r"), iri("x:a")],
+            [iri("x:top"), iri("x:r"), iri("x:a")],
+            [iri("x:a"), rdf_type.clone(), long("c")],
+            [iri("x:b"), rdf_type, iri("x:c")],
+        ]);
+        let mut session =
+            Session::new(&kg, "r", Linked::default(), &[], ExecOptions::default()).unwrap();
+        assert_eq!(session.classes(), [kg.find(&iri("x:c")).unwrap()]);
+        let calls = parse_program("get_relation(<x:top>)").unwrap();
+        let step = session.run(&calls[0]).unwrap();
+        let Observation::Relations(shown) = &step.observation else {
+            panic!("no list");
+        };
+        assert_eq!(
+            shown.out,
+            [Relation::Plain(kg.find(&iri("x:r")).unwrap().relation())]
+        );
+    }
 }

@@ -21,6 +21,7 @@ pub fn from_graph(session: &Session<'_>, query: &FilledQuery, solved: &Solved) -
             .collect(),
         provenance: Provenance::Kg,
         emptied: None,
+        cut: None,
     }
 }
 
@@ -40,5 +41,6 @@ pub fn none(failures: &[TriadFailure]) -> Answer {
             call,
             why: format!("not in the graph: {why}"),
         }),
+        cut: None,
     }
 }

@@ -58,7 +58,7 @@ impl Session<'_> {
             Err(error) => return Err(error),
         };
         let mut kept = match call.args.get(2) {
-            Some(Arg::Extreme(extreme)) => self.extreme(&from, relation, forward, *extreme),
+            Some(Arg::Extreme(extreme)) => self.extreme(&from, relation, forward, *extreme)?,
             Some(Arg::Op(op)) => self.satisfying(
                 &from,
                 relation,
@@ -87,6 +87,7 @@ impl Session<'_> {
         op: Op,
         against: &Against,
     ) -> Result<Vec<NodeId>, ToolError> {
+        let mut clock = self.clock.clone();
         match against {
             // Superclasses count wherever they count for `get_entity_by_type`.
             Against::Node(class) if forward && op == Op::Eq && self.counts_wider(relation) => {
@@ -106,6 +107,7 @@ impl Session<'_> {
                 };
                 let mut kept = Vec::new();
                 for &node in from {
+                    clock.tick()?;
                     for &tail in self.step(node, relation, forward).iter() {
                         if wanted(tail)? {
                             kept.push(node);
@@ -132,8 +134,11 @@ impl Session<'_> {
                 }
                 let tails: Vec<Vec<Literal>> = from
                     .iter()
-                    .map(|&node| self.literals(&self.step(node, relation, forward)))
-                    .collect();
+                    .map(|&node| {
+                        clock.tick()?;
+                        Ok(self.literals(&self.step(node, relation, forward)))
+                    })
+                    .collect::<Result<_, ToolError>>()?;
                 let kind = Kind::majority(tails.iter().flatten());
                 let holds = |tails: &Vec<Literal>| {
                     tails
@@ -182,7 +187,8 @@ impl Session<'_> {
         relation: Relation,
         extreme: Extreme,
     ) -> EntSet {
-        sorted(self.extreme(from, relation, true, extreme))
+        let kept = self.extreme(from, relation, true, extreme);
+        sorted(kept.unwrap_or_default())
     }
 
     fn counts_wider(&self, relation: Relation) -> bool {
@@ -212,21 +218,23 @@ impl Session<'_> {
         relation: Relation,
         forward: bool,
         extreme: Extreme,
-    ) -> Vec<NodeId> {
+    ) -> Result<Vec<NodeId>, ToolError> {
         let mut owners = Vec::new();
         let mut tails = Vec::new();
+        let mut clock = self.clock.clone();
         for &node in from {
+            clock.tick()?;
             for literal in self.literals(&self.step(node, relation, forward)) {
                 owners.push(node);
                 tails.push(literal);
             }
         }
         let tails: Vec<&Literal> = tails.iter().collect();
-        value::extreme(&tails, extreme)
+        Ok(value::extreme(&tails, extreme)
             .unwrap_or_default()
             .into_iter()
             .map(|i| owners[i])
-            .collect()
+            .collect())
     }
 
     /// L4 (rule R17): whether some member has a value that satisfies the comparison. No values
@@ -268,7 +276,9 @@ impl Session<'_> {
                 limit: limits::SET_SIZE,
             });
         }
+        let mut clock = self.clock.clone();
         for value in &values {
+            clock.tick()?;
             if !self
                 .satisfying(from, relation, forward, *op, value)?
                 .is_empty()

@@ -66,7 +66,9 @@ impl Session<'_> {
                 let (relation, forward) =
                     self.bound_relation(call, &from, call.tool == Tool::GetTailEntity)?;
                 let mut members = Vec::new();
+                let mut clock = self.clock.clone();
                 for &node in from.iter() {
+                    clock.tick()?;
                     members.extend_from_slice(&self.step(node, relation, forward));
                 }
                 let mut done = value(members, vec![from])?;
@@ -105,7 +107,7 @@ impl Session<'_> {
                     .iter()
                     .map(|arg| self.set(arg))
                     .collect::<Result<Vec<_>, _>>()?;
-                let members = if call.tool == Tool::Union {
+                let members: Vec<NodeId> = if call.tool == Tool::Union {
                     sets.iter().flat_map(|s| s.iter().copied()).collect()
                 } else {
                     intersection(&sets)
@@ -115,6 +117,26 @@ impl Session<'_> {
             Tool::Judge => self.judge(call, &set(0)?),
             Tool::End => self.end(args.first().ok_or_else(|| missing(call))?),
         }
+    }
+
+    /// The members of all sets after this call, if they are not too many.
+    pub(super) fn held_with(&self, call: &Call, done: &Done) -> Result<usize, ToolError> {
+        let mut held = self.held;
+        if let Observation::Value(Value::Set(set)) = &done.observation {
+            held += set.len();
+        }
+        // Variables are shared; a list is a set of its own.
+        for (arg, set) in call.args.iter().zip(&done.inputs) {
+            if matches!(arg, Arg::List(_)) {
+                held += set.len();
+            }
+        }
+        if held > limits::SESSION_SIZE {
+            return Err(ToolError::TooLarge {
+                limit: limits::SESSION_SIZE,
+            });
+        }
+        Ok(held)
     }
 
     pub(crate) fn without_excluded(&self, mut members: Vec<NodeId>) -> Vec<NodeId> {

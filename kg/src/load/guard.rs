@@ -1,0 +1,172 @@
+//! Checks the bytes of RDF/XML, JSON-LD, Turtle and TriG before their parser sees them, so that no
+//! small file makes the parser fill the memory or the stack.
+//!
+//! - No more than [`STATEMENT_BYTES`] without a triple.
+//! - JSON-LD that fits the memory of the load ([`JsonCheck`]).
+//! - An XML entity stands for a short text without other entities. That is enough for the
+//!   namespaces of OWL files.
+
+use std::cell::{Cell, RefCell};
+use std::io::{self, BufRead, Read};
+
+use oxigraph::io::RdfFormat;
+
+use super::json_check::JsonCheck;
+use crate::limits::{ENTITY_BYTES, ENTITY_REFERENCES, STATEMENT_BYTES};
+
+/// The start of an entity declaration; XML has no other spelling.
+const ENTITY: &[u8] = b"<!ENTITY";
+
+/// What a [`GuardedReader`] has seen, shared with the caller of the parser.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    /// Bytes since the last triple.
+    bytes: Cell<usize>,
+    /// References to entities since the last triple.
+    references: Cell<usize>,
+    refused: RefCell<Option<(u64, String)>>,
+}
+
+impl Watch {
+    /// The parser gave a triple.
+    pub(super) fn triple(&self) {
+        self.bytes.set(0);
+        self.references.set(0);
+    }
+
+    /// Why the reader refused the file: the line, and the reason.
+    pub(super) fn refusal(&self) -> Option<(u64, String)> {
+        self.refused.take()
+    }
+}
+
+/// Passes bytes on until one of them is refused.
+pub(super) struct GuardedReader<'a> {
+    reader: &'a mut dyn BufRead,
+    watch: &'a Watch,
+    line: u64,
+    syntax: Syntax,
+}
+
+/// The state of the check of a syntax.
+enum Syntax {
+    /// Nothing but the length matters.
+    Plain,
+    Json(JsonCheck),
+    Xml {
+        /// Bytes of [`ENTITY`] that have just passed.
+        matched: usize,
+        /// Quotes and bytes that have passed in the current declaration.
+        declaration: Option<(usize, usize)>,
+        declared: bool,
+    },
+}
+
+impl<'a> GuardedReader<'a> {
+    /// Guards a reader of a file in this format; `memory` is that of the load in bytes.
+    pub(super) fn new(
+        reader: &'a mut dyn BufRead,
+        format: RdfFormat,
+        memory: usize,
+        watch: &'a Watch,
+    ) -> Self {
+        let syntax = match format {
+            RdfFormat::JsonLd { .. } => Syntax::Json(JsonCheck::new(memory)),
+            RdfFormat::RdfXml => Syntax::Xml {
+                matched: 0,
+                declaration: None,
+                declared: false,
+            },
+            _ => Syntax::Plain,
+        };
+        Self {
+            syntax,
+            ..Self::plain(reader, watch)
+        }
+    }
+
+    /// Guards only the number of bytes without a triple.
+    pub(super) fn plain(reader: &'a mut dyn BufRead, watch: &'a Watch) -> Self {
+        Self {
+            reader,
+            watch,
+            line: 1,
+            syntax: Syntax::Plain,
+        }
+    }
+
+    fn check(&mut self, bytes: &[u8]) -> Result<(), String> {
+        let passed = self.watch.bytes.get() + bytes.len();
+        self.watch.bytes.set(passed);
+        // JSON-LD has its own measure: its parser gives all triples of an object at its end.
+        if passed > STATEMENT_BYTES && !matches!(self.syntax, Syntax::Json(_)) {
+            return Err(format!(
+                "more than {STATEMENT_BYTES} bytes without a triple"
+            ));
+        }
+        if matches!(self.syntax, Syntax::Plain) {
+            self.line += memchr::memchr_iter(b'\n', bytes).count() as u64;
+            return Ok(());
+        }
+        for &byte in bytes {
+            self.line += u64::from(byte == b'\n');
+            self.syntax.step(byte, self.watch)?;
+        }
+        Ok(())
+    }
+}
+
+impl Syntax {
+    fn step(&mut self, byte: u8, watch: &Watch) -> Result<(), String> {
+        match self {
+            Self::Plain => {}
+            Self::Json(check) => check.step(byte)?,
+            Self::Xml {
+                matched,
+                declaration,
+                declared,
+            } => {
+                if let Some((quotes, bytes)) = declaration {
+                    *quotes += usize::from(byte == b'"');
+                    *bytes += 1;
+                    if byte == b'&' || *bytes > ENTITY_BYTES {
+                        return Err(format!(
+                            "an entity that contains another entity or takes more than {ENTITY_BYTES} bytes; write its text out"
+                        ));
+                    }
+                    if *quotes == 2 || byte == b'<' {
+                        *declaration = None;
+                    }
+                } else if *declared && byte == b'&' {
+                    let references = watch.references.get() + 1;
+                    watch.references.set(references);
+                    if references > ENTITY_REFERENCES {
+                        return Err(format!(
+                            "more than {ENTITY_REFERENCES} references to entities without a triple"
+                        ));
+                    }
+                }
+                *matched = if byte == ENTITY[*matched] {
+                    *matched + 1
+                } else {
+                    usize::from(byte == b'<')
+                };
+                if *matched == ENTITY.len() {
+                    (*matched, *declaration, *declared) = (0, Some((0, 0)), true);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Read for GuardedReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        self.check(&buffer[..count]).map_err(|reason| {
+            *self.watch.refused.borrow_mut() = Some((self.line, reason.clone()));
+            io::Error::other(reason)
+        })?;
+        Ok(count)
+    }
+}

@@ -1,0 +1,73 @@
+//! The time that is left for the calls of a question.
+
+use std::time::{Duration, Instant};
+
+use super::error::ToolError;
+
+/// Units of work between two looks at the clock, about a millisecond.
+const TICKS: u32 = 1024;
+
+/// Counts work until a deadline.
+#[derive(Clone, Debug)]
+pub(crate) struct Clock {
+    /// `None` means no deadline.
+    until: Option<Instant>,
+    /// The deadline of the whole question, for the message.
+    limit: Duration,
+    ticks: u32,
+}
+
+impl Clock {
+    /// A clock that never stops.
+    pub(super) fn endless() -> Self {
+        Self {
+            until: None,
+            limit: Duration::ZERO,
+            ticks: TICKS,
+        }
+    }
+
+    /// A clock that stops after `left` of `limit`.
+    pub(super) fn new(left: Duration, limit: Duration) -> Self {
+        Self {
+            until: Instant::now().checked_add(left),
+            limit,
+            ticks: TICKS,
+        }
+    }
+
+    /// Counts one unit of work.
+    ///
+    /// # Errors
+    /// [`ToolError::Deadline`] if the time is over.
+    pub(crate) fn tick(&mut self) -> Result<(), ToolError> {
+        self.ticks -= 1;
+        if self.ticks > 0 {
+            return Ok(());
+        }
+        self.ticks = TICKS;
+        match self.until {
+            Some(until) if Instant::now() >= until => {
+                Err(ToolError::Deadline { limit: self.limit })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_stops_when_its_time_is_over() {
+        let limit = Duration::from_secs(30);
+        let ticks = |mut clock: Clock| (0..2 * TICKS).try_for_each(|_| clock.tick());
+        assert_eq!(
+            ticks(Clock::new(Duration::ZERO, limit)),
+            Err(ToolError::Deadline { limit })
+        );
+        assert_eq!(ticks(Clock::new(limit, limit)), Ok(()));
+        assert_eq!(ticks(Clock::endless()), Ok(()));
+    }
+}
