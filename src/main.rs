@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     match parsed.and_then(|cli| run(&cli)) {
         Ok(status) => status.into(),
         Err(error) => {
-            eprintln!("kgagent: {}", exit::error_line(&error));
+            ui::notice(&format!("kgagent: {}", exit::error_line(&error)));
             ExitCode::from(2)
         }
     }

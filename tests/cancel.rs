@@ -41,7 +41,7 @@ fn ask(
     planner: &mut dyn Planner,
     cancel: &Cancel,
 ) -> Result<Outcome, InferError> {
-    let node = kg.by_name("the_third_man").unwrap();
+    let node = kg.by_name("third_man").unwrap();
     let linked = Linked::new(kg, QUESTION, &[node]);
     let template = Template::of(agent.trained_as());
     let options = ExecOptions::default();
@@ -136,7 +136,7 @@ fn every_agent_ends_when_its_question_is_cancelled_and_the_planner_goes_on() {
 #[test]
 fn deciding_ends_at_the_deadline_of_the_question() {
     let kg = graph();
-    let node = kg.by_name("the_third_man").unwrap();
+    let node = kg.by_name("third_man").unwrap();
     let linked = Linked::new(&kg, QUESTION, &[node]);
     let agent = AgentKind::Words(Deciding::default());
     let template = Template::of(agent.trained_as());

@@ -5,6 +5,7 @@
 //! * [`cancel`]: ending work early, by a flag or a deadline.
 //! * [`fs`]: files and folders that are replaced atomically.
 //! * [`journal`]: an append-only record of completed work.
+//! * [`listing`]: what a command may replace.
 //! * [`rng`]: random numbers that are the same on every machine and in every version.
 //! * [`wordings`]: how the questions of a dataset are worded, as hashes.
 
@@ -12,6 +13,7 @@ pub mod acceptor;
 pub mod cancel;
 pub mod fs;
 pub mod journal;
+pub mod listing;
 pub mod rng;
 pub mod transcript;
 pub mod wordings;

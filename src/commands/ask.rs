@@ -16,12 +16,18 @@ use toolbox::prompt::Template;
 use toolbox::rank::Ranker;
 
 use super::eval::Planning;
-use super::{graph, ranking};
+use super::{graph, output, ranking};
 use crate::cli::AskArgs;
 use crate::exit::ExitStatus;
-use crate::ui::Ui;
+use crate::ui::{Ui, clean_value};
+
+/// How a trace begins.
+const TRACE: &str = "{\"event\":\"observe\"";
 
 pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<ExitStatus> {
+    if let Some(path) = &args.trace {
+        output::file(path, Some(TRACE))?;
+    }
     let graph = graph::open(&args.answering.graph)?;
     let ranker = ranking::open(&args.answering.ranking)?;
     let entities = topics(&graph, &args.question, &args.entities, ranker.as_ref())?;
@@ -153,19 +159,20 @@ pub(super) fn object(question: &str, entities: &[String], outcome: &Outcome) -> 
 /// Prints an outcome.
 pub(super) fn print_text(ui: &Ui, question: &str, entities: &[String], outcome: &Outcome) {
     let answer = &outcome.answer;
-    ui.say(format!("question  {question}"));
+    ui.say(format!("question  {}", clean_value(question)));
     if entities.is_empty() {
         ui.say("entities  none found in the question (name one with --entity)");
     } else {
-        ui.say(format!("entities  {}", entities.join(", ")));
+        ui.say(format!("entities  {}", clean_value(&entities.join(", "))));
     }
-    ui.say(format!("answer    {}", answer_text(outcome)));
+    ui.say(format!("answer    {}", clean_value(&answer_text(outcome))));
     if answer.provenance == Provenance::Model {
         ui.say("source    the model's own knowledge; nothing in the graph proves it");
     }
     let lines = |name: &str, lines: &mut dyn Iterator<Item = String>| {
         for (i, line) in lines.enumerate() {
-            ui.say(format!("{:<9} {line}", if i == 0 { name } else { "" }));
+            let name = if i == 0 { name } else { "" };
+            ui.say(format!("{name:<9} {}", clean_value(&line)));
         }
     };
     lines("program", &mut answer.program.iter().cloned());

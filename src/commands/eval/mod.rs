@@ -20,7 +20,7 @@ mod table;
 mod write;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
@@ -39,12 +39,16 @@ pub(super) use self::write::write;
 use self::compare::{ComparisonTable, compare, dataset};
 use self::result::Evaluation;
 use super::datagen::source;
-use super::{graph, ranking};
+use super::{graph, output, ranking};
 use crate::cli::{EntitySource, EvalArgs};
 use crate::exit::ExitStatus;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<ExitStatus> {
+    let mut inputs = output::paths_of(std::slice::from_ref(&args.source))?;
+    inputs.extend(args.model.iter().map(PathBuf::from));
+    inputs.push(args.answering.graph.kg.clone());
+    output::spare(&args.out, inputs.iter().map(PathBuf::as_path))?;
     write::check_target(&args.out)?;
     let graph = graph::open(&args.answering.graph)?;
     let ranker = ranking::open(&args.answering.ranking)?;
