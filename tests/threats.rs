@@ -9,6 +9,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// A folder with a small graph in `g/`, made of `source.nt`.
 struct Place(tempfile::TempDir);
@@ -219,7 +220,7 @@ fn a_file_of_somebody_else_is_not_replaced() {
 fn nothing_of_a_stranger_acts_on_the_terminal() {
     let hostile = "Lis\\u001B[31mbon\\u0007\\u009B2J\\u202E\\u2066";
     let place = Place::new(&format!(
-        "<http://x/lisbon> <http://x/cou\\u009B2Jntry\\u202E> <http://x/port\\u202Eugal\\u0085> .\n\
+        "<http://x/lisbon> <http://x/cou%C2%9B2Jntry%1B%5B31m> <http://x/port%E2%80%AEugal%0D> .\n\
          <http://x/lisbon> <http://x/motto> \"{hostile}\\nanswer    no\" .\n\
          <http://x/lisbon> <http://www.w3.org/2000/01/rdf-schema#label> \"{hostile}\" .\n"
     ));
@@ -274,6 +275,11 @@ struct Server {
 
 impl Server {
     fn start(text: &str) -> Self {
+        Self::slow(text, Duration::ZERO)
+    }
+
+    /// Waits before each answer.
+    fn slow(text: &str, pause: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
         let seen = Arc::new(Mutex::new(Vec::new()));
@@ -290,6 +296,7 @@ impl Server {
                 }
                 let _ = reader.read_exact(&mut vec![0; length]);
                 kept.lock().unwrap().push(head);
+                std::thread::sleep(pause);
                 let message = serde_json::json!({ "role": "assistant", "content": text });
                 let body = serde_json::json!({ "choices": [{ "message": message }] }).to_string();
                 let length = body.len();
@@ -355,4 +362,153 @@ fn a_configuration_file_that_nobody_named_neither_writes_nor_sends() {
         "{shown}"
     );
     place.refused(&["kg", "load", "source.nt"], &["--kg"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_evaluation_keeps_what_is_answered_and_continues() {
+    let place = Place::new(TRIPLES);
+    let questions = (0..6).map(|i| QUESTION.replace("\"1\"", &format!("\"{i}\"")));
+    place.write("q.jsonl", &questions.collect::<String>());
+    let server = Server::slow("no call", Duration::from_millis(60));
+    let eval = |out| {
+        let source = ["--source", "jsonl=q.jsonl", "--threads", "1"];
+        let model = ["eval", "--kg", "g", "--model", &server.url, "--out", out];
+        place.command(&[&model[..], &source].concat())
+    };
+    let asked = || std::mem::take(&mut *server.seen.lock().unwrap()).len();
+    let mut running = eval("result")
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let partial = place.path().join("result.partial");
+    let begun = std::time::Instant::now();
+    while fs::metadata(&partial).map_or(0, |data| data.len()) < 200 {
+        assert!(begun.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let pid = running.id().to_string();
+    Command::new("kill")
+        .args(["-s", "INT", &pid])
+        .status()
+        .unwrap();
+    let mut said = String::new();
+    running
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut said)
+        .unwrap();
+    assert_eq!(running.wait().unwrap().code(), Some(2), "{said}");
+    assert!(
+        said.contains("of 6 questions; the same command continues"),
+        "{said}"
+    );
+    assert!(partial.exists() && !place.path().join("result").exists());
+    asked();
+    let output = eval("result").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", self::said(&output).1);
+    assert!(!partial.exists());
+    let rest = asked();
+    eval("whole").output().unwrap();
+    assert!(rest < asked(), "{rest} requests after the interruption");
+    let predictions = place.read("result/predictions.jsonl");
+    assert_eq!(predictions.lines().count(), 6);
+    assert_eq!(predictions, place.read("whole/predictions.jsonl"));
+}
+
+#[test]
+fn questions_and_names_have_a_length() {
+    let long = "r".repeat(20_000);
+    let place = Place::new(&format!(
+        "{TRIPLES}<http://x/lisbon> <http://x/{long}> <http://x/portugal> .\n"
+    ));
+    let shown = place.done(&["tool", "--kg", "g", "get_relation(lisbon)"]);
+    assert!(
+        shown.contains("country") && shown.len() < 1000,
+        "{}",
+        shown.len()
+    );
+    let question = "Lisbon ".repeat(1000);
+    let begun = std::time::Instant::now();
+    place.refused(
+        &["ask", "--kg", "g", &question],
+        &["has 7000 characters, the limit is 4000"],
+    );
+    let tool = [
+        "tool",
+        "--kg",
+        "g",
+        "--question",
+        &question,
+        "get_relation(lisbon)",
+    ];
+    place.refused(&tool, &["the limit is 4000"]);
+    place.write(
+        "q.jsonl",
+        &(QUESTION.replace("Where", &question) + QUESTION),
+    );
+    let eval = [
+        "eval",
+        "--kg",
+        "g",
+        "--agent",
+        "words",
+        "--source",
+        "jsonl=q.jsonl",
+    ];
+    place.done(&[&eval[..], &["--out", "result"]].concat());
+    assert!(
+        place
+            .read("result/skipped.jsonl")
+            .contains("the limit is 4000")
+    );
+    assert!(
+        begun.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        begun.elapsed()
+    );
+}
+
+#[test]
+fn a_password_in_an_address_is_not_shown() {
+    let place = Place::new(TRIPLES);
+    let server = Server::start("no call");
+    let secret = server.url.replace("http://", "http://me:pass/word@");
+    let closed = "http://me:pass/word@127.0.0.1:9/v1";
+    let https = "https://me:pass/word@example.org/v1";
+    for (i, url) in [secret.as_str(), closed, https].into_iter().enumerate() {
+        let trace = format!("t{i}.jsonl");
+        let out = format!("e{i}");
+        let (_, said) = place.run(&[
+            "ask",
+            "--kg",
+            "g",
+            "--model",
+            url,
+            "--entity",
+            "lisbon",
+            "--trace",
+            &trace,
+            "Where is Lisbon?",
+        ]);
+        assert!(!said.contains("pass"), "{said}");
+        let (_, said) = place.run(&[
+            "eval",
+            "--kg",
+            "g",
+            "--model",
+            url,
+            "--source",
+            "jsonl=q.jsonl",
+            "--out",
+            &out,
+            "--traces",
+        ]);
+        assert!(!said.contains("pass"), "{said}");
+    }
+    for (path, content) in tree(place.path()) {
+        let text = String::from_utf8_lossy(&content);
+        assert!(!text.contains("pass/word"), "{path}");
+    }
 }

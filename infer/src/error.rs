@@ -3,6 +3,7 @@
 use common::cancel::Cancelled;
 use engine::EngineError;
 use toolbox::explain::ProposeError;
+use toolbox::link::QuestionTooLong;
 
 /// Why a question could not be answered. A call that cannot be executed is not an error; it is
 /// recorded in the trace.
@@ -11,6 +12,9 @@ pub enum InferError {
     /// The engine failed.
     #[error(transparent)]
     Engine(EngineError),
+    /// The question is too long.
+    #[error(transparent)]
+    Question(#[from] QuestionTooLong),
     /// The question was cancelled or ran past its deadline.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use infer::agent::{AgentKind, Outcome, Task, answer_with};
-use infer::planner::{Planner, Scripted};
+use infer::planner::{Planner, Scripted, public_address};
 use kg::Kg;
 use kg::term::NodeId;
 use serde_json::json;
@@ -25,6 +25,7 @@ use crate::ui::{Ui, clean_value};
 const TRACE: &str = "{\"event\":\"observe\"";
 
 pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<ExitStatus> {
+    link::check_question(&args.question)?;
     if let Some(path) = &args.trace {
         output::file(path, Some(TRACE))?;
     }
@@ -43,10 +44,10 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<ExitStatus> {
         ranker: Arc::clone(&ranker),
         ..ExecOptions::default()
     };
-    let name = args.model.as_deref().unwrap_or("none");
+    let name = public_address(args.model.as_deref().unwrap_or("none"));
     let task = Task {
         model_knowledge: args.answering.allow_model_knowledge,
-        ..task(&graph, &args.question, &entities, options, &template, name)
+        ..task(&graph, &args.question, &entities, options, &template, &name)
     };
     let outcome = answer_with(&agent, task, planner.as_mut())?;
     if let Some(path) = &args.trace {

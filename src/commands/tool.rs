@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use serde_json::json;
 use toolbox::call::parse_program;
 use toolbox::exec::{ExecOptions, Session};
-use toolbox::link::Linked;
+use toolbox::link::{Linked, check_question};
 use toolbox::trace::ResultText;
 
 use super::graph;
@@ -15,6 +15,7 @@ use crate::ui::{Ui, clean_value};
 pub(crate) fn run(args: &ToolArgs, ui: &Ui) -> Result<ExitStatus> {
     let calls = parse_program(&args.calls).context("the calls do not parse")?;
     let kg = graph::open(&args.graph)?;
+    check_question(&args.question)?;
     let mut session = Session::new(
         &kg,
         &args.question,

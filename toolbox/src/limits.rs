@@ -26,5 +26,13 @@ pub const MAX_SET_ARGS: usize = 8;
 /// Maximum number of triples of a question in Triad; gold queries of the published sets have fewer.
 pub const MAX_TRIPLES: usize = 8;
 
+/// Maximum characters of a question. People's questions have fewer than 500; the time of linking
+/// grows with the length.
+pub const QUESTION_CHARS: usize = 4_000;
+
+/// Maximum characters of a name in a prompt. Names of published graphs have fewer than 120. A
+/// relation with a longer name is not offered.
+pub const NAME_CHARS: usize = 256;
+
 /// Maximum number of members of a tool's result; a larger set is an error.
 pub const SET_SIZE: usize = 5_000_000;

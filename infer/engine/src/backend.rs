@@ -9,6 +9,10 @@ use crate::device::{self, DeviceLlama};
 use crate::llama::{self, ForwardBuffers, PackedLlama};
 use crate::segment::TokenSegment;
 
+/// Maximum bytes of a conversation's keys and values. A model's `config.json` may promise a million
+/// tokens; in 16 GiB a model of 70 billion parameters has 26,000.
+const CACHE_BYTES: usize = 16 << 30;
+
 pub(crate) enum Backend {
     Packed(PackedLlama),
     Tensors(DeviceLlama),
@@ -20,6 +24,15 @@ impl Backend {
             Self::Packed(model) => model.config(),
             Self::Tensors(model) => model.config(),
         }
+    }
+
+    /// Maximum number of tokens: the model's, or fewer if their keys and values would need more than
+    /// [`CACHE_BYTES`].
+    pub(crate) fn context(&self) -> usize {
+        let c = self.config();
+        let position = 2 * c.num_hidden_layers * c.num_key_value_heads * c.head_dim;
+        let most = CACHE_BYTES / (position * size_of::<f32>()).max(1);
+        c.context().min(most)
     }
 
     /// Bytes of all matrices.
@@ -48,7 +61,7 @@ impl Backend {
 
     /// Checks that `ids` can follow `held` tokens.
     pub(crate) fn check(&self, ids: &[u32], held: usize) -> Result<(), EngineError> {
-        let (vocab, max) = (self.config().vocab_size, self.config().context());
+        let (vocab, max) = (self.config().vocab_size, self.context());
         if let Some(&id) = ids.iter().find(|&&id| id as usize >= vocab) {
             return Err(EngineError::Token { id, vocab });
         }

@@ -178,7 +178,7 @@ impl Decoder for DecodeSession {
     }
 
     fn max_context(&self) -> usize {
-        self.engine.config().context()
+        self.engine.context()
     }
 
     fn wanted(&self) -> Result<(), Cancelled> {

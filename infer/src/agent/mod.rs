@@ -17,6 +17,8 @@ pub use kind::{AgentKind, AgentProfile, Deciding, GoldTurns, Robust, TriadOption
 pub use outcome::{DecidedAnswer, Linkable, Outcome, PLANNER_FAILED, Survived};
 pub use task::Task;
 
+use toolbox::link::check_question;
+
 use crate::InferError;
 use crate::planner::Planner;
 
@@ -24,13 +26,14 @@ use crate::planner::Planner;
 /// [`cancel`](toolbox::exec::ExecOptions::cancel) says so.
 ///
 /// # Errors
-/// [`InferError`] if the planner fails or the question is cancelled. A question without an answer
+/// [`InferError`] if the question is too long or cancelled, or if the planner fails. A question without an answer
 /// is an [`Outcome`].
 pub fn answer_with(
     agent: &AgentKind,
     task: Task<'_>,
     planner: &mut dyn Planner,
 ) -> Result<Outcome, InferError> {
+    check_question(task.question)?;
     let cancel = task.options.cancel.clone();
     planner.begin(&cancel);
     let answered = answer_by(agent, task, planner);

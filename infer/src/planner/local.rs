@@ -205,7 +205,7 @@ impl LocalPlanner {
         abstaining: &[&str],
     ) -> Result<Proposal, InferError> {
         let mut prompt = self.prompt(turns)?;
-        let limit = self.model.engine.config().context();
+        let limit = self.model.engine.context();
         if prompt.len() + TURN_TOKENS > limit {
             return Err(InferError::TooLong {
                 needed: prompt.len() + TURN_TOKENS,
@@ -334,7 +334,7 @@ impl Planner for LocalPlanner {
             let Some(first) = encoded.trained.iter().position(|&trained| trained) else {
                 continue;
             };
-            if encoded.ids.len() > self.model.engine.config().context() {
+            if encoded.ids.len() > self.model.engine.context() {
                 return Ok(None);
             }
             let (prompt, text) = encoded.ids.split_at(first);

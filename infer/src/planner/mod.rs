@@ -18,7 +18,7 @@ use toolbox::prompt::Template;
 use crate::InferError;
 
 pub use local::{LocalModel, LocalPlanner, words_of};
-pub use remote::{Constraint, RemoteOptions, RemotePlanner};
+pub use remote::{Constraint, RemoteOptions, RemotePlanner, public_address};
 pub use shots::shots;
 
 /// The state in which a planner writes a call.

@@ -89,13 +89,30 @@ impl RemoteOptions {
     }
 }
 
+/// An address without the user and password in it (`http://user:password@host`), for messages and
+/// records.
+#[must_use]
+pub fn public_address(url: &str) -> String {
+    // A password may contain a slash, so the last @ counts wherever it is.
+    match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+            format!("{scheme}://{host}")
+        }
+        None => url.to_owned(),
+    }
+}
+
 impl std::fmt::Debug for RemoteOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Keeps the key out of logs.
         write!(
             f,
             "{} ({}, {:?}, {:?})",
-            self.url, self.model, self.constraint, self.deadline
+            public_address(&self.url),
+            self.model,
+            self.constraint,
+            self.deadline
         )
     }
 }
@@ -132,7 +149,7 @@ impl RemotePlanner {
         if !options.url.starts_with("http://") {
             let message = "only http:// addresses can be reached; for https put a local proxy or an SSH tunnel before it".to_owned();
             return Err(InferError::Remote {
-                url: options.url,
+                url: public_address(&options.url),
                 message,
             });
         }
@@ -206,9 +223,11 @@ impl RemotePlanner {
             _ => {}
         }
         let body = body.to_string();
+        let address = public_address(&options.url);
         let error = |message: String| InferError::Remote {
-            url: options.url.clone(),
-            message,
+            // The client quotes the address in some of its messages.
+            message: message.replace(&options.url, &address),
+            url: address.clone(),
         };
         let mut pause = PAUSE;
         let mut tries = 0;

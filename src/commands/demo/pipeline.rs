@@ -173,7 +173,7 @@ impl<'a> Demo<'a> {
         let about = json!({
             "model": self.folder("model"), "source": source, "entities": entities,
         });
-        let evaluation = eval::evaluate(&self.graph, &questions, &setting, self.ui)?;
+        let evaluation = eval::evaluate(&self.graph, &questions, &setting, None, self.ui)?;
         let folder = self.folder("eval").join(name.replace(' ', "-"));
         if let Some(seen) = evaluation.seen() {
             self.ui.say(format!("{name}: {seen}"));

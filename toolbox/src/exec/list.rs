@@ -6,6 +6,7 @@ use super::paper::{listed_tokens, paper_tokens};
 use super::session::Session;
 use super::types::{Relation, Shown};
 use crate::call::{Arg, Call};
+use crate::limits::NAME_CHARS;
 use crate::rank::{LeadsTo, RankError, RankingContext, RelationCandidate};
 use kg::term::{NodeId, RelId};
 use kg::value::Kind;
@@ -113,7 +114,9 @@ impl Session<'_> {
             .first()
             .map(|set| self.path(set))
             .unwrap_or_default();
-        let ranked = self.ranked(&adjacent, &path)?;
+        let mut ranked = self.ranked(&adjacent, &path)?;
+        // A call writes the name, so it cannot be cut.
+        ranked.retain(|one| one.candidate.name.chars().nth(NAME_CHARS).is_none());
         let shown = self.cut(&ranked, limit);
         Ok(match self.options.prompt_tokens {
             Some(most) => self.fitting(
