@@ -190,6 +190,11 @@ fn a_file_of_somebody_else_is_not_replaced() {
         ]
     };
     place.done(&near("near.nt"));
+    let demo = ["demo", "--quick", "--out", "mine", "--graph", "source.nt"];
+    place.write("mine/report.html", "my report");
+    place.refused(&demo, &["mine/report.html", "this exists"]);
+    place.write("near.labels.json", "{}");
+    place.refused(&near("near.json"), &["near.labels.json", "this exists"]);
     for (file, content) in [("near.nt", TRIPLES), ("deep/far.json", "[]")] {
         place.write(file, content);
         place.refused(&near(file), &["this exists", file]);

@@ -30,6 +30,9 @@ pub(crate) fn run(args: &KgSubgraphArgs, ui: &Ui) -> Result<ExitStatus> {
     if !args.out.is_dir() {
         // A file of triples does not say who wrote it.
         output::file(&args.out, None)?;
+        if args.out.extension().is_some_and(|end| end == "json") {
+            output::file(&args.out.with_extension("labels.json"), None)?;
+        }
     }
     let graph = graph::open(&args.graph)?;
     let (entities, unknown) = entities(args, &graph)?;

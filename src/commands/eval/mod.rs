@@ -74,8 +74,13 @@ pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<ExitStatus> {
     let mut evaluations = Vec::new();
     for setting in &settings {
         let of_agent = work.of_agent(setting)?;
-        evaluations
-            .push(pool.install(|| evaluate(&graph, &questions, setting, Some(&of_agent), ui))?);
+        match pool.install(|| evaluate(&graph, &questions, setting, Some(&of_agent), ui)) {
+            Ok(evaluation) => evaluations.push(evaluation),
+            Err(error) => {
+                of_agent.discard_if_empty();
+                return Err(error);
+            }
+        }
         unfinished.push(of_agent);
     }
     let model = public_address(args.model.as_deref().unwrap_or("none"));

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -38,6 +39,8 @@ pub(in crate::commands) struct Unfinished {
     journal: Journal,
     /// By the hash of the question.
     found: HashMap<u64, JournalEntry>,
+    /// Questions answered since.
+    answered: AtomicUsize,
 }
 
 /// A record of the journal.
@@ -95,6 +98,7 @@ impl<'a> Work<'a> {
             path,
             journal,
             found: found.into_iter().map(|one| (one.piece, one)).collect(),
+            answered: AtomicUsize::new(0),
         })
     }
 }
@@ -137,7 +141,17 @@ impl Unfinished {
         });
         self.journal
             .append(piece(question), record.to_string().as_bytes())?;
+        self.answered.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Removes the file of an evaluation that failed before its first answer.
+    pub(super) fn discard_if_empty(self) {
+        if self.answered.into_inner() == 0 && self.found.is_empty() {
+            drop(self.journal);
+            // Best effort: the error of the evaluation is the one to report.
+            let _ = fs::remove_file(&self.path);
+        }
     }
 
     /// Removes the file of a finished evaluation.
