@@ -23,12 +23,13 @@ pub(crate) fn write(folder: &Path) -> io::Result<()> {
     fs::write(folder.join(LIST), text)
 }
 
-/// Rejects a folder with a file that its list does not name. A missing or an empty folder is fine.
+/// Rejects a folder with a file that its list does not name, and a file in its place. A missing or
+/// an empty folder is fine.
 ///
 /// # Errors
 /// [`io::ErrorKind::AlreadyExists`] with the file and advice, and errors of reading the folder.
 pub(crate) fn check(folder: &Path) -> io::Result<()> {
-    if !folder.is_dir() {
+    if folder.symlink_metadata().is_err() {
         return Ok(());
     }
     let found = files(folder, folder)?;
@@ -152,6 +153,10 @@ mod tests {
         check(&out).unwrap();
         fs::remove_file(out.join(LIST)).unwrap();
         assert!(check(&out).unwrap_err().to_string().contains(LIST));
+        let file = dir.path().join("file");
+        fs::write(&file, "years of work").unwrap();
+        assert!(StagedFolder::new(&file).unwrap().commit().is_err());
+        assert_eq!(fs::read(&file).unwrap(), b"years of work");
     }
 
     #[test]

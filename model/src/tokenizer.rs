@@ -17,6 +17,7 @@ use tokenizers::{
 };
 
 use crate::guard::guarded;
+use crate::json::is_nested_deeper;
 use crate::{ModelError, limits};
 
 /// The end-of-turn token.
@@ -91,26 +92,6 @@ fn library<T>(work: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, ModelEr
     guarded(work)
         .map_err(|panic| failed(format!("it contradicts itself: {panic}")))?
         .map_err(failed)
-}
-
-/// Whether brackets outside of strings are nested too deep.
-fn is_too_deep(json: &[u8]) -> bool {
-    let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
-    for byte in json {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if quoted => escaped = true,
-            b'"' => quoted = !quoted,
-            _ if quoted => {}
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth > limits::TOKENIZER_DEPTH {
-            return true;
-        }
-    }
-    false
 }
 
 fn special_tokens() -> Vec<AddedToken> {
@@ -232,7 +213,7 @@ impl Tokenizer {
     /// # Errors
     /// When it is not a tokenizer, is nested too deep or has too large an id.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
-        if is_too_deep(bytes) {
+        if is_nested_deeper(bytes, limits::TOKENIZER_DEPTH) {
             return Err(failed(format!(
                 "its JSON is nested deeper than {}",
                 limits::TOKENIZER_DEPTH
@@ -482,9 +463,6 @@ mod tests {
                 "{error}"
             );
         }
-        assert!(!is_too_deep(
-            format!(r#"["{}\""]"#, "[".repeat(100)).as_bytes()
-        ));
     }
 
     #[test]

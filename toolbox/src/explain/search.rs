@@ -42,6 +42,9 @@ impl Default for SearchLimits {
 /// Branches of each entity that others are intersected with.
 const BRANCHES: usize = 24;
 
+/// A part of the search is done, or the search ended early.
+type Searched = Result<(), Cancelled>;
+
 /// Searches for plans; returns everything found, in the order found.
 ///
 /// # Errors
@@ -74,7 +77,7 @@ struct Search<'c> {
 }
 
 impl Search<'_> {
-    fn run(&mut self, explainer: &mut Explainer<'_, '_>) -> Result<(), Cancelled> {
+    fn run(&mut self, explainer: &mut Explainer<'_, '_>) -> Searched {
         let session = explainer.session;
         self.classes = said_classes(explainer);
         let mut open = self.starts(explainer);
@@ -140,11 +143,7 @@ impl Search<'_> {
 
     /// Things of an entity's class that have more or less of something than the entity: "countries
     /// larger than Brazil".
-    fn compared(
-        &self,
-        explainer: &mut Explainer<'_, '_>,
-        next: &mut Vec<State>,
-    ) -> Result<(), Cancelled> {
+    fn compared(&self, explainer: &mut Explainer<'_, '_>, next: &mut Vec<State>) -> Searched {
         let session = explainer.session;
         let Some(ops) = explainer
             .asked
@@ -184,11 +183,7 @@ impl Search<'_> {
     }
 
     /// Chains of one or two relations from each entity, for intersections.
-    fn branch(
-        &mut self,
-        explainer: &mut Explainer<'_, '_>,
-        starts: &[State],
-    ) -> Result<(), Cancelled> {
+    fn branch(&mut self, explainer: &mut Explainer<'_, '_>, starts: &[State]) -> Searched {
         for state in starts {
             let Start::Entity(index) = state.plan.start else {
                 continue;
@@ -214,7 +209,7 @@ impl Search<'_> {
         state: &State,
         explainer: &mut Explainer<'_, '_>,
         next: &mut Vec<State>,
-    ) -> Result<(), Cancelled> {
+    ) -> Searched {
         if state.nodes.is_empty() || state.nodes.len() > self.limits.class {
             return Ok(());
         }
@@ -242,7 +237,7 @@ impl Search<'_> {
         state: &State,
         explainer: &mut Explainer<'_, '_>,
         next: &mut Vec<State>,
-    ) -> Result<(), Cancelled> {
+    ) -> Searched {
         let session = explainer.session;
         if state.tally.hops >= self.limits.hops && !state.statements {
             return Ok(());
@@ -291,7 +286,7 @@ impl Search<'_> {
         adjacent: &[Adjacent],
         explainer: &mut Explainer<'_, '_>,
         next: &mut Vec<State>,
-    ) -> Result<(), Cancelled> {
+    ) -> Searched {
         let session = explainer.session;
         for (index, value) in session.linked().values.iter().enumerate() {
             if state.tally.values & (1 << index.min(63)) != 0 {
@@ -318,7 +313,7 @@ impl Search<'_> {
         adjacent: &[Adjacent],
         explainer: &mut Explainer<'_, '_>,
         next: &mut Vec<State>,
-    ) -> Result<(), Cancelled> {
+    ) -> Searched {
         let session = explainer.session;
         let either = matches!(state.plan.start, Start::Entities);
         let wanted = if either {
@@ -395,11 +390,7 @@ impl Search<'_> {
     }
 
     /// Records the plans that end at a state.
-    fn conclude(
-        &mut self,
-        state: &State,
-        explainer: &mut Explainer<'_, '_>,
-    ) -> Result<(), Cancelled> {
+    fn conclude(&mut self, state: &State, explainer: &mut Explainer<'_, '_>) -> Searched {
         let steps = !state.plan.steps.is_empty();
         let starts_at_class = matches!(state.plan.start, Start::Class(_));
         if state.nodes.is_empty() {
@@ -427,7 +418,7 @@ impl Search<'_> {
     }
 
     /// Whether a relation of the set links it to another entity, or satisfies a comparison.
-    fn judge(&mut self, state: &State, explainer: &mut Explainer<'_, '_>) -> Result<(), Cancelled> {
+    fn judge(&mut self, state: &State, explainer: &mut Explainer<'_, '_>) -> Searched {
         let session = explainer.session;
         let adjacent = session.adjacent(&state.nodes);
         for one in adjacent.iter().filter(|one| one.out) {
