@@ -1,47 +1,82 @@
 //! Options from the environment and from `kgagent.toml`. The command line comes first, then
 //! `KGAGENT_…`, then the file, then the default.
+//!
+//! A `kgagent.toml` in the current folder may come from somebody else, with the data beside it. If
+//! nobody named it, it may not say where to write nor name a server, to which questions and
+//! `KGAGENT_API_KEY` would be sent, and what it sets is shown.
 
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::{Arg, ArgMatches, Command, CommandFactory};
 
 use crate::cli::Cli;
+use crate::ui::{clean, notice};
 
 /// The configuration file that is read from the current folder.
 const FILE: &str = "kgagent.toml";
 
+/// Upper bound of a configuration file; anything larger is not one.
+const FILE_BYTES: u64 = 1 << 20;
+
+/// Options whose value may be a server.
+const SERVERS: [&str; 2] = ["kg", "model"];
+
+/// Options that say where to write. `kg` is one of them for `kg load` only.
+const OUTPUTS: [&str; 4] = ["out", "pairs", "trace", "vectors"];
+
 /// Parses the command line; missing options come from the environment and the configuration file.
 ///
 /// # Errors
-/// If the file is unreadable or has a key that is not an option.
+/// If the file is unreadable, has a key that is not an option, or was not named and has a key that
+/// only a named file may have.
 pub(crate) fn matches(args: &[std::ffi::OsString]) -> Result<ArgMatches> {
     let command = with_environment(Cli::command());
     let command = match file(args) {
-        Some(path) => with_file(command, &path)?,
+        Some(file) => file.defaults(command)?,
         None => command,
     };
-    Ok(command.get_matches_from(args))
+    command.try_get_matches_from(args).map_err(|error| {
+        let plain = error.render().to_string();
+        if plain == clean(&plain) {
+            error.exit();
+        }
+        // The message quotes a value with characters that act on a terminal.
+        notice(plain.trim_end());
+        std::process::exit(error.exit_code())
+    })
+}
+
+/// A configuration file, and whether the user named it.
+struct ConfigFile {
+    path: PathBuf,
+    named: bool,
 }
 
 /// The configuration file: `--config FILE`, else `KGAGENT_CONFIG`, else `kgagent.toml` in the
 /// current folder if it exists.
-fn file(args: &[std::ffi::OsString]) -> Option<PathBuf> {
+fn file(args: &[std::ffi::OsString]) -> Option<ConfigFile> {
+    let named = |path| ConfigFile { path, named: true };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let text = arg.to_string_lossy();
         if text == "--config" {
-            return args.next().map(PathBuf::from);
+            return args.next().map(PathBuf::from).map(named);
         }
         if let Some(path) = text.strip_prefix("--config=") {
-            return Some(PathBuf::from(path));
+            return Some(named(PathBuf::from(path)));
         }
     }
     if let Some(path) = std::env::var_os("KGAGENT_CONFIG").filter(|path| !path.is_empty()) {
-        return Some(PathBuf::from(path));
+        return Some(named(PathBuf::from(path)));
     }
-    let here = Path::new(FILE);
-    here.exists().then(|| here.to_path_buf())
+    let here = PathBuf::from(FILE);
+    here.is_file().then_some(ConfigFile {
+        path: here,
+        named: false,
+    })
 }
 
 /// The long name of an option, followed by its older names.
@@ -69,41 +104,89 @@ fn with_environment(command: Command) -> Command {
     command.mut_subcommands(with_environment)
 }
 
-fn with_file(command: Command, path: &Path) -> Result<Command> {
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let table: toml::Table = text
-        .parse()
-        .with_context(|| format!("{} is not TOML", path.display()))?;
-    apply(command, &table, path, "")
+impl ConfigFile {
+    /// The command with the file's values as defaults.
+    fn defaults(&self, command: Command) -> Result<Command> {
+        let path = self.path.display();
+        let mut text = String::new();
+        File::open(&self.path)
+            .and_then(|file| file.take(FILE_BYTES + 1).read_to_string(&mut text))
+            .with_context(|| format!("cannot read {path}"))?;
+        if text.len() as u64 > FILE_BYTES {
+            bail!("{path} has more than {FILE_BYTES} bytes and is not a configuration file");
+        }
+        let table: toml::Table = text
+            .parse()
+            .with_context(|| format!("{path} is not TOML"))?;
+        let mut set = Vec::new();
+        let command = self.apply(command, &table, "", &mut set)?;
+        if !self.named && !set.is_empty() {
+            notice(&format!(
+                "kgagent: {path} in this folder sets {}",
+                set.join(", ")
+            ));
+        }
+        Ok(command)
+    }
+
+    /// Sets defaults from a table: a key is an option of the command or of its subcommands, a
+    /// nested table belongs to the subcommand of that name. Appends the options to `set`.
+    fn apply(
+        &self,
+        mut command: Command,
+        table: &toml::Table,
+        section: &str,
+        set: &mut Vec<String>,
+    ) -> Result<Command> {
+        let path = self.path.display();
+        for (key, value) in table {
+            if let toml::Value::Table(inner) = value {
+                let Some(sub) = command.find_subcommand(key).cloned() else {
+                    bail!("{path}: there is no command `{section}{key}`");
+                };
+                let sub = self.apply(sub, inner, &format!("{section}{key} "), set)?;
+                command = command.mut_subcommand(key, |_| sub);
+                continue;
+            }
+            let values: Vec<String> = match value {
+                toml::Value::Array(items) => items.iter().map(plain).collect(),
+                other => vec![plain(other)],
+            };
+            if !knows(&command, key) {
+                bail!(
+                    "{path}: `{key}` is not an option of {}",
+                    format!("kgagent {section}").trim_end()
+                );
+            }
+            if !self.named {
+                self.check(section, key, &values)?;
+            }
+            set.push(format!("{section}{key}"));
+            command = set_default(command, key, &values, self.named);
+        }
+        Ok(command)
+    }
+
+    /// Refuses what a file that nobody named may not set.
+    fn check(&self, section: &str, key: &str, values: &[String]) -> Result<()> {
+        let what = if OUTPUTS.contains(&key) || is_output(section.trim_end(), key) {
+            "where to write"
+        } else if SERVERS.contains(&key) && values.iter().any(|value| value.contains("://")) {
+            "a server"
+        } else {
+            return Ok(());
+        };
+        let path = self.path.display();
+        bail!(
+            "{path}: `{section}{key}` names {what}, which a file may do only if you name it; if it \
+             is yours, add --config {path}"
+        )
+    }
 }
 
-/// Sets defaults from a table: a key is an option of the command or of its subcommands, a nested
-/// table belongs to the subcommand of that name.
-fn apply(mut command: Command, table: &toml::Table, path: &Path, section: &str) -> Result<Command> {
-    for (key, value) in table {
-        if let toml::Value::Table(inner) = value {
-            let Some(sub) = command.find_subcommand(key).cloned() else {
-                bail!("{}: there is no command `{section}{key}`", path.display());
-            };
-            let sub = apply(sub, inner, path, &format!("{section}{key} "))?;
-            command = command.mut_subcommand(key, |_| sub);
-            continue;
-        }
-        let values: Vec<String> = match value {
-            toml::Value::Array(items) => items.iter().map(plain).collect(),
-            other => vec![plain(other)],
-        };
-        if !knows(&command, key) {
-            bail!(
-                "{}: `{key}` is not an option of {}",
-                path.display(),
-                format!("kgagent {section}").trim_end()
-            );
-        }
-        command = set_default(command, key, &values);
-    }
-    Ok(command)
+/// Whether an option of this command is an output, though it is an input of others.
+fn is_output(command: &str, key: &str) -> bool {
+    key == "kg" && command.ends_with("load")
 }
 
 fn plain(value: &toml::Value) -> String {
@@ -120,7 +203,11 @@ fn knows(command: &Command, key: &str) -> bool {
         || command.get_subcommands().any(|sub| knows(sub, key))
 }
 
-fn set_default(command: Command, key: &str, values: &[String]) -> Command {
+/// `named` says whether the user named the file that sets the option.
+fn set_default(command: Command, key: &str, values: &[String], named: bool) -> Command {
+    if !named && is_output(command.get_name(), key) {
+        return command;
+    }
     let command = command.mut_args(|arg| {
         if names(&arg).any(|name| name == key) {
             arg.required(false).default_values(values.to_vec())
@@ -128,5 +215,46 @@ fn set_default(command: Command, key: &str, values: &[String]) -> Command {
             arg
         }
     });
-    command.mut_subcommands(|sub| set_default(sub, key, values))
+    command.mut_subcommands(|sub| set_default(sub, key, values, named))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A new option that takes a path is an input, or is listed as an output.
+    #[test]
+    fn every_option_with_a_path_is_an_input_or_an_output() {
+        const INPUTS: &[&str] = &[
+            "base",
+            "config",
+            "data",
+            "decode",
+            "graph",
+            "kg",
+            "labels",
+            "mentions",
+            "model",
+            "predictions",
+            "skip",
+            "start",
+            "words",
+        ];
+        let paths = ["DIR", "FILE", "OUT", "PATH", "MODEL"];
+        let mut commands = vec![Cli::command()];
+        while let Some(command) = commands.pop() {
+            for arg in command.get_arguments() {
+                let Some(long) = arg.get_long() else { continue };
+                let value = arg.get_value_names().unwrap_or_default();
+                if value.iter().any(|name| paths.contains(&name.as_str())) {
+                    assert!(
+                        OUTPUTS.contains(&long) ^ INPUTS.contains(&long),
+                        "--{long} of {} is neither in OUTPUTS nor an input",
+                        command.get_name()
+                    );
+                }
+            }
+            commands.extend(command.get_subcommands().cloned());
+        }
+    }
 }

@@ -23,12 +23,19 @@ use crate::exit::ExitStatus;
 use crate::ui::Ui;
 
 fn main() -> ExitCode {
+    // A panic of a library on a foreign file is reported as that file's error.
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !model::is_guarded() {
+            usual(panic);
+        }
+    }));
     let args: Vec<std::ffi::OsString> = std::env::args_os().collect();
     let parsed = config::matches(&args).and_then(|matches| Ok(Cli::from_arg_matches(&matches)?));
     match parsed.and_then(|cli| run(&cli)) {
         Ok(status) => status.into(),
         Err(error) => {
-            eprintln!("kgagent: {}", exit::error_line(&error));
+            ui::notice(&format!("kgagent: {}", exit::error_line(&error)));
             ExitCode::from(2)
         }
     }

@@ -1,12 +1,15 @@
 //! User interface: text and tables or one JSON object on standard output, progress and warnings on
 //! standard error.
 
+mod clean;
 mod progress;
 mod table;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use self::clean::clean_json;
+pub(crate) use self::clean::{clean, clean_value};
 pub(crate) use self::progress::StageProgress;
 pub(crate) use self::table::{seconds, table};
 
@@ -44,27 +47,32 @@ impl Ui {
             if stop.swap(true, Ordering::SeqCst) {
                 std::process::exit(130);
             }
-            eprintln!("interrupted: finishing the current step (interrupt again to stop at once)");
+            notice("interrupted: finishing the current step (interrupt again to stop at once)");
         })?;
         Ok(())
     }
 
     /// Prints a line for people; silent under `--json`.
     pub(crate) fn say(&self, text: impl AsRef<str>) {
+        self.say_marked(&clean(text.as_ref()));
+    }
+
+    /// [`Ui::say`] for a text with our own marks for terminals, whose other parts are [`clean`].
+    pub(crate) fn say_marked(&self, text: &str) {
         if !self.json {
-            line(text.as_ref());
+            line(text);
         }
     }
 
     /// Prints a warning on standard error.
     pub(crate) fn warn(&self, text: &str) {
-        eprintln!("kgagent: warning: {text}");
+        notice(&format!("kgagent: warning: {text}"));
     }
 
     /// Prints the result for machines; silent without `--json`.
     pub(crate) fn object(&self, value: &serde_json::Value) {
         if self.json {
-            line(&value.to_string());
+            line(&clean_json(&value.to_string()));
         }
     }
 
@@ -77,6 +85,12 @@ impl Ui {
     pub(crate) fn table(&self, rows: &[Vec<String>]) {
         self.say(table(rows));
     }
+}
+
+/// Prints a line for people on standard error.
+pub(crate) fn notice(text: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{}", clean(text));
 }
 
 /// Prints a line. A closed pipe (`kgagent … | head`) is not an error.

@@ -268,7 +268,7 @@ fn a_folder_that_no_command_wrote_is_not_replaced() {
     };
     let refused = |out: &Output| {
         assert!(
-            code(out) == 2 && text(&out.stderr).contains("name a new"),
+            code(out) == 2 && text(&out.stderr).contains("name a"),
             "{}",
             text(&out.stderr)
         );
@@ -825,7 +825,11 @@ fn a_neighbourhood_becomes_a_separate_graph() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
-    assert_eq!(names, ["2-hop.json", "3-hop-only.json", "labels.json"]);
+    let list = common::listing::LIST;
+    assert_eq!(
+        names,
+        [list, "2-hop.json", "3-hop-only.json", "labels.json"]
+    );
     let lisbon = [
         "kg",
         "subgraph",

@@ -21,6 +21,11 @@ struct Hub {
     files: BTreeMap<String, Vec<u8>>,
     /// Digests to send instead of the right ones.
     told: BTreeMap<String, String>,
+    /// What to send as etag or as commit instead of the right ones.
+    etag: Option<String>,
+    commit: Option<String>,
+    /// Whether to send more bytes than the file has.
+    endless: bool,
     /// Bytes after which each connection of a file breaks.
     breaks: BTreeMap<String, Vec<usize>>,
     /// `FILE FROM`: requested bytes, without the short requests for a file's size.
@@ -87,15 +92,19 @@ fn answer(stream: TcpStream, hub: &Mutex<Hub>) -> Option<()> {
     let mut part = &body[from..to];
     write!(
         out,
-        "HTTP/1.1 206 Partial Content\r\ncontent-length: {}\r\ncontent-range: bytes {from}-{}/{}\r\n",
-        to - from,
+        "HTTP/1.1 206 Partial Content\r\ncontent-range: bytes {from}-{}/{}\r\n",
         to - 1,
         body.len()
     )
     .ok()?;
+    if size || !hub.endless {
+        write!(out, "content-length: {}\r\n", to - from).ok()?;
+    }
+    let etag = hub.etag.clone().unwrap_or(digest);
+    let commit = hub.commit.clone().unwrap_or_else(|| COMMIT.to_owned());
     write!(
         out,
-        "etag: \"{digest}\"\r\nx-repo-commit: {COMMIT}\r\nconnection: close\r\n\r\n"
+        "etag: \"{etag}\"\r\nx-repo-commit: {commit}\r\nconnection: close\r\n\r\n"
     )
     .ok()?;
     if !size {
@@ -108,7 +117,13 @@ fn answer(stream: TcpStream, hub: &Mutex<Hub>) -> Option<()> {
             part = &part[..breaks.remove(0).min(part.len())];
         }
     }
-    out.write_all(part).ok()
+    let endless = hub.endless && !size;
+    drop(hub);
+    out.write_all(part).ok()?;
+    while endless {
+        out.write_all(&[0; 4096]).ok()?;
+    }
+    Some(())
 }
 
 /// Serves until the test ends; returns the address.
@@ -286,4 +301,60 @@ fn missing_files_and_wrong_names_are_errors() {
         "{}",
         said(&output)
     );
+}
+
+/// Names that would lead out of the cache, and a file without an end. Nothing is written outside of
+/// the cache, and little in it.
+#[test]
+fn a_hub_cannot_say_where_to_write_nor_fill_the_disk() {
+    let place = tempfile::tempdir().unwrap();
+    let home = place.path().join("home");
+    let outside = place.path().join("outside");
+    let absolute = outside.display().to_string();
+    let tell = |etag: Option<&str>, commit: Option<&str>, endless| {
+        let (address, _) = serve(Hub {
+            etag: etag.map(str::to_owned),
+            commit: commit.map(str::to_owned),
+            endless,
+            ..hub()
+        });
+        let output = fetch(&address, &home);
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        let mut names = Vec::new();
+        let mut folders = vec![place.path().to_path_buf()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap().flatten() {
+                if entry.file_type().unwrap().is_dir() {
+                    folders.push(entry.path());
+                } else {
+                    assert!(entry.metadata().unwrap().len() < 1 << 20);
+                    names.push(entry.path());
+                }
+            }
+        }
+        (said(&output), names)
+    };
+    for name in [
+        "../../../../outside",
+        &absolute,
+        "..",
+        ".part",
+        "a/b",
+        "",
+        "a\\b",
+    ] {
+        let (said, names) = tell(Some(name), None, false);
+        assert!(
+            said.contains("names the digest") && names.is_empty(),
+            "{said} {names:?}"
+        );
+        let (said, names) = tell(None, Some(name), false);
+        assert!(
+            said.contains("names the commit") && names.is_empty(),
+            "{said} {names:?}"
+        );
+    }
+    let (said, _) = tell(None, None, true);
+    assert!(said.contains("sends more than"), "{said}");
+    assert!(!outside.exists());
 }

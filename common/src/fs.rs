@@ -3,13 +3,15 @@
 //! Everything is written under a temporary name next to its target. Then every file is synced, the
 //! folder is synced, the result is renamed to the target, and the parent folder is synced. A
 //! command may replace nothing, an empty folder, or the output of an earlier run of the same
-//! command.
+//! command to which nothing was added (see [`listing`]).
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, TempDir};
+
+use crate::listing;
 
 /// The prefix of everything unfinished.
 const PARTIAL: &str = ".partial-";
@@ -39,7 +41,7 @@ impl FsError {
 }
 
 /// Rejects a target that exists, is not an empty folder, and in which `ours` does not recognise the
-/// output of an earlier run. Call it before the work starts, so that no work is lost.
+/// output of an earlier run, or to which files were added since. Call it before the work starts, so that no work is lost.
 ///
 /// # Errors
 /// [`io::ErrorKind::AlreadyExists`] with advice, without the path; [`io::ErrorKind::InvalidInput`]
@@ -57,7 +59,7 @@ pub fn check(target: &Path, ours: impl FnOnce(&Path) -> bool) -> io::Result<()> 
         Err(_) => target.symlink_metadata().is_err(),
     };
     if replaceable {
-        return Ok(());
+        return listing::check(target);
     }
     let message =
         "this exists and this command did not write it; name a new one, or remove it first";
@@ -195,12 +197,15 @@ impl StagedFolder {
         fs::write(&path, bytes).map_err(FsError::at(&path))
     }
 
-    /// Syncs every file and moves the folder to its target, replacing what is there. A command that
-    /// was given the name of the folder calls [`check_target`] first.
+    /// Lists and syncs every file and moves the folder to its target, replacing what is there. A
+    /// command that was given the name of the folder calls [`check_target`] first.
     ///
     /// # Errors
-    /// If a file cannot be synced or the target cannot be replaced; the target is then unchanged.
+    /// If a file cannot be synced, or the target cannot be replaced or has files that its list does
+    /// not name; the target is then unchanged.
     pub fn commit(self) -> Result<(), FsError> {
+        listing::check(&self.target).map_err(FsError::at(&self.target))?;
+        listing::write(&self.fresh).map_err(FsError::at(&self.fresh))?;
         sync_tree(&self.fresh)?;
         put(&self.fresh, &self.target, &self.work.path().join("old"))
             .map_err(FsError::at(&self.target))?;
@@ -331,6 +336,11 @@ mod tests {
             io::ErrorKind::AlreadyExists
         );
         std::fs::write(target.join("b"), "").unwrap();
+        assert_eq!(
+            check(&target, ours).unwrap_err().kind(),
+            io::ErrorKind::AlreadyExists
+        );
+        std::fs::write(target.join(listing::LIST), "a\nb\n.kgagent-files\n").unwrap();
         check(&target, ours).unwrap();
         assert_eq!(
             check(&target.join("a"), |_| true).unwrap_err().kind(),

@@ -33,6 +33,12 @@ pub enum JournalError {
         /// The journal.
         path: PathBuf,
     },
+    /// The file is not a journal, so it is not replaced.
+    #[error("{}: this is not a file of kgagent's unfinished work; move it away, or name another output", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
     /// A record is damaged.
     #[error("{}: the record of piece {piece} is damaged; remove the file and run again", path.display())]
     Damaged {
@@ -72,7 +78,8 @@ impl Journal {
     /// journal.
     ///
     /// # Errors
-    /// [`JournalError::Io`], [`JournalError::Busy`].
+    /// [`JournalError::Io`], [`JournalError::Busy`], and [`JournalError::Foreign`] for a file that
+    /// is not a journal.
     pub fn open(path: &Path, fingerprint: &str) -> Result<(Self, Vec<JournalEntry>), JournalError> {
         let io = |error| FsError::at(path)(error);
         let mut file = OpenOptions::new()
@@ -90,6 +97,14 @@ impl Journal {
                 });
             }
             Err(std::fs::TryLockError::Error(source)) => return Err(io(source).into()),
+        }
+        // A journal that was killed while it wrote its first line is a part of MAGIC.
+        let size = file.metadata().map_err(io)?.len();
+        let known = usize::try_from(size).map_or(MAGIC.len(), |size| size.min(MAGIC.len()));
+        if !starts_with(&mut file, &MAGIC[..known]).map_err(io)? {
+            return Err(JournalError::Foreign {
+                path: path.to_owned(),
+            });
         }
         let head = format!("{MAGIC}{fingerprint}\n");
         let (entries, end) = if starts_with(&mut file, &head).map_err(io)? {

@@ -26,7 +26,7 @@ pub const FILE: &str = "wordings.txt";
 const HEAD: &str = "kgagent wordings 1";
 
 /// The wording of one question.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Wording {
     /// Hashes of its content words, without the names of entities.
     pub words: Vec<u64>,

@@ -59,7 +59,6 @@ pub fn write_dataset(
     let chosen = choose(questions, kg, options, &mut report)?;
     let name = out.file_name().unwrap_or_default().to_string_lossy();
     let partial = out.with_file_name(format!("{name}.partial"));
-    check_target(&partial, &["journal"])?;
     fs::create_dir_all(&partial).map_err(Error::io(&partial))?;
     let fingerprint = run_fingerprint(&chosen, kg, options);
     let (journal, found) = Journal::open(&partial.join("journal"), &fingerprint)?;
@@ -82,7 +81,10 @@ pub fn write_dataset(
     folder.file("README.md", card.as_bytes())?;
     folder.commit()?;
     drop(journal);
-    fs::remove_dir_all(&partial).map_err(Error::io(&partial))?;
+    let journal = partial.join("journal");
+    fs::remove_file(&journal).map_err(Error::io(&journal))?;
+    // Stays if somebody keeps something else in it.
+    let _ = fs::remove_dir(&partial);
     Ok(report)
 }
 

@@ -4,7 +4,8 @@ use crate::limits::LABEL_CHARS;
 
 /// Whether a character could reorder, hide or break its line: controls, bidirectional marks,
 /// invisible and tag characters.
-fn is_unsafe(c: char) -> bool {
+#[must_use]
+pub fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(
             c,

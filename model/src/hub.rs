@@ -1,17 +1,22 @@
 //! Fetching a model from the Hugging Face hub into its standard cache. The only module of this
 //! crate that opens a connection.
 
+use std::fs::File;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use std::{fs, io};
 
+use common::fs::parent_of;
 use hf_hub::Cache;
-use hf_hub::api::Progress;
-use hf_hub::api::sync::{ApiBuilder, ApiError, ApiRepo};
+use hf_hub::api::sync::{Api, ApiBuilder, ApiRepo};
 use serde_json::Value;
+use ureq::config::RedirectAuthHeaders;
 
-use crate::ModelError;
 use crate::digest::sha256_file;
+use crate::guard::guarded;
 use crate::json::read_json;
+use crate::{ModelError, limits};
 
 /// Files other than the weights that this program reads, and whether they are required.
 const FILES: [(&str, bool); 6] = [
@@ -26,6 +31,12 @@ const FILES: [(&str, bool); 6] = [
 /// Attempts to download a file over a failing connection. Each continues where the last one
 /// stopped.
 const ATTEMPTS: usize = 5;
+
+/// How long the hub may take to answer a request.
+const ANSWER: Duration = Duration::from_secs(60);
+
+/// Bytes read at once.
+const BLOCK: usize = 1 << 16;
 
 /// Progress of a download.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,9 +65,9 @@ pub fn fetch(repo: &str, progress: &mut dyn FnMut(Fetching<'_>)) -> Result<PathB
     let api = ApiBuilder::from_env()
         .with_progress(false)
         .build()
-        .map_err(|error| failed(error.to_string()))?
-        .model(repo.to_owned());
-    let info = api
+        .map_err(|error| failed(error.to_string()))?;
+    let model = api.model(repo.to_owned());
+    let info = model
         .info()
         .map_err(|error| failed(format!("its list of files: {error}")))?;
     let has = |file: &str| {
@@ -65,9 +76,8 @@ pub fn fetch(repo: &str, progress: &mut dyn FnMut(Fetching<'_>)) -> Result<PathB
             .any(|sibling| sibling.rfilename == file)
     };
     let mut get = |file: &str| match has(file) {
-        true => {
-            get(&api, repo, file, progress).map_err(|message| failed(format!("{file}: {message}")))
-        }
+        true => get(&api, &model, repo, file, progress)
+            .map_err(|message| failed(format!("{file}: {message}"))),
         false => Err(failed(format!("it has no {file}"))),
     };
     let mut config = None;
@@ -128,55 +138,167 @@ fn is_plain(part: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
-/// Returns one file from the cache or the hub.
+/// Returns one file from the cache or the hub. hf-hub would put what the hub answers into paths, so
+/// it only asks here; the names are checked before anything is written.
 fn get(
-    api: &ApiRepo,
-    repo: &str,
+    api: &Api,
+    repo: &ApiRepo,
+    name: &str,
     file: &str,
     progress: &mut dyn FnMut(Fetching<'_>),
 ) -> Result<PathBuf, String> {
-    let cache = Cache::from_env().model(repo.to_owned());
+    let cache = Cache::from_env().model(name.to_owned());
     if let Some(path) = cache.get(file) {
         return Ok(path);
     }
-    let blobs = cache.blob_path("");
-    let (mut size, mut attempts) = (None, 0);
-    let path = loop {
-        attempts += 1;
-        let reporter = DownloadProgress {
-            file,
-            done: 0,
-            size: &mut size,
-            progress,
-        };
-        match api.download_with_progress(file, reporter) {
-            Ok(path) => break path,
-            // The connection failed: hf-hub keeps the downloaded part and requests the rest.
-            Err(ApiError::IoError(_)) if attempts < ATTEMPTS => {}
-            // The part is complete but not renamed, so that there is no rest to request; or it is
-            // too long and belongs to another file.
-            Err(error) => match size.map(|size| drop_full_parts(&blobs, size)) {
-                Some(Ok(true)) if attempts < ATTEMPTS => {}
-                Some(Err(error)) => return Err(error.to_string()),
-                _ => return Err(error.to_string()),
-            },
+    let url = repo.url(file);
+    let told = guarded(|| api.metadata(&url))
+        .map_err(|panic| format!("the hub's answer cannot be read: {panic}"))?
+        .map_err(|error| error.to_string())?;
+    let (digest, commit) = (told.etag(), told.commit_hash());
+    for (what, told) in [("digest", digest), ("commit", commit)] {
+        if told.starts_with('.') || !is_plain(told) {
+            return Err(format!(
+                "the hub names the {what} `{}`, which is not one",
+                told.chars().take(80).collect::<String>()
+            ));
         }
+    }
+    let most = if file.ends_with(".safetensors") {
+        limits::WEIGHT_BYTES
+    } else {
+        limits::TOKENIZER_BYTES
     };
+    let size = told.size() as u64;
+    if size > most {
+        return Err(format!("it has {size} bytes, the limit is {most}"));
+    }
+    let io = |error: io::Error| error.to_string();
+    let blob = cache.blob_path(digest);
+    fs::create_dir_all(parent_of(&blob)).map_err(io)?;
+    download(&url, &blob, size, &mut |done| {
+        progress(Fetching { file, done, size });
+    })?;
+    let folder = cache.pointer_path(commit);
+    fs::create_dir_all(&folder).map_err(io)?;
+    let path = folder.join(file);
+    link(&blob, &path).map_err(io)?;
     check(&path)?;
+    cache.create_ref(commit).map_err(io)?;
     Ok(path)
 }
 
-/// Removes downloaded parts of at least `size` bytes and returns whether there were any.
-fn drop_full_parts(blobs: &Path, size: u64) -> io::Result<bool> {
-    let mut any = false;
-    for entry in fs::read_dir(blobs)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|end| end == "part") && fs::metadata(&path)?.len() >= size {
-            fs::remove_file(path)?;
-            any = true;
+/// Downloads a file of `size` bytes to `blob`, unless it is there. The part of an earlier attempt
+/// is in `BLOB.part`; the rest is requested, at most [`ATTEMPTS`] times.
+fn download(
+    url: &str,
+    blob: &Path,
+    size: u64,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(), String> {
+    if blob.is_file() {
+        return Ok(());
+    }
+    let io = |error: io::Error| error.to_string();
+    let part = blob.with_extension("part");
+    let mut options = File::options();
+    let mut out = options.append(true).create(true).open(&part).map_err(io)?;
+    if out.try_lock().is_err() {
+        return Err("another fetch is downloading it; wait for that".to_owned());
+    }
+    if out.metadata().map_err(io)?.len() > size {
+        // It belongs to another file.
+        out.set_len(0).map_err(io)?;
+    }
+    let mut attempts = 0;
+    loop {
+        let done = out.metadata().map_err(io)?.len();
+        progress(done);
+        if done == size {
+            break;
+        }
+        attempts += 1;
+        match append(url, &mut out, done, size, progress) {
+            Err(Broken { why, .. }) if attempts == ATTEMPTS => return Err(why),
+            Err(Broken { why, again: false }) => return Err(why),
+            _ => {}
         }
     }
-    Ok(any)
+    out.sync_all().map_err(io)?;
+    fs::rename(&part, blob).map_err(io)
+}
+
+/// Why a request failed, and whether another may succeed.
+struct Broken {
+    why: String,
+    again: bool,
+}
+
+/// Requests the bytes from `done` to `size` and appends what comes.
+fn append(
+    url: &str,
+    out: &mut File,
+    mut done: u64,
+    size: u64,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(), Broken> {
+    let broken = |again| move |why: String| Broken { why, again };
+    let agent = ureq::Agent::config_builder()
+        .redirect_auth_headers(RedirectAuthHeaders::SameHost)
+        .timeout_connect(Some(ANSWER))
+        .timeout_recv_response(Some(ANSWER))
+        .build();
+    let mut request = ureq::Agent::from(agent)
+        .get(url)
+        .header("range", format!("bytes={done}-"))
+        .header("accept-encoding", "identity");
+    if let Some(token) = Cache::from_env().token() {
+        request = request.header("authorization", format!("Bearer {token}"));
+    }
+    let answer = request.call().map_err(|error| {
+        let again = !matches!(error, ureq::Error::StatusCode(_));
+        broken(again)(error.to_string())
+    })?;
+    let io = |error: io::Error| Broken {
+        why: error.to_string(),
+        again: true,
+    };
+    if done > 0 && answer.status().as_u16() != 206 {
+        // The hub sends the whole file again.
+        out.set_len(0).map_err(io)?;
+        done = 0;
+    }
+    // A hub that sends more than it said does not fill the disk.
+    let mut body = answer.into_body().into_reader().take(size - done + 1);
+    let mut buffer = vec![0; BLOCK];
+    loop {
+        let read = body.read(&mut buffer).map_err(io)?;
+        if read == 0 {
+            return Ok(());
+        }
+        done += read as u64;
+        if done > size {
+            let why = format!("the hub sends more than the {size} bytes that it named");
+            return Err(broken(false)(why));
+        }
+        out.write_all(&buffer[..read]).map_err(io)?;
+        progress(done);
+    }
+}
+
+/// Lets `path` in a snapshot stand for `blob`, both in the cache of one repository.
+fn link(blob: &Path, path: &Path) -> io::Result<()> {
+    if path.symlink_metadata().is_ok() {
+        // A link to a file that was removed as corrupt.
+        fs::remove_file(path)?;
+    }
+    #[cfg(unix)]
+    {
+        let name = blob.file_name().unwrap_or_default();
+        std::os::unix::fs::symlink(Path::new("../../blobs").join(name), path)
+    }
+    #[cfg(not(unix))]
+    fs::copy(blob, path).map(drop)
 }
 
 /// Large files are cached under their SHA-256. Removes a file with another digest.
@@ -199,29 +321,6 @@ fn check(path: &Path) -> Result<(), String> {
     Err(format!(
         "the downloaded file has the digest {found} instead of {name}; it was removed, fetch it again"
     ))
-}
-
-/// Converts hf-hub's progress to [`Fetching`].
-struct DownloadProgress<'a> {
-    file: &'a str,
-    done: u64,
-    size: &'a mut Option<u64>,
-    progress: &'a mut dyn FnMut(Fetching<'_>),
-}
-
-impl Progress for DownloadProgress<'_> {
-    fn init(&mut self, size: usize, _: &str) {
-        (self.done, *self.size) = (0, Some(size as u64));
-    }
-    fn update(&mut self, size: usize) {
-        self.done += size as u64;
-        (self.progress)(Fetching {
-            file: self.file,
-            done: self.done,
-            size: self.size.unwrap_or(0),
-        });
-    }
-    fn finish(&mut self) {}
 }
 
 /// The folder of `repo` (`ORG/NAME`) in the standard cache (`HF_HOME`), if it is there. Does not

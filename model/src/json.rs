@@ -71,3 +71,34 @@ pub(crate) fn optional_number(
         number => Ok(number),
     }
 }
+
+/// Whether brackets outside of strings are nested deeper than `most`.
+pub(crate) fn is_nested_deeper(json: &[u8], most: usize) -> bool {
+    let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
+    for byte in json {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            _ if quoted => {}
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > most {
+            return true;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brackets_in_strings_do_not_nest() {
+        assert!(!is_nested_deeper(br#"["[[[\"[[[", {}]"#, 2));
+        assert!(is_nested_deeper(br#"["[[[\\", [[]]]"#, 2));
+    }
+}

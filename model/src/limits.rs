@@ -10,6 +10,14 @@ pub const JSON_BYTES: u64 = 16 << 20;
 /// Largest `tokenizer.json`: the largest published ones are about 35 MB.
 pub const TOKENIZER_BYTES: u64 = 256 << 20;
 
+/// Deepest nesting of brackets in a `tokenizer.json`: published ones have fewer than ten. The
+/// library that reads it recurses for each.
+pub const TOKENIZER_DEPTH: usize = 32;
+
+/// Largest token id plus one: tables have a place for every id. The largest published vocabularies
+/// have 262,144.
+pub const TOKEN_IDS: usize = 1 << 22;
+
 /// Largest weight file. Weights are in memory as f32.
 pub const WEIGHT_BYTES: u64 = 64 << 30;
 

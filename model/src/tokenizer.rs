@@ -16,6 +16,8 @@ use tokenizers::{
     SplitDelimiterBehavior, TokenizerBuilder,
 };
 
+use crate::guard::guarded;
+use crate::json::is_nested_deeper;
 use crate::{ModelError, limits};
 
 /// The end-of-turn token.
@@ -83,6 +85,13 @@ impl std::fmt::Debug for Tokenizer {
 
 fn failed(error: impl std::fmt::Display) -> ModelError {
     ModelError::Tokenizer(error.to_string())
+}
+
+/// Runs the library on a foreign tokenizer.
+fn library<T>(work: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, ModelError> {
+    guarded(work)
+        .map_err(|panic| failed(format!("it contradicts itself: {panic}")))?
+        .map_err(failed)
 }
 
 fn special_tokens() -> Vec<AddedToken> {
@@ -195,22 +204,31 @@ impl Tokenizer {
     /// # Errors
     /// When the tokenizer fails.
     pub fn encode_with_special(&self, text: &str) -> Result<Vec<u32>, ModelError> {
-        Ok(self
-            .inner
-            .encode_fast(text, true)
-            .map_err(failed)?
-            .get_ids()
-            .to_vec())
+        let encoded = library(|| self.inner.encode_fast(text, true))?;
+        Ok(encoded.get_ids().to_vec())
     }
 
     /// Parses the content of a `tokenizer.json`.
     ///
     /// # Errors
-    /// When it is not a tokenizer.
+    /// When it is not a tokenizer, is nested too deep or has too large an id.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
-        Ok(Self::wrap(
-            tokenizers::Tokenizer::from_bytes(bytes).map_err(failed)?,
-        ))
+        if is_nested_deeper(bytes, limits::TOKENIZER_DEPTH) {
+            return Err(failed(format!(
+                "its JSON is nested deeper than {}",
+                limits::TOKENIZER_DEPTH
+            )));
+        }
+        let tokenizer = library(|| tokenizers::Tokenizer::from_bytes(bytes).map(Self::wrap))?;
+        let size = tokenizer.vocab_size();
+        if size > limits::TOKEN_IDS {
+            return Err(failed(format!(
+                "it has the token id {}; ids up to {} are supported",
+                size - 1,
+                limits::TOKEN_IDS - 1
+            )));
+        }
+        Ok(tokenizer)
     }
 
     /// Adds the control tokens that a foreign tokenizer lacks and returns the smallest new id. The
@@ -258,12 +276,8 @@ impl Tokenizer {
     /// # Errors
     /// When the tokenizer fails or produces a control token.
     pub fn encode(&self, text: &str) -> Result<Vec<u32>, ModelError> {
-        let ids = self
-            .inner
-            .encode_fast(text, false)
-            .map_err(failed)?
-            .get_ids()
-            .to_vec();
+        let encoded = library(|| self.inner.encode_fast(text, false))?;
+        let ids = encoded.get_ids().to_vec();
         if let Some(id) = ids.iter().find(|id| self.special.contains(id)) {
             return Err(failed(format!(
                 "text would become the control token {id}: {:?}",
@@ -278,7 +292,7 @@ impl Tokenizer {
     /// # Errors
     /// When the decoder does not know an id.
     pub fn decode(&self, ids: &[u32]) -> Result<String, ModelError> {
-        self.inner.decode(ids, true).map_err(failed)
+        library(|| self.inner.decode(ids, true))
     }
 
     /// The vocabulary entry of `id` (in the byte-level alphabet); `None` outside the vocabulary.
@@ -359,6 +373,96 @@ mod tests {
         }
         assert_eq!(tokenizer.control().unwrap().roles, [0, 1, 2, 3]);
         assert_eq!(tokenizer.encode("1234").unwrap().len(), 4);
+    }
+
+    /// Parts of a `tokenizer.json`, each with what the error says; the others may be read.
+    const DAMAGED: [(&str, &str, Option<&str>); 9] = [
+        (
+            "model",
+            r#"{"type":"BPE","vocab":{"a":3900000000},"merges":[]}"#,
+            Some("token id 3900000000"),
+        ),
+        (
+            "added_tokens",
+            r#"[{"id":3900000000,"content":"<x>","special":true,"single_word":false,"lstrip":false,"rstrip":false,"normalized":false}]"#,
+            None,
+        ),
+        (
+            "model",
+            r#"{"type":"BPE","vocab":{"a":0},"merges":[["a","b"]]}"#,
+            Some("tokenizer: "),
+        ),
+        (
+            "model",
+            r#"{"type":"Unigram","unk_id":7,"vocab":[["a",0.0]],"byte_fallback":false}"#,
+            Some("tokenizer: "),
+        ),
+        (
+            "normalizer",
+            r#"{"type":"Precompiled","precompiled_charsmap":"/////w=="}"#,
+            Some("tokenizer: "),
+        ),
+        (
+            "normalizer",
+            r#"{"type":"Replace","pattern":{"Regex":"("},"content":""}"#,
+            Some("tokenizer: "),
+        ),
+        (
+            "pre_tokenizer",
+            r#"{"type":"FixedLength","length":0}"#,
+            None,
+        ),
+        (
+            "post_processor",
+            r#"{"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"[X]","type_id":0}},{"Sequence":{"id":"A","type_id":0}}],"pair":[],"special_tokens":{}}"#,
+            None,
+        ),
+        (
+            "decoder",
+            r#"{"type":"Strip","content":" ","start":900000,"stop":900000}"#,
+            None,
+        ),
+    ];
+
+    #[test]
+    fn damaged_tokenizers_are_errors() {
+        let good = Tokenizer::train_bpe(texts().iter(), 400).unwrap();
+        let good: Value = serde_json::from_slice(&good.to_bytes().unwrap()).unwrap();
+        for (part, value, says) in DAMAGED {
+            let mut json = good.clone();
+            json[part] = serde_json::from_str(value).unwrap();
+            let read = Tokenizer::from_bytes(json.to_string().as_bytes());
+            match (read, says) {
+                (Ok(tokenizer), None) => {
+                    // Errors, but no panic.
+                    for text in ["", "a", "日本 r12"] {
+                        let _ = tokenizer.encode(text);
+                        let _ = tokenizer.encode_with_special(text);
+                    }
+                    let _ = tokenizer.decode(&[0, 1, 260, 399]);
+                }
+                (Err(error), _) => {
+                    let error = error.to_string();
+                    assert!(error.contains(says.unwrap_or("tokenizer: ")), "{error}");
+                }
+                (Ok(_), Some(_)) => panic!("{part} {value} was read"),
+            }
+        }
+    }
+
+    #[test]
+    fn nesting_is_limited_before_the_library_reads() {
+        for levels in [20_usize, 1000, 100_000] {
+            let sequence = r#"{"type":"Sequence","normalizers":["#;
+            let open = sequence.repeat(levels);
+            let close = "]}".repeat(levels);
+            let json = format!(r#"{{"version":"1.0","normalizer":{open}{close}}}"#);
+            let error = Tokenizer::from_bytes(json.as_bytes()).unwrap_err();
+            assert!(
+                error.to_string().contains("nested deeper than 32"),
+                "{error}"
+            );
+        }
     }
 
     #[test]

@@ -316,6 +316,7 @@ fn damaged_metadata(good: &[u8]) -> Vec<DamagedCase> {
     let texts = find(b"tokenizer.ggml.tokens") + 21;
     let alignment = find(b"general.alignment") + 17;
     let name = find(b"general.name") + 12;
+    let rotated = find(b"llama.rope.dimension_count") + 26;
     vec![
         ("magic", 0, b"GGML".to_vec(), "not a GGUF"),
         ("version 1", 4, u32s(1), "version 1"),
@@ -363,6 +364,12 @@ fn damaged_metadata(good: &[u8]) -> Vec<DamagedCase> {
         ("list length", list + 8, u64s(u64::MAX / 2), "declared"),
         ("texts length", texts + 8, u64s(1 << 50), "declared"),
         ("texts one more", texts + 8, u64s(301), ""),
+        (
+            "half a head rotated",
+            rotated + 4,
+            u32s(16),
+            "only whole heads",
+        ),
         ("alignment 0", alignment + 4, u32s(0), "alignment"),
         ("alignment 24", alignment + 4, u32s(24), "alignment"),
         ("alignment as float", alignment, u32s(6), "alignment"),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use infer::agent::{AgentKind, Outcome, Task, answer_with};
-use infer::planner::{Planner, Scripted};
+use infer::planner::{Planner, Scripted, public_address};
 use kg::Kg;
 use kg::term::NodeId;
 use serde_json::json;
@@ -16,12 +16,19 @@ use toolbox::prompt::Template;
 use toolbox::rank::Ranker;
 
 use super::eval::Planning;
-use super::{graph, ranking};
+use super::{graph, output, ranking};
 use crate::cli::AskArgs;
 use crate::exit::ExitStatus;
-use crate::ui::Ui;
+use crate::ui::{Ui, clean_value};
+
+/// How a trace begins.
+const TRACE: &str = "{\"event\":\"observe\"";
 
 pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<ExitStatus> {
+    link::check_question(&args.question)?;
+    if let Some(path) = &args.trace {
+        output::file(path, Some(TRACE))?;
+    }
     let graph = graph::open(&args.answering.graph)?;
     let ranker = ranking::open(&args.answering.ranking)?;
     let entities = topics(&graph, &args.question, &args.entities, ranker.as_ref())?;
@@ -37,10 +44,10 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<ExitStatus> {
         ranker: Arc::clone(&ranker),
         ..ExecOptions::default()
     };
-    let name = args.model.as_deref().unwrap_or("none");
+    let name = public_address(args.model.as_deref().unwrap_or("none"));
     let task = Task {
         model_knowledge: args.answering.allow_model_knowledge,
-        ..task(&graph, &args.question, &entities, options, &template, name)
+        ..task(&graph, &args.question, &entities, options, &template, &name)
     };
     let outcome = answer_with(&agent, task, planner.as_mut())?;
     if let Some(path) = &args.trace {
@@ -153,19 +160,20 @@ pub(super) fn object(question: &str, entities: &[String], outcome: &Outcome) -> 
 /// Prints an outcome.
 pub(super) fn print_text(ui: &Ui, question: &str, entities: &[String], outcome: &Outcome) {
     let answer = &outcome.answer;
-    ui.say(format!("question  {question}"));
+    ui.say(format!("question  {}", clean_value(question)));
     if entities.is_empty() {
         ui.say("entities  none found in the question (name one with --entity)");
     } else {
-        ui.say(format!("entities  {}", entities.join(", ")));
+        ui.say(format!("entities  {}", clean_value(&entities.join(", "))));
     }
-    ui.say(format!("answer    {}", answer_text(outcome)));
+    ui.say(format!("answer    {}", clean_value(&answer_text(outcome))));
     if answer.provenance == Provenance::Model {
         ui.say("source    the model's own knowledge; nothing in the graph proves it");
     }
     let lines = |name: &str, lines: &mut dyn Iterator<Item = String>| {
         for (i, line) in lines.enumerate() {
-            ui.say(format!("{:<9} {line}", if i == 0 { name } else { "" }));
+            let name = if i == 0 { name } else { "" };
+            ui.say(format!("{name:<9} {}", clean_value(&line)));
         }
     };
     lines("program", &mut answer.program.iter().cloned());

@@ -14,6 +14,7 @@ use model::tokenizer::END;
 use model::{ChatFormat, Dataset, ModelConfig, ModelFolder, Part, Role, Turn};
 use serde_json::json;
 
+use super::output;
 use crate::cli::{ModelExportArgs, ModelFormat};
 use crate::exit::ExitStatus;
 use crate::ui::Ui;
@@ -36,15 +37,11 @@ const QUESTIONS: [&str; 6] = [
 ];
 
 pub(crate) fn run(args: &ModelExportArgs, ui: &Ui) -> Result<ExitStatus> {
+    let inputs = args.data.iter().chain([&args.model]);
+    output::spare(&args.out, inputs.map(PathBuf::as_path))?;
     check_target(&args.out, &[RECORD])?;
     let folder = ModelFolder::open(&args.model)
         .with_context(|| format!("cannot open the model {}", args.model.display()))?;
-    if args.out.exists() && args.out.canonicalize()? == args.model.canonicalize()? {
-        bail!(
-            "{} is the model itself; name another folder for its export",
-            args.out.display()
-        );
-    }
     let name = args.model.file_name().map_or_else(
         || "model".to_owned(),
         |name| name.to_string_lossy().into_owned(),

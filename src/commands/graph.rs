@@ -11,6 +11,7 @@ use kg::{
 };
 use serde_json::json;
 
+use super::output;
 use crate::cli::{KgArg, KgCheckArgs, KgLoadArgs, KgQueryArgs};
 use crate::exit::ExitStatus;
 use crate::ui::{Ui, seconds};
@@ -47,6 +48,7 @@ pub(super) fn load_files(
 
 pub(crate) fn load(args: &KgLoadArgs, ui: &Ui) -> Result<ExitStatus> {
     ui.catch_interrupts()?;
+    output::spare(&args.kg, args.files.iter().map(PathBuf::as_path))?;
     let start = Instant::now();
     let options = LoadOptions {
         format: args.format,

@@ -8,6 +8,7 @@ pub(crate) mod export;
 pub(crate) mod fetch;
 pub(crate) mod graph;
 mod oracle;
+mod output;
 mod ranking;
 pub(crate) mod replay;
 pub(crate) mod stats;

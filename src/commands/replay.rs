@@ -12,7 +12,7 @@ use kg::{FrozenKg, Kg};
 use serde_json::json;
 use toolbox::exec::{Exclude, ExecOptions};
 use toolbox::explain::WordTables;
-use toolbox::link::Linked;
+use toolbox::link::{Linked, check_question};
 use toolbox::prompt::Template;
 use toolbox::rank::Ranker;
 use toolbox::trace::{self, Opening, TraceEvent};
@@ -154,6 +154,7 @@ fn answer_again(
         ranker: Arc::clone(ranker),
         ..ExecOptions::default()
     };
+    check_question(&opening.question)?;
     let task = Task {
         kg: graph,
         question: &opening.question,

@@ -16,14 +16,24 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::datagen::source;
-use super::graph;
+use super::{graph, output};
 use crate::cli::KgSubgraphArgs;
 use crate::exit::ExitStatus;
 use crate::ui::{Ui, seconds};
 
 pub(crate) fn run(args: &KgSubgraphArgs, ui: &Ui) -> Result<ExitStatus> {
     ui.catch_interrupts()?;
+    let inputs = output::paths_of(&args.sources)?;
+    let inputs = inputs.iter().chain([&args.graph.kg]);
+    output::spare(&args.out, inputs.map(PathBuf::as_path))?;
     check_target(&args.out)?;
+    if !args.out.is_dir() {
+        // A file of triples does not say who wrote it.
+        output::file(&args.out, None)?;
+        if args.out.extension().is_some_and(|end| end == "json") {
+            output::file(&args.out.with_extension("labels.json"), None)?;
+        }
+    }
     let graph = graph::open(&args.graph)?;
     let (entities, unknown) = entities(args, &graph)?;
     if entities.is_empty() {

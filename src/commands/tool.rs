@@ -4,17 +4,18 @@ use anyhow::{Context, Result};
 use serde_json::json;
 use toolbox::call::parse_program;
 use toolbox::exec::{ExecOptions, Session};
-use toolbox::link::Linked;
+use toolbox::link::{Linked, check_question};
 use toolbox::trace::ResultText;
 
 use super::graph;
 use crate::cli::ToolArgs;
 use crate::exit::ExitStatus;
-use crate::ui::Ui;
+use crate::ui::{Ui, clean_value};
 
 pub(crate) fn run(args: &ToolArgs, ui: &Ui) -> Result<ExitStatus> {
     let calls = parse_program(&args.calls).context("the calls do not parse")?;
     let kg = graph::open(&args.graph)?;
+    check_question(&args.question)?;
     let mut session = Session::new(
         &kg,
         &args.question,
@@ -29,7 +30,8 @@ pub(crate) fn run(args: &ToolArgs, ui: &Ui) -> Result<ExitStatus> {
             .with_context(|| format!("`{call}` cannot be executed"))?;
         if let Some(step) = session.steps().last() {
             let result = ResultText::of(&session, step);
-            ui.say(format!("{call}\n    {}", show(&result)));
+            let written = call.to_string();
+            ui.say(format!("{}\n    {}", clean_value(&written), show(&result)));
             results.push(json!({ "call": call.to_string(), "result": result }));
         }
     }
@@ -44,7 +46,7 @@ fn show(result: &ResultText) -> String {
             format!("out: {}\n    in: {}", list(out), list(r#in))
         }
         ResultText::Set { size, first } if first.len() < *size => {
-            format!("{size}: {}, …", first.join(", "))
+            format!("{size}: {}, …", list(first))
         }
         ResultText::Set { size, first } => format!("{size}: {}", list(first)),
         ResultText::Number(number) => number.to_string(),
@@ -56,6 +58,6 @@ fn list(names: &[String]) -> String {
     if names.is_empty() {
         "none".to_owned()
     } else {
-        names.join(", ")
+        clean_value(&names.join(", ")).into_owned()
     }
 }

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::clean::clean_value;
+use super::notice;
 use super::table::clock;
 
 /// Time between two plain lines.
@@ -39,7 +41,7 @@ impl StageProgress {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        bar.set_prefix(stage.to_owned());
+        bar.set_prefix(clean_value(stage).into_owned());
         if std::io::stderr().is_terminal() {
             bar.enable_steady_tick(Duration::from_millis(200));
             return Self {
@@ -63,19 +65,16 @@ fn report(bar: ProgressBar, unit: String) -> Sender<()> {
             && !bar.is_finished()
         {
             let message = bar.message();
-            eprintln!(
-                "{}",
-                Snapshot {
-                    stage: &bar.prefix(),
-                    unit: &unit,
-                    done: bar.position(),
-                    total: bar.length(),
-                    message: message.trim_end_matches(','),
-                    elapsed: bar.elapsed().as_secs(),
-                    left: bar.eta().as_secs(),
-                }
-                .line()
-            );
+            let snapshot = Snapshot {
+                stage: &bar.prefix(),
+                unit: &unit,
+                done: bar.position(),
+                total: bar.length(),
+                message: message.trim_end_matches(','),
+                elapsed: bar.elapsed().as_secs(),
+                left: bar.eta().as_secs(),
+            };
+            notice(&snapshot.line());
         }
     });
     sender

@@ -1,8 +1,16 @@
 //! Tables and durations as text.
 
+use std::borrow::Cow;
+
+use super::clean::clean_value;
+
 /// A table as text. The first row is the head, columns are as wide as their widest cell, and
 /// numbers are right-aligned.
 pub(crate) fn table(rows: &[Vec<String>]) -> String {
+    let rows: Vec<Vec<Cow<'_, str>>> = rows
+        .iter()
+        .map(|row| row.iter().map(|cell| clean_value(cell)).collect())
+        .collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         rows.iter()

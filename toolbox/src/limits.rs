@@ -26,6 +26,21 @@ pub const MAX_SET_ARGS: usize = 8;
 /// Maximum number of triples of a question in Triad; gold queries of the published sets have fewer.
 pub const MAX_TRIPLES: usize = 8;
 
+/// Maximum characters of a question. People's questions have fewer than 500; the time of linking
+/// grows with the length.
+pub const QUESTION_CHARS: usize = 4_000;
+
+/// Maximum characters of a name in a prompt. Names of published graphs have fewer than 120. A
+/// relation or class with a longer name is not offered: a call writes the name, so it cannot be
+/// cut.
+pub const NAME_CHARS: usize = 256;
+
+/// Whether a name is short enough for a prompt.
+#[must_use]
+pub fn fits_prompt(name: &str) -> bool {
+    name.chars().nth(NAME_CHARS).is_none()
+}
+
 /// Maximum number of members of a tool's result; a larger set is an error.
 pub const SET_SIZE: usize = 5_000_000;
 
@@ -34,10 +49,6 @@ pub const SESSION_SIZE: usize = 20_000_000;
 
 /// Maximum number of items of a list argument. Programs of the published sets list fewer than ten.
 pub const LIST_ITEMS: usize = 64;
-
-/// Maximum bytes of the name of a relation or class that is offered to a planner. Names of real
-/// graphs stay below two hundred; longer ones would flood the prompt.
-pub const NAME_BYTES: usize = 1_000;
 
 /// Maximum number of members that an answer writes out, and whose derivation is evidence. Gold
 /// answers of the published sets have fewer.

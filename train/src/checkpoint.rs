@@ -69,9 +69,11 @@ const LOCK: &str = "lock";
 /// Whether a run creates this name in a folder of checkpoints: checkpoints, damaged checkpoints,
 /// leftovers of killed processes, TensorBoard events or the lock.
 fn is_ours(name: &str) -> bool {
-    ["checkpoint-", "damaged-", ".partial-", ".replaced-"]
+    let step = ["checkpoint-", "damaged-"]
         .iter()
-        .any(|prefix| name.starts_with(prefix))
+        .find_map(|prefix| name.strip_prefix(prefix));
+    step.is_some_and(|step| step.parse::<usize>().is_ok())
+        || name.starts_with(".partial-")
         || [tensorboard::FOLDER, LOCK].contains(&name)
 }
 
@@ -116,17 +118,23 @@ pub(crate) fn claim(dir: &Path) -> Result<File, TrainError> {
     }
 }
 
-/// Empties a claimed folder and returns whether it contained a checkpoint.
+/// Empties a claimed folder without a checkpoint.
 ///
 /// # Errors
-/// When a file cannot be removed.
-pub(crate) fn clear(dir: &Path) -> Result<bool, TrainError> {
-    let had = !list(dir).is_empty();
+/// When it has a checkpoint, or a file cannot be removed.
+pub(crate) fn clear(dir: &Path) -> Result<(), TrainError> {
+    if let Some((step, _)) = list(dir).first() {
+        return Err(TrainError::Config(format!(
+            "{} holds an unfinished run of {step} steps; `--resume auto` continues it, another \
+             --out leaves it alone, and removing the folder starts over",
+            dir.display()
+        )));
+    }
     for name in names(dir).iter().filter(|name| *name != LOCK) {
         let path = dir.join(name);
         fs::remove_dir_all(&path).map_err(ModelError::io(&path))?;
     }
-    Ok(had)
+    Ok(())
 }
 
 /// Removes the folder of a finished run, unless it contains foreign files.
@@ -212,7 +220,16 @@ mod tests {
                 .contains("another run is training in")
         );
         fs::create_dir(place.join("checkpoint-3")).unwrap();
-        assert!(clear(&place).unwrap() && !clear(&place).unwrap());
+        let refused = clear(&place).unwrap_err().to_string();
+        assert!(
+            refused.contains("`--resume auto` continues it"),
+            "{refused}"
+        );
+        assert!(place.join("checkpoint-3").exists());
+        fs::remove_dir(place.join("checkpoint-3")).unwrap();
+        fs::create_dir(place.join("damaged-3")).unwrap();
+        clear(&place).unwrap();
+        assert!(!place.join("damaged-3").exists());
         fs::write(place.join("notes.txt"), "kept").unwrap();
         remove(&place, lock);
         assert!(

@@ -1,5 +1,6 @@
 //! The model behind an engine: packed for the CPU kernels, or candle tensors on a device.
 
+use common::cancel::Cancel;
 use model::ModelConfig;
 
 use crate::EngineError;
@@ -7,6 +8,10 @@ use crate::cache::KvCache;
 use crate::device::{self, DeviceLlama};
 use crate::llama::{self, ForwardBuffers, PackedLlama};
 use crate::segment::TokenSegment;
+
+/// Maximum bytes of a conversation's keys and values. A model's `config.json` may promise a million
+/// tokens; in 16 GiB a model of 70 billion parameters has 26,000.
+const CACHE_BYTES: usize = 16 << 30;
 
 pub(crate) enum Backend {
     Packed(PackedLlama),
@@ -19,6 +24,15 @@ impl Backend {
             Self::Packed(model) => model.config(),
             Self::Tensors(model) => model.config(),
         }
+    }
+
+    /// Maximum number of tokens: the model's, or fewer if their keys and values would need more than
+    /// [`CACHE_BYTES`].
+    pub(crate) fn context(&self) -> usize {
+        let c = self.config();
+        let position = 2 * c.num_hidden_layers * c.num_key_value_heads * c.head_dim;
+        let most = CACHE_BYTES / (position * size_of::<f32>()).max(1);
+        c.context().min(most)
     }
 
     /// Bytes of all matrices.
@@ -47,7 +61,7 @@ impl Backend {
 
     /// Checks that `ids` can follow `held` tokens.
     pub(crate) fn check(&self, ids: &[u32], held: usize) -> Result<(), EngineError> {
-        let (vocab, max) = (self.config().vocab_size, self.config().context());
+        let (vocab, max) = (self.config().vocab_size, self.context());
         if let Some(&id) = ids.iter().find(|&&id| id as usize >= vocab) {
             return Err(EngineError::Token { id, vocab });
         }
@@ -60,7 +74,8 @@ impl Backend {
     }
 
     /// Runs `ids`, which must have been checked, after the tokens in `cache`. Leaves the logits of
-    /// the last token in `logits`, or those of `every` token.
+    /// the last token in `logits`, or those of `every` token. Before each block it looks whether
+    /// it is cancelled.
     pub(crate) fn forward(
         &self,
         ids: &[u32],
@@ -68,12 +83,15 @@ impl Backend {
         cache: &mut KvCache,
         logits: &mut Vec<f32>,
         buffers: &mut ForwardBuffers,
+        cancel: &Cancel,
     ) -> Result<(), EngineError> {
+        cancel.check()?;
         cache.reserve(cache.len() + ids.len());
         logits.clear();
         let mut blocks = || {
             let mut left = ids.len();
             for ids in ids.chunks(self.block_rows()) {
+                cancel.check()?;
                 left -= ids.len();
                 let segment = TokenSegment {
                     ids,

@@ -79,7 +79,7 @@ pub fn compare(
             found.tokens += 1;
             found.equal_tokens += usize::from(equal);
             alike &= equal;
-            if token == end || a.ids().len() + 1 >= one.config().context() {
+            if token == end || a.ids().len() + 1 >= one.context() {
                 break;
             }
             next = vec![token];

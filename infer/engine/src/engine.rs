@@ -58,6 +58,13 @@ impl Engine {
         &self.0
     }
 
+    /// Maximum number of tokens of a conversation: the model's, or fewer if the memory for it would
+    /// be too large.
+    #[must_use]
+    pub fn context(&self) -> usize {
+        self.0.context()
+    }
+
     /// The model's configuration.
     #[must_use]
     pub fn config(&self) -> &ModelConfig {

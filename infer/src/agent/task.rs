@@ -1,5 +1,6 @@
 //! One question for an agent.
 
+use common::cancel::Cancel;
 use kg::Kg;
 use kg::term::NodeId;
 use toolbox::exec::{ExecOptions, Session};
@@ -52,6 +53,13 @@ impl<'a> Task<'a> {
             planner_name,
             model_knowledge: false,
         }
+    }
+
+    /// The same question, which ends early when `cancel` says so.
+    #[must_use]
+    pub fn cancelled_by(mut self, cancel: Cancel) -> Self {
+        self.options.cancel = cancel;
+        self
     }
 
     /// The same question for an oracle, whose gold program may end on statement nodes and use the

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use common::acceptor::Acceptor;
+use common::cancel::Cancel;
 use common::transcript::{Role, Turn};
 use engine::{Batch, DecodeSession, Engine, EngineDevice, Generated, Vocab};
 use model::{ChatFormat, GgufModel, KgAgentInfo, ModelFolder, WORDS_FILE};
@@ -204,7 +205,7 @@ impl LocalPlanner {
         abstaining: &[&str],
     ) -> Result<Proposal, InferError> {
         let mut prompt = self.prompt(turns)?;
-        let limit = self.model.engine.config().context();
+        let limit = self.model.engine.context();
         if prompt.len() + TURN_TOKENS > limit {
             return Err(InferError::TooLong {
                 needed: prompt.len() + TURN_TOKENS,
@@ -289,7 +290,8 @@ fn rounded(logprob: f64) -> f64 {
 }
 
 impl Planner for LocalPlanner {
-    fn begin(&mut self) {
+    fn begin(&mut self, cancel: &Cancel) {
+        self.session.cancelled_by(cancel.clone());
         self.held = None;
     }
 
@@ -332,7 +334,7 @@ impl Planner for LocalPlanner {
             let Some(first) = encoded.trained.iter().position(|&trained| trained) else {
                 continue;
             };
-            if encoded.ids.len() > self.model.engine.config().context() {
+            if encoded.ids.len() > self.model.engine.context() {
                 return Ok(None);
             }
             let (prompt, text) = encoded.ids.split_at(first);

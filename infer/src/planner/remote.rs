@@ -6,9 +6,11 @@
 //! with the reason. Every turn ends by its deadline, whatever the server does.
 
 use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use common::acceptor::Acceptor;
+use common::cancel::{Cancel, Cancelled};
 use common::transcript::{Part, Role, Turn};
 use serde_json::{Value, json};
 use toolbox::agent::Agent;
@@ -26,6 +28,8 @@ const BODY: u64 = 1 << 20;
 const QUOTED: usize = 300;
 /// Pause before the first retry; doubled for each further one.
 const PAUSE: Duration = Duration::from_millis(250);
+/// Time between two looks at whether the question is cancelled.
+const POLL: Duration = Duration::from_millis(20);
 /// Calls that a repeated request shows as examples.
 const EXAMPLES: usize = 8;
 
@@ -85,13 +89,30 @@ impl RemoteOptions {
     }
 }
 
+/// An address without the user and password in it (`http://user:password@host`), for messages and
+/// records.
+#[must_use]
+pub fn public_address(url: &str) -> String {
+    // A password may contain a slash, so the last @ counts wherever it is.
+    match url.split_once("://") {
+        Some((scheme, rest)) => {
+            let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+            format!("{scheme}://{host}")
+        }
+        None => url.to_owned(),
+    }
+}
+
 impl std::fmt::Debug for RemoteOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Keeps the key out of logs.
         write!(
             f,
             "{} ({}, {:?}, {:?})",
-            self.url, self.model, self.constraint, self.deadline
+            public_address(&self.url),
+            self.model,
+            self.constraint,
+            self.deadline
         )
     }
 }
@@ -102,6 +123,7 @@ impl std::fmt::Debug for RemoteOptions {
 pub struct RemotePlanner {
     options: Arc<RemoteOptions>,
     agent: ureq::Agent,
+    cancel: Cancel,
 }
 
 /// The answer to one request.
@@ -127,7 +149,7 @@ impl RemotePlanner {
         if !options.url.starts_with("http://") {
             let message = "only http:// addresses can be reached; for https put a local proxy or an SSH tunnel before it".to_owned();
             return Err(InferError::Remote {
-                url: options.url,
+                url: public_address(&options.url),
                 message,
             });
         }
@@ -139,6 +161,7 @@ impl RemotePlanner {
         Ok(Self {
             options: Arc::new(options),
             agent: config.into(),
+            cancel: Cancel::default(),
         })
     }
 
@@ -200,9 +223,11 @@ impl RemotePlanner {
             _ => {}
         }
         let body = body.to_string();
+        let address = public_address(&options.url);
         let error = |message: String| InferError::Remote {
-            url: options.url.clone(),
-            message,
+            // The client quotes the address in some of its messages.
+            message: message.replace(&options.url, &address),
+            url: address.clone(),
         };
         let mut pause = PAUSE;
         let mut tries = 0;
@@ -215,7 +240,7 @@ impl RemotePlanner {
                 )));
             }
             tries += 1;
-            let failure = match self.once(&body, left) {
+            let failure = match self.send(&body, left)? {
                 Ok(reply) => return Ok(reply),
                 Err(failure) => failure,
             };
@@ -227,8 +252,55 @@ impl RemotePlanner {
                 };
                 return Err(error(failure.message + &tried));
             }
-            std::thread::sleep(pause.min(deadline.saturating_duration_since(Instant::now())));
+            let left = deadline.saturating_duration_since(Instant::now());
+            self.sleep(pause.min(left))?;
             pause *= 2;
+        }
+    }
+
+    /// Sleeps, unless the question is cancelled meanwhile.
+    fn sleep(&self, pause: Duration) -> Result<(), Cancelled> {
+        let until = Instant::now() + pause;
+        loop {
+            self.cancel.check()?;
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            std::thread::sleep(left.min(POLL));
+        }
+    }
+
+    /// Sends a request on a thread, because waiting for a server cannot be interrupted. After a
+    /// cancellation nobody waits for the thread, which ends when `left` is over.
+    fn send(
+        &self,
+        body: &str,
+        left: Duration,
+    ) -> Result<Result<Completion, RequestFailure>, Cancelled> {
+        let (sender, reply) = channel();
+        let (planner, body) = (self.clone(), body.to_owned());
+        let request = move || {
+            // Fails only if the question was cancelled.
+            let _ = sender.send(planner.once(&body, left));
+        };
+        let failed = |message: String| {
+            Ok(Err(RequestFailure {
+                message,
+                transient: false,
+            }))
+        };
+        if let Err(error) = std::thread::Builder::new().spawn(request) {
+            return failed(format!("a thread cannot be started: {error}"));
+        }
+        loop {
+            match reply.recv_timeout(POLL) {
+                Ok(reply) => return Ok(reply),
+                Err(RecvTimeoutError::Timeout) => self.cancel.check()?,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return failed("the thread of the request failed".to_owned());
+                }
+            }
         }
     }
 
@@ -306,6 +378,10 @@ impl RemotePlanner {
 }
 
 impl Planner for RemotePlanner {
+    fn begin(&mut self, cancel: &Cancel) {
+        self.cancel = cancel.clone();
+    }
+
     fn propose(&mut self, input: &PlannerInput<'_, '_>) -> Result<Proposal, InferError> {
         self.call(input, &[])
     }

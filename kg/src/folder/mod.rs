@@ -231,10 +231,14 @@ fn stage(dir: &Path) -> Result<StagedFolder, FolderError> {
         )
     };
     // The rename would replace a link, not its target.
-    if dir.is_symlink() || common::fs::check(dir, ours).is_err() {
+    if dir.is_symlink() {
         return Err(FolderError::Occupied { path });
     }
-    Ok(StagedFolder::new(dir)?)
+    match common::fs::check(dir, ours) {
+        Err(_) if !ours(dir) => Err(FolderError::Occupied { path }),
+        Err(source) => Err(FsError { path, source }.into()),
+        Ok(()) => Ok(StagedFolder::new(dir)?),
+    }
 }
 
 /// Writes the manifest and moves the folder to its place. An empty graph replaces no graph: an empty

@@ -107,6 +107,7 @@ impl GgufModel {
             Some(config) => ModelConfig::from_json(&config)?,
             None => config_of(&file)?,
         };
+        check_rotated(&file, &config)?;
         let info = json(INFO)?
             .map(serde_json::from_value)
             .transpose()
@@ -162,6 +163,24 @@ impl WeightSource for GgufModel {
             }),
         };
         Ok(Stored::new(info.format, info.shape.clone(), Box::new(read)))
+    }
+}
+
+/// Rejects a file that rotates a part of each head only: the engine rotates whole heads.
+fn check_rotated(file: &GgufFile, config: &ModelConfig) -> Result<(), ModelError> {
+    let arch = architecture(config.family);
+    let key = format!("{arch}.rope.dimension_count");
+    match file.metadata.get(&key) {
+        None => Ok(()),
+        Some(GgufValue::Unsigned(n)) if *n == config.head_dim as u64 => Ok(()),
+        Some(value) => Err(ModelError::weights(
+            file.path(),
+            format!(
+                "`{key}` is {} and a head has {} dimensions; only whole heads can be rotated",
+                number(value).map_or_else(|| "not a number".to_owned(), |n| n.to_string()),
+                config.head_dim
+            ),
+        )),
     }
 }
 

@@ -20,7 +20,8 @@ writes it again.
 
 Every option can also be given in the environment (`KGAGENT_LORA_RANK=8` for `--lora-rank 8`) and in
 `kgagent.toml` (`lora-rank = 8`; a table such as `[train]` sets options of one command). The command
-line comes first, then the environment, then the file.
+line comes first, then the environment, then the file. A `kgagent.toml` that was found and not named by
+`--config` or `KGAGENT_CONFIG` may set neither an output nor a server.
 
 Exit codes: 0 done, 1 no answer or a failed check, 2 wrong use or unreadable input.
 ";

@@ -4,12 +4,14 @@ use anyhow::{Result, bail};
 use datagen::export::ExportFormat;
 use model::Dataset;
 
+use super::super::output;
 use super::axolotl;
 use crate::cli::{ExportArgs, TrainerName};
 use crate::exit::ExitStatus;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &ExportArgs, ui: &Ui) -> Result<ExitStatus> {
+    output::spare(&args.out, [args.data.as_path()])?;
     let (format, configurations) = match (args.trainer, &args.base) {
         (None, _) => (args.format, Vec::new()),
         (Some(_), _) if args.format != ExportFormat::ShareGpt => {

@@ -1,5 +1,7 @@
 //! `kgagent datagen gold`: verified examples from questions with gold SPARQL.
 
+use std::path::PathBuf;
+
 use anyhow::{Result, bail};
 use datagen::pipeline::GenerateOptions;
 use datagen::question::GoldQuestion;
@@ -11,7 +13,7 @@ use kg::Kg;
 use serde_json::json;
 use toolbox::exec::Naming;
 
-use super::super::{graph, ranking};
+use super::super::{graph, output, ranking};
 use super::generate::{agents, generate, template};
 use super::report::{print, row};
 use super::source::read;
@@ -31,6 +33,9 @@ pub(crate) fn run(args: &GoldArgs, ui: &Ui) -> Result<ExitStatus> {
     let Some(out) = &args.out else {
         return Ok(ExitStatus::Done);
     };
+    let inputs = output::paths_of(&[&args.sources[..], &args.hold_out].concat())?;
+    let inputs = inputs.iter().chain([&args.graph.kg]);
+    output::spare(out, inputs.map(PathBuf::as_path))?;
     let (questions, options) = prepare(args, &graph)?;
     let run = json!({ "sources": args.sources, "hold_out": args.hold_out });
     let report = match generate(out, &questions, &graph, &options, &run, ui) {

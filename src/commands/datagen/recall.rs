@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
@@ -15,7 +15,7 @@ use datagen::verify::VerifyOptions;
 use kg::Kg;
 use serde_json::{Value, json};
 
-use super::super::{graph, ranking};
+use super::super::{graph, output, ranking};
 use super::source;
 use crate::cli::RecallArgs;
 use crate::exit::ExitStatus;
@@ -23,6 +23,11 @@ use crate::ui::Ui;
 
 pub(crate) fn run(args: &RecallArgs, ui: &Ui) -> Result<ExitStatus> {
     ui.catch_interrupts()?;
+    if let Some(out) = &args.pairs {
+        let inputs = output::paths_of(&args.sources)?;
+        let inputs = inputs.iter().chain([&args.graph.kg]);
+        output::spare(out, inputs.map(PathBuf::as_path))?;
+    }
     let graph = graph::open(&args.graph)?;
     let reading = ReadOptions {
         per_template: args.per_template,

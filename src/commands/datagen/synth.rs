@@ -5,7 +5,7 @@ use datagen::pipeline::GenerateOptions;
 use datagen::synth::{Coverage, SynthOptions};
 use datagen::verify::VerifyOptions;
 
-use super::super::graph;
+use super::super::{graph, output};
 use super::generate::{agents, synth_naming, synthesize, template};
 use super::report::{print, row};
 use crate::cli::SynthArgs;
@@ -14,6 +14,7 @@ use crate::ui::Ui;
 
 pub(crate) fn run(args: &SynthArgs, ui: &Ui) -> Result<ExitStatus> {
     ui.catch_interrupts()?;
+    output::spare(&args.out, [args.graph.kg.as_path()])?;
     let graph = graph::open(&args.graph)?;
     let samples = &args.samples;
     let threads = samples.threads.unwrap_or(0);

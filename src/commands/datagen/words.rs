@@ -1,6 +1,8 @@
 //! `kgagent datagen words` and `datagen weights`: what the decision between candidate programs is
 //! learned from.
 
+use std::path::PathBuf;
+
 use anyhow::{Context, Result, anyhow, bail};
 use common::fs::write_file;
 use datagen::read::ReadOptions;
@@ -9,14 +11,24 @@ use datagen::word_pairs::WordHints;
 use serde_json::json;
 use toolbox::explain::{TermWeights, learn};
 
+use super::super::output;
 use super::source;
 use crate::cli::{WeightsArgs, WordsArgs};
 use crate::exit::ExitStatus;
 use crate::ui::Ui;
 
+/// How files of word tables and of weights begin.
+const TABLES: &str = "kgagent word tables ";
+const WEIGHTS: &str = "{\n  \"explained\": ";
+
 /// Learns translation tables between question words and relation words.
 pub(crate) fn words(args: &WordsArgs, ui: &Ui) -> Result<ExitStatus> {
     ui.catch_interrupts()?;
+    let mut inputs = output::paths_of(&args.sources)?;
+    let hints = [&args.labels, &args.mentions, &args.skip];
+    inputs.extend(hints.into_iter().flatten().cloned());
+    output::spare(&args.out, inputs.iter().map(PathBuf::as_path))?;
+    output::file(&args.out, Some(TABLES))?;
     let mut hints = WordHints::default();
     if let Some(path) = &args.labels {
         hints.read_labels(path)?;
@@ -54,6 +66,9 @@ pub(crate) fn words(args: &WordsArgs, ui: &Ui) -> Result<ExitStatus> {
 
 /// Fits the weights of the decision.
 pub(crate) fn weights(args: &WeightsArgs, ui: &Ui) -> Result<ExitStatus> {
+    let inputs = args.predictions.iter().chain(&args.start);
+    output::spare(&args.out, inputs.map(PathBuf::as_path))?;
+    output::file(&args.out, Some(WEIGHTS))?;
     let mut sets = Vec::new();
     for path in &args.predictions {
         let cases = weights::read(path)?;

@@ -16,7 +16,7 @@ use toolbox::agent::Agent;
 use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions};
 use toolbox::metrics::Metrics;
 use toolbox::rank;
-use train::{Base, Summary, TrainConfig, TrainError};
+use train::{Base, Summary, TrainConfig};
 
 use super::super::datagen::source;
 use super::super::eval::report::{html, sample};
@@ -127,21 +127,11 @@ impl<'a> Demo<'a> {
     pub(super) fn train(&self) -> Result<Trained> {
         let folder = self.folder("model");
         let (data, base) = (self.data(), Base::Scratch(Preset::Tiny));
-        let run = |resume| {
-            let config = TrainConfig {
-                resume,
-                ..self.training()
-            };
-            training::train_model(&config, &base, &data, &folder, self.ui)
+        let config = TrainConfig {
+            resume: train::partial_folder(&folder).exists(),
+            ..self.training()
         };
-        let summary = match run(train::partial_folder(&folder).exists()) {
-            // The interrupted run was another demo, for example a quick one.
-            Err(error) if matches!(error.downcast_ref(), Some(TrainError::Another { .. })) => {
-                run(false)
-            }
-            other => other,
-        };
-        let summary = summary
+        let summary = training::train_model(&config, &base, &data, &folder, self.ui)
             .map_err(|error| training::resumable(error, "the same command continues from there"))?;
         self.ui.say(format!(
             "3. trained {} parameters on {} tokens ({:.0} tokens/s) into {}",
@@ -183,7 +173,7 @@ impl<'a> Demo<'a> {
         let about = json!({
             "model": self.folder("model"), "source": source, "entities": entities,
         });
-        let evaluation = eval::evaluate(&self.graph, &questions, &setting, self.ui)?;
+        let evaluation = eval::evaluate(&self.graph, &questions, &setting, None, self.ui)?;
         let folder = self.folder("eval").join(name.replace(' ', "-"));
         if let Some(seen) = evaluation.seen() {
             self.ui.say(format!("{name}: {seen}"));

@@ -2,7 +2,7 @@
 //!
 //! [`setting`] says how questions are asked, [`run`](mod@run) evaluates an agent question by
 //! question ([`question`], [`gold`], [`linking`]), [`seen`] compares the questions with those of
-//! training, [`write`](mod@write), [`report`], [`qald`] and
+//! training, [`unfinished`] continues an interrupted evaluation, [`write`](mod@write), [`report`], [`qald`] and
 //! [`table`] present the result, and [`compare`](mod@compare) adds the papers' results. Nothing
 //! here depends on how an agent works; see [`infer::agent::answer_with`] and [`super::oracle`].
 
@@ -17,15 +17,17 @@ mod run;
 mod seen;
 mod setting;
 mod table;
+mod unfinished;
 mod write;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use datagen::question::GoldQuestion;
 use datagen::read::ReadOptions;
+use infer::planner::public_address;
 use kg::Kg;
 use serde_json::json;
 use toolbox::rank::Ranker;
@@ -38,13 +40,19 @@ pub(super) use self::write::write;
 
 use self::compare::{ComparisonTable, compare, dataset};
 use self::result::Evaluation;
+use self::unfinished::{Unfinished, Work};
 use super::datagen::source;
-use super::{graph, ranking};
+use super::{graph, output, ranking};
 use crate::cli::{EntitySource, EvalArgs};
 use crate::exit::ExitStatus;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<ExitStatus> {
+    ui.catch_interrupts()?;
+    let mut inputs = output::paths_of(std::slice::from_ref(&args.source))?;
+    inputs.extend(args.model.iter().map(PathBuf::from));
+    inputs.push(args.answering.graph.kg.clone());
+    output::spare(&args.out, inputs.iter().map(PathBuf::as_path))?;
     write::check_target(&args.out)?;
     let graph = graph::open(&args.answering.graph)?;
     let ranker = ranking::open(&args.answering.ranking)?;
@@ -61,11 +69,21 @@ pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<ExitStatus> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(args.threads.unwrap_or(0))
         .build()?;
-    let evaluations = settings
-        .iter()
-        .map(|setting| pool.install(|| evaluate(&graph, &questions, setting, ui)))
-        .collect::<Result<Vec<_>>>()?;
-    let model = args.model.as_deref().unwrap_or("none");
+    let work = Work::new(args, &graph, ranker.as_ref());
+    let mut unfinished = Vec::new();
+    let mut evaluations = Vec::new();
+    for setting in &settings {
+        let of_agent = work.of_agent(setting)?;
+        match pool.install(|| evaluate(&graph, &questions, setting, Some(&of_agent), ui)) {
+            Ok(evaluation) => evaluations.push(evaluation),
+            Err(error) => {
+                of_agent.discard_if_empty();
+                return Err(error);
+            }
+        }
+        unfinished.push(of_agent);
+    }
+    let model = public_address(args.model.as_deref().unwrap_or("none"));
     let entities = format!("{:?}", args.entities).to_lowercase();
     let published = if args.compare {
         let ours = format!(
@@ -84,6 +102,7 @@ pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<ExitStatus> {
         "graph": graph.content_hash(), "triples": graph.len(),
     });
     write(&args.out, &evaluations, &setting, &published, args.traces)?;
+    unfinished.into_iter().try_for_each(Unfinished::remove)?;
     table::print(&evaluations, ui);
     if args.compare && published.is_empty() {
         ui.say(format!("\nno published table is on {}", args.source));

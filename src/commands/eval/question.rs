@@ -44,6 +44,8 @@ pub(super) struct EvaluatedQuestion {
 pub(super) enum NotEvaluated {
     /// The question cannot be evaluated, for this reason.
     Skipped(String),
+    /// The user interrupted before its turn.
+    Stopped,
     /// The evaluation must end.
     Failed(Error),
 }
@@ -76,6 +78,8 @@ impl<'a> Evaluator<'a> {
         question: &GoldQuestion,
         planner: Option<&mut (dyn Planner + '_)>,
     ) -> Result<EvaluatedQuestion, NotEvaluated> {
+        link::check_question(&question.question)
+            .map_err(|error| NotEvaluated::Skipped(format!("too long: {error}")))?;
         let withheld = match self.setting.withhold {
             true => Some(withheld(self.graph, question).map_err(NotEvaluated::Skipped)?),
             false => None,
@@ -263,7 +267,7 @@ fn scored(
         asked: outcome.asked,
         tokens: outcome.tokens,
         groups,
-        failure: outcome.failure,
+        failure: outcome.failure.map(str::to_owned),
         reason: outcome.stuck().map(str::to_owned),
         program: outcome.answer.program,
         emptied: outcome.answer.emptied,

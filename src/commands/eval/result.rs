@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use datagen::linking::Linking;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use toolbox::answer::{AnswerValue, Emptied, Provenance};
 use toolbox::explain::Terms;
 use toolbox::metrics::{Metrics, Scores};
@@ -12,7 +12,7 @@ use toolbox::trace::TraceEvent;
 use super::seen::Seen;
 
 /// One line of `predictions.jsonl`.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct Prediction {
     pub(super) id: String,
     pub(super) question: String,
@@ -31,22 +31,26 @@ pub(super) struct Prediction {
     pub(super) tokens: usize,
     pub(super) groups: Vec<(String, String)>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) failure: Option<&'static str>,
+    pub(super) failure: Option<String>,
     /// Why there is no answer, if the cause is the model and not the graph.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) emptied: Option<Emptied>,
     /// The candidates of a decision: whether each is right, and its terms.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) decided: Vec<JudgedCandidate>,
     /// The answer as terms, for QALD's format.
-    #[serde(skip)]
+    #[serde(skip, default = "no_value")]
     pub(super) value: AnswerValue,
 }
 
+fn no_value() -> AnswerValue {
+    AnswerValue::Set(Vec::new())
+}
+
 /// A candidate of a decision with its terms; `datagen weights` reads it.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct JudgedCandidate {
     pub(super) right: bool,
     pub(super) terms: Terms,

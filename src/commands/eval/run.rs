@@ -14,26 +14,36 @@ use toolbox::metrics::Metrics;
 use super::question::{EvaluatedQuestion, Evaluator, NotEvaluated};
 use super::result::{Evaluation, Prediction};
 use super::setting::Setting;
+use super::unfinished::Unfinished;
 use crate::cli::EntitySource;
 use crate::ui::Ui;
 
 /// Answers every question and scores the answers, on the current thread pool. The result does not
-/// depend on the size of the pool.
+/// depend on the size of the pool. Questions that `unfinished` has are not asked again, and it gets
+/// the others, so that an interrupted evaluation can continue.
 pub(in crate::commands) fn evaluate(
     graph: &dyn Kg,
     questions: &[GoldQuestion],
     setting: &Setting,
+    unfinished: Option<&Unfinished>,
     ui: &Ui,
 ) -> Result<Evaluation> {
     let stage = ui.progress("evaluate", "question", Some(questions.len() as u64));
     let evaluator = Evaluator::new(graph, setting);
-    let one = |question: &GoldQuestion, planner: Option<&mut (dyn Planner + '_)>| {
-        if ui.stop().load(Ordering::Relaxed) {
-            return Err(NotEvaluated::Failed(anyhow!("interrupted")));
+    let one = |i: usize, planner: Option<&mut (dyn Planner + '_)>| {
+        if let Some(done) = unfinished.and_then(|unfinished| unfinished.get(&questions[i])) {
+            stage.inc(1);
+            return Ok(done);
         }
-        let result = evaluator.evaluate(question, planner);
+        if ui.stop().load(Ordering::Relaxed) {
+            return Err(NotEvaluated::Stopped);
+        }
+        let result = evaluator.evaluate(&questions[i], planner)?;
+        if let Some(unfinished) = unfinished {
+            unfinished.add(&questions[i], &result)?;
+        }
         stage.inc(1);
-        result
+        Ok(result)
     };
     let planning = &setting.planning;
     let threshold = setting.abstention_threshold;
@@ -41,18 +51,28 @@ pub(in crate::commands) fn evaluate(
         Some(slots) => {
             let planners = planning.planners(slots, rayon::current_num_threads(), threshold)?;
             with_planners(planners, questions.len(), |i, planner| {
-                one(&questions[i], Some(planner))
+                one(i, Some(planner))
             })?
         }
-        None => questions
-            .par_iter()
+        None => (0..questions.len())
+            .into_par_iter()
             .map_init(
                 || planning.planner(threshold),
-                |planner, question| one(question, planner.as_deref_mut()),
+                |planner, i| one(i, planner.as_deref_mut()),
             )
             .collect(),
     };
     stage.finish_and_clear();
+    let stopped = |one: &&Result<_, _>| matches!(one, Err(NotEvaluated::Stopped));
+    let left = results.iter().filter(stopped).count();
+    if left > 0 {
+        bail!(
+            "stopped after {} of {} questions{}",
+            results.len() - left,
+            results.len(),
+            unfinished.map_or("", |_| "; the same command continues from here")
+        );
+    }
     let evaluation = collect(questions, results, setting)?;
     warn_of_failures(&evaluation, questions.len(), ui)?;
     Ok(evaluation)
@@ -91,6 +111,7 @@ fn collect(
                 evaluation.skipped.push((question.id.clone(), reason));
             }
             Err(NotEvaluated::Failed(error)) => return Err(error),
+            Err(NotEvaluated::Stopped) => bail!("interrupted"),
         }
     }
     if scored.is_empty() {
@@ -111,7 +132,7 @@ fn warn_of_failures(evaluation: &Evaluation, questions: usize, ui: &Ui) -> Resul
     let mut failed = evaluation
         .predictions
         .iter()
-        .filter(|one| one.failure == Some(PLANNER_FAILED));
+        .filter(|one| one.failure.as_deref() == Some(PLANNER_FAILED));
     if let Some(Prediction { id, reason, .. }) = failed.next() {
         let error = reason.as_deref().unwrap_or_default();
         let n = 1 + failed.count();

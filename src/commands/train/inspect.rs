@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::cli::InspectArgs;
 use crate::exit::ExitStatus;
-use crate::ui::Ui;
+use crate::ui::{Ui, clean};
 
 pub(crate) fn run(args: &InspectArgs, ui: &Ui) -> Result<ExitStatus> {
     let dataset = Dataset::read(&args.data)
@@ -33,15 +33,15 @@ pub(crate) fn run(args: &InspectArgs, ui: &Ui) -> Result<ExitStatus> {
         let mut text = String::new();
         for token in &tokens {
             let (before, after) = marks(coloured, token.trained, token.control);
-            let clean = token.text.replace('\n', "⏎\n");
-            text.push_str(&format!("{before}{clean}{after}"));
+            let shown = clean(&token.text).replace('\n', "⏎\n");
+            text.push_str(&format!("{before}{shown}{after}"));
             if token.control && token.text.contains("end") {
                 text.push('\n');
             }
         }
-        ui.say(format!(
+        ui.say_marked(&format!(
             "{}: {} tokens, {trained} trained ({marked})\n{text}",
-            conversation.id,
+            clean(&conversation.id),
             tokens.len()
         ));
         let tokens = tokens.iter();

@@ -9,6 +9,7 @@ use model::{Dataset, Preset};
 use serde_json::json;
 use train::{Base, Estimate, Summary, TrainConfig, TrainError, TrainEvent, TrainProgress};
 
+use super::output;
 use crate::cli::TrainArgs;
 use crate::exit::ExitStatus;
 use crate::ui::{StageProgress, Ui, seconds};
@@ -17,6 +18,11 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<ExitStatus> {
     ui.catch_interrupts()?;
     let config = config(args)?;
     let base = base(&args.base)?;
+    let folder = match &base {
+        Base::Folder(folder) => Some(folder.as_path()),
+        Base::Scratch(_) => None,
+    };
+    output::spare(&args.out, folder.into_iter().chain([args.data.as_path()]))?;
     if args.dry_run {
         let estimate = train::dry_run(&config, &base, &dataset(&args.data)?)?;
         print_estimate(&estimate, config.memory_limit, ui);

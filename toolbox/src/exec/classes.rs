@@ -16,7 +16,7 @@ pub(super) fn offered_classes(
         .classes()
         .iter()
         .map(|&class| (class, kg.name(class)))
-        .filter(|(_, name)| name.len() <= limits::NAME_BYTES)
+        .filter(|(_, name)| limits::fits_prompt(name))
         .unzip();
     let texts: Vec<String> = classes
         .iter()

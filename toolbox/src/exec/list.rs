@@ -6,7 +6,7 @@ use super::paper::{listed_tokens, paper_tokens};
 use super::session::Session;
 use super::types::{Relation, Shown};
 use crate::call::{Arg, Call};
-use crate::limits::NAME_BYTES;
+use crate::limits::fits_prompt;
 use crate::rank::{LeadsTo, RankError, RankingContext, RelationCandidate};
 use kg::term::{NodeId, RelId};
 use kg::value::Kind;
@@ -234,7 +234,7 @@ impl Session<'_> {
         let (all, candidates): (Vec<&Adjacent>, Vec<RelationCandidate>) = all
             .iter()
             .map(|a| (a, self.candidate(a.relation, a.out, Some(a.member))))
-            .filter(|(_, candidate)| candidate.name.len() <= NAME_BYTES)
+            .filter(|(_, candidate)| fits_prompt(&candidate.name))
             .unzip();
         let asked = RankingContext {
             question: &self.bare_question,

@@ -7,7 +7,7 @@
 //! word counts as a common noun unless the graph writes the name in lower case too.
 
 use super::context::{Surroundings, scores};
-use super::error::LinkError;
+use super::error::{LinkError, check_question};
 use super::loose::{add_nations, add_pieces, last_word};
 use super::names::{Asked, is_value, named};
 use super::span::{CHOICES, LONGEST, Span, best_first};
@@ -41,8 +41,9 @@ pub struct Mention {
 /// The entities that a question mentions, in order of mention.
 ///
 /// # Errors
-/// Returns [`LinkError`] if the label index is damaged or the ranker fails.
+/// Returns [`LinkError`] if the question is too long, the label index is damaged or the ranker fails.
 pub fn detect(kg: &dyn Kg, question: &str, ranker: &dyn Ranker) -> Result<Vec<Mention>, LinkError> {
+    check_question(question)?;
     let words = words(question);
     let asked = Asked::new(kg, question, &words)?;
     let mut spans = match marked(asked.index, question, &words)? {

@@ -3,12 +3,39 @@
 use crate::rank::RankError;
 use kg::search::SearchError;
 
+/// A question with more characters than [`QUESTION_CHARS`](crate::limits::QUESTION_CHARS).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the question has {chars} characters, the limit is {limit}; ask for one thing in a few sentences"
+)]
+pub struct QuestionTooLong {
+    /// Its characters.
+    pub chars: usize,
+    /// The limit.
+    pub limit: usize,
+}
+
+/// Checks the length of a question.
+///
+/// # Errors
+/// [`QuestionTooLong`].
+pub fn check_question(question: &str) -> Result<(), QuestionTooLong> {
+    let (chars, limit) = (question.chars().count(), crate::limits::QUESTION_CHARS);
+    if chars > limit {
+        return Err(QuestionTooLong { chars, limit });
+    }
+    Ok(())
+}
+
 /// Why a question cannot be linked.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
     /// The label index cannot be read.
     #[error(transparent)]
     Search(#[from] SearchError),
+    /// The question is too long.
+    #[error(transparent)]
+    TooLong(#[from] QuestionTooLong),
     /// The ranker failed.
     #[error(transparent)]
     Rank(#[from] RankError),

@@ -15,7 +15,7 @@ mod words;
 
 pub use choose::choose;
 pub use detect::{Mention, detect};
-pub use error::LinkError;
+pub use error::{LinkError, QuestionTooLong, check_question};
 pub(crate) use literals::LAST_DAY;
 pub use literals::literals;
 

@@ -11,7 +11,7 @@ use super::score::Scores;
 const SEED: u64 = 1;
 
 /// The data of one evaluated question that the averages need.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Scored {
     /// Its scores.
     pub scores: Scores,

@@ -1,12 +1,23 @@
 //! The turns of the dialogue layout.
 
+use std::borrow::Cow;
+
 use crate::call::{HandleKind, print_name};
 use crate::exec::{Naming, Session, Shown, Step};
+use crate::limits::{NAME_CHARS, fits_prompt};
 use crate::observe::{ObserveOptions, shown};
 use crate::rank::RankError;
 use crate::text::one_line;
 use crate::text_values;
 use common::transcript::Part;
+
+/// A name for a prompt that also shows a handle, by which a call can refer to it.
+fn shortened(name: &str) -> Cow<'_, str> {
+    if fits_prompt(name) {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(kg::one_line(name, NAME_CHARS))
+}
 
 /// The size of a result as a word. Models misread exact counts, so none are shown.
 pub(crate) fn size_word(size: usize) -> &'static str {
@@ -34,7 +45,7 @@ pub(crate) fn dialogue_question(session: &Session<'_>, naming: Naming) -> Vec<Pa
     for (i, &node) in linked.entities.iter().enumerate() {
         let name = kg.name(node);
         parts.push(line(HandleKind::Entity, i));
-        parts.push(Part::kg(print_name(&name)));
+        parts.push(Part::kg(print_name(&shortened(&name))));
         if let Some(label) = kg.label(node).filter(|label| *label != name) {
             parts.push(Part::kg(format!(" [{label}]")));
         }
@@ -57,7 +68,7 @@ pub(crate) fn dialogue_question(session: &Session<'_>, naming: Naming) -> Vec<Pa
             "{separator}{}{i} ",
             HandleKind::Class.letter()
         )));
-        parts.push(Part::kg(print_name(&kg.name(class))));
+        parts.push(Part::kg(print_name(&shortened(&kg.name(class)))));
     }
     parts
 }

@@ -11,7 +11,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use common::fs::check_target;
-use model::Dataset;
+use common::listing;
+use model::{Dataset, ModelError};
 use serde_json::{Value, json};
 
 use self::plan::RunPlan;
@@ -72,14 +73,8 @@ pub fn train(
     stop: &AtomicBool,
 ) -> Result<Summary, TrainError> {
     check_target(out, &["kgagent.json", "run.json"])?;
-    if let Base::Folder(base) = base
-        && let (Ok(base), Ok(out)) = (base.canonicalize(), out.canonicalize())
-        && base == out
-    {
-        return Err(TrainError::Config(format!(
-            "{} is the base; name another output folder",
-            out.display()
-        )));
+    if let Base::Folder(base) = base {
+        listing::check_inputs(out, [base.as_path()]).map_err(ModelError::io(out))?;
     }
     let RunPlan {
         config,

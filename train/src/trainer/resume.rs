@@ -10,20 +10,14 @@ use crate::checkpoint::{self, CheckpointState};
 use crate::progress::{TrainEvent, TrainProgress};
 
 impl TrainingRun<'_> {
-    /// Continues from the newest valid checkpoint, if the configuration says so. Otherwise removes
-    /// earlier checkpoints.
+    /// Continues from the newest valid checkpoint, if the configuration says so.
     ///
     /// # Errors
-    /// When the checkpoint belongs to another run.
+    /// When the checkpoint belongs to another run, or when there are checkpoints and the
+    /// configuration does not say so.
     pub(super) fn resume(&mut self, progress: &mut dyn TrainProgress) -> Result<(), TrainError> {
         if !self.config.resume {
-            if checkpoint::clear(&self.partial)? {
-                progress.event(&TrainEvent::Note(format!(
-                    "starting over: the unfinished run in {} was removed",
-                    self.partial.display()
-                )));
-            }
-            return Ok(());
+            return checkpoint::clear(&self.partial);
         }
         checkpoint::sweep(&self.partial);
         let mut damaged = Vec::new();

@@ -1,0 +1,186 @@
+//! The questions that an interrupted evaluation has answered: `OUT.partial`, or
+//! `OUT.AGENT.partial` with several agents. The same command continues from there.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use common::fs::parent_of;
+use common::journal::{Journal, JournalEntry};
+use common::wordings::Wording;
+use datagen::hash;
+use datagen::question::GoldQuestion;
+use kg::Kg;
+use kg::term::NodeId;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use toolbox::answer::AnswerValue;
+use toolbox::metrics::Scored;
+use toolbox::rank::Ranker;
+use toolbox::trace::TraceEvent;
+
+use super::question::EvaluatedQuestion;
+use super::result::Prediction;
+use super::setting::Setting;
+use crate::cli::EvalArgs;
+
+/// What all agents of an evaluation share.
+pub(super) struct Work<'a> {
+    args: &'a EvalArgs,
+    fixed: serde_json::Value,
+}
+
+/// The answered questions of one agent.
+pub(in crate::commands) struct Unfinished {
+    path: PathBuf,
+    journal: Journal,
+    /// By the hash of the question.
+    found: HashMap<u64, JournalEntry>,
+    /// Questions answered since.
+    answered: AtomicUsize,
+}
+
+/// A record of the journal.
+#[derive(Serialize, Deserialize)]
+struct EvaluatedRecord {
+    scored: Scored,
+    /// Gold and linked entities, and the time of linking.
+    linking: Option<(Vec<u32>, Vec<u32>, Duration)>,
+    prediction: Prediction,
+    value: AnswerValue,
+    events: Vec<TraceEvent>,
+    wording: Option<Wording>,
+}
+
+impl<'a> Work<'a> {
+    pub(super) fn new(args: &'a EvalArgs, graph: &dyn Kg, ranker: &dyn Ranker) -> Self {
+        let model = args.model.as_deref().unwrap_or_default();
+        let answering = &args.answering;
+        let asked = (args.entities, args.exclude_topics, args.withhold);
+        let answered = (
+            answering.abstention_threshold,
+            answering.allow_model_knowledge,
+            answering.device,
+        );
+        let fixed = json!([
+            env!("CARGO_PKG_VERSION"),
+            graph.content_hash(),
+            ranker.name(),
+            model,
+            state_of(Path::new(model)),
+            format!("{asked:?} {answered:?} {:?}", answering.remote),
+        ]);
+        Self { args, fixed }
+    }
+
+    /// The answered questions of an agent.
+    ///
+    /// # Errors
+    /// If the file cannot be opened, is in use, or is not ours.
+    pub(super) fn of_agent(&self, setting: &Setting) -> Result<Unfinished> {
+        let out = &self.args.out;
+        let mut name = out.file_name().unwrap_or_default().to_os_string();
+        if self.args.agents.len() > 1 {
+            name.push(format!(".{}", setting.agent.name()));
+        }
+        name.push(".partial");
+        let path = out.with_file_name(name);
+        let parent = parent_of(&path);
+        fs::create_dir_all(&parent)
+            .with_context(|| format!("cannot create {}", parent.display()))?;
+        let work = json!([self.fixed, setting.agent, setting.template.hash()]).to_string();
+        let fingerprint = format!("evaluation {:016x}", hash::number(0, "eval", &work));
+        let (journal, found) = Journal::open(&path, &fingerprint)?;
+        Ok(Unfinished {
+            path,
+            journal,
+            found: found.into_iter().map(|one| (one.piece, one)).collect(),
+            answered: AtomicUsize::new(0),
+        })
+    }
+}
+
+impl Unfinished {
+    /// The result of a question, if it was answered before. A record of another build is ignored.
+    pub(super) fn get(&self, question: &GoldQuestion) -> Option<EvaluatedQuestion> {
+        let entry = self.found.get(&piece(question))?;
+        let bytes = self.journal.read(entry).ok()?;
+        let record: EvaluatedRecord = serde_json::from_slice(&bytes).ok()?;
+        let nodes = |ids: Vec<u32>| ids.into_iter().map(NodeId).collect();
+        Some(EvaluatedQuestion {
+            scored: record.scored,
+            linking: record
+                .linking
+                .map(|(gold, linked, took)| (nodes(gold), nodes(linked), took)),
+            prediction: Prediction {
+                value: record.value,
+                ..record.prediction
+            },
+            events: record.events,
+            wording: record.wording,
+        })
+    }
+
+    /// Adds the result of a question.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(super) fn add(&self, question: &GoldQuestion, done: &EvaluatedQuestion) -> Result<()> {
+        let ids = |nodes: &[NodeId]| nodes.iter().map(|node| node.0).collect::<Vec<_>>();
+        let linking = done.linking.as_ref();
+        let record = json!({
+            "scored": done.scored,
+            "linking": linking.map(|(gold, linked, took)| (ids(gold), ids(linked), took)),
+            "prediction": done.prediction,
+            "value": done.prediction.value,
+            "events": done.events,
+            "wording": done.wording,
+        });
+        self.journal
+            .append(piece(question), record.to_string().as_bytes())?;
+        self.answered.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Removes the file of an evaluation that failed before its first answer.
+    pub(super) fn discard_if_empty(self) {
+        if self.answered.into_inner() == 0 && self.found.is_empty() {
+            drop(self.journal);
+            // Best effort: the error of the evaluation is the one to report.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+
+    /// Removes the file of a finished evaluation.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub(super) fn remove(self) -> Result<()> {
+        drop(self.journal);
+        fs::remove_file(&self.path)
+            .with_context(|| format!("cannot remove {}", self.path.display()))
+    }
+}
+
+/// The number of a question in the journal: a hash of everything that its result depends on.
+fn piece(question: &GoldQuestion) -> u64 {
+    hash::number(0, "question", &format!("{question:?}"))
+}
+
+/// Names, sizes and times of a model's files, so that another model in the same place is another
+/// evaluation.
+fn state_of(model: &Path) -> Vec<String> {
+    let files = fs::read_dir(model).into_iter().flatten().flatten();
+    let paths = files.map(|file| file.path()).chain([model.to_path_buf()]);
+    let state = |path: PathBuf| {
+        let data = fs::metadata(&path).ok()?;
+        let modified = data.modified().ok();
+        Some(format!("{} {} {modified:?}", path.display(), data.len()))
+    };
+    let mut all: Vec<String> = paths.filter_map(state).collect();
+    all.sort_unstable();
+    all
+}
