@@ -120,8 +120,11 @@ fn answer(stream: TcpStream, hub: &Mutex<Hub>) -> Option<()> {
     let endless = hub.endless && !size;
     drop(hub);
     out.write_all(part).ok()?;
-    while endless {
-        out.write_all(&[0; 4096]).ok()?;
+    if endless {
+        // Until the client closes the connection.
+        loop {
+            out.write_all(&[0; 4096]).ok()?;
+        }
     }
     Some(())
 }

@@ -517,3 +517,25 @@ fn a_password_in_an_address_is_not_shown() {
         assert!(!text.contains("pass/word"), "{path}");
     }
 }
+
+/// Every test that `docs/threats.md` names is there.
+#[test]
+fn the_page_of_threats_names_tests() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/threats.md")).unwrap();
+    let (mut file, mut named) = (String::new(), 0);
+    // What is quoted in the last cell of a row: a file, then its tests.
+    for row in page.lines().filter(|line| line.starts_with("| ")) {
+        let cell = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+        for quoted in cell.split('`').skip(1).step_by(2) {
+            if quoted.ends_with(".rs") {
+                file = fs::read_to_string(root.join(quoted))
+                    .unwrap_or_else(|error| panic!("{quoted}: {error}"));
+            } else {
+                assert!(file.contains(&format!("fn {quoted}(")), "{row}");
+                named += 1;
+            }
+        }
+    }
+    assert!(named > 25, "{named}");
+}
