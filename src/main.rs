@@ -64,6 +64,7 @@ fn run(cli: &Cli) -> anyhow::Result<ExitStatus> {
         },
         Command::Ask(args) => commands::ask::run(args, &ui),
         Command::Eval(args) => commands::eval::run(args, &ui),
+        Command::Serve(args) => commands::serve::run(args, &ui),
         Command::Replay(args) => commands::replay::run(args, &ui),
         Command::Export(args) => commands::export::run(args, &ui),
         Command::Fetch(args) => commands::fetch::run(args, &ui),

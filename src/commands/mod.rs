@@ -10,6 +10,7 @@ pub(crate) mod graph;
 mod oracle;
 mod ranking;
 pub(crate) mod replay;
+pub(crate) mod serve;
 pub(crate) mod stats;
 pub(crate) mod subgraph;
 pub(crate) mod tool;

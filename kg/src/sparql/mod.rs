@@ -4,10 +4,12 @@ mod dialect;
 mod functions;
 mod project;
 mod query;
+mod results;
 mod rewrite;
 mod tokens;
 
 pub use dialect::{normalise, parse_query};
 pub(crate) use functions::to_literal;
 pub use query::{QueryAnswer, QueryError, QueryLimits};
+pub use results::ResultsFormat;
 pub use rewrite::RewrittenQuery;

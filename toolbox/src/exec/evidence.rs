@@ -9,6 +9,7 @@ use crate::call::{Arg, Call, Target, Tool};
 use kg::proof;
 use kg::term::{NodeId, RelId};
 
+/// Subject, relation and object.
 type Triple = (NodeId, RelId, NodeId);
 
 /// The triples that support the answer of a finished session, sorted.
@@ -20,12 +21,24 @@ type Triple = (NodeId, RelId, NodeId);
 /// keep one triple each, so that the program can still resolve them.
 #[must_use]
 pub fn evidence(session: &Session<'_>) -> Vec<(NodeId, RelId, NodeId)> {
+    derived(session).triples.into_keys().collect()
+}
+
+/// The triples of [`evidence`], each with the steps that use it, counting from 0.
+#[must_use]
+pub fn evidence_by_step(session: &Session<'_>) -> Vec<((NodeId, RelId, NodeId), BTreeSet<usize>)> {
+    derived(session).triples.into_iter().collect()
+}
+
+fn derived<'s, 'g>(session: &'s Session<'g>) -> Derivation<'s, 'g> {
     let mut derivation = Derivation {
         session,
         needed: BTreeMap::new(),
-        triples: BTreeSet::new(),
+        triples: BTreeMap::new(),
+        at: 0,
     };
-    for step in session.steps().iter().rev() {
+    for (at, step) in session.steps().iter().enumerate().rev() {
+        derivation.at = at;
         let members = match (&step.observation, step.call.target) {
             (Observation::Answer(Value::Set(set)), _) => set.to_vec(),
             (Observation::Answer(_), _) => Vec::new(),
@@ -38,10 +51,11 @@ pub fn evidence(session: &Session<'_>) -> Vec<(NodeId, RelId, NodeId)> {
         };
         derivation.step(&step.call, &step.inputs, step.walked, &members);
     }
-    for step in session.steps() {
+    for (at, step) in session.steps().iter().enumerate() {
+        derivation.at = at;
         derivation.make_known(&step.call);
     }
-    derivation.triples.into_iter().collect()
+    derivation
 }
 
 /// Maximum size of a set whose members all appear in the evidence of an extreme.
@@ -51,10 +65,23 @@ struct Derivation<'s, 'g> {
     session: &'s Session<'g>,
     /// Members still to be derived, by variable.
     needed: BTreeMap<u32, BTreeSet<NodeId>>,
-    triples: BTreeSet<Triple>,
+    /// The triples with the steps that use them.
+    triples: BTreeMap<Triple, BTreeSet<usize>>,
+    /// The step that is followed.
+    at: usize,
 }
 
 impl Derivation<'_, '_> {
+    fn add(&mut self, triple: Triple) {
+        self.triples.entry(triple).or_default().insert(self.at);
+    }
+
+    fn add_all(&mut self, triples: impl IntoIterator<Item = Triple>) {
+        for triple in triples {
+            self.add(triple);
+        }
+    }
+
     fn need(&mut self, arg: &Arg, members: impl IntoIterator<Item = NodeId>) {
         match arg {
             Arg::Var(index) => self.needed.entry(*index).or_default().extend(members),
@@ -98,7 +125,7 @@ impl Derivation<'_, '_> {
             Tool::GetEntityByType => {
                 let class = inputs[0][0];
                 for &member in members {
-                    self.triples.extend(proof(self.session.kg(), member, class));
+                    self.add_all(proof(self.session.kg(), member, class));
                 }
             }
             Tool::GetEntityByConstraint => {
@@ -157,7 +184,7 @@ impl Derivation<'_, '_> {
                     let interval = self.session.kg().schema().intervals[index].clone();
                     for id in [interval.from, interval.to] {
                         for &tail in self.session.kg().tails(member, id).iter() {
-                            self.triples.insert((member, id, tail));
+                            self.add((member, id, tail));
                         }
                     }
                 }
@@ -181,7 +208,7 @@ impl Derivation<'_, '_> {
             let Some(node) = kg.by_name(name).filter(|_| i != 1) else {
                 continue;
             };
-            if self.triples.iter().any(|&(s, _, o)| s == node || o == node) {
+            if self.triples.keys().any(|&(s, _, o)| s == node || o == node) {
                 continue;
             }
             let typed = || {
@@ -191,7 +218,7 @@ impl Derivation<'_, '_> {
                     .unwrap_or_default()
             };
             if call.tool == Tool::GetEntityByType {
-                self.triples.extend(typed());
+                self.add_all(typed());
                 continue;
             }
             let out = kg
@@ -204,8 +231,7 @@ impl Derivation<'_, '_> {
                     .and_then(|&r| kg.heads(r, node).first().map(|&h| (h, r, node)))
             });
             // A class that `judge` tested.
-            self.triples
-                .extend(known.map_or_else(typed, |known| vec![known]));
+            self.add_all(known.map_or_else(typed, |known| vec![known]));
         }
     }
 
@@ -214,7 +240,7 @@ impl Derivation<'_, '_> {
             Relation::Plain(id) => id,
             Relation::Interval(index) => self.session.kg().schema().intervals[index].from,
         };
-        self.triples.insert(if forward {
+        self.add(if forward {
             (node, id, other)
         } else {
             (other, id, node)

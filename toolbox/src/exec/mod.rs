@@ -13,7 +13,7 @@ mod tools;
 mod types;
 
 pub use error::ToolError;
-pub use evidence::evidence;
+pub use evidence::{evidence, evidence_by_step};
 pub use list::RankedRelation;
 pub(crate) use list::{Adjacent, best_first};
 pub(crate) use paper::{INSTRUCTION, paper_question};

@@ -1,0 +1,26 @@
+//! One process that people, programs and other agents ask: it opens graphs and models once and
+//! answers over HTTP.
+//!
+//! ```text
+//! http (axum) ──▶ answering ──▶ pool: plain threads ──▶ infer's agents
+//!      │              │
+//!      ▼              ▼
+//!    view           store, metrics          service: graphs, models
+//! ```
+//!
+//! Invariants: HTTP knows nothing of tensors, and the threads that decode know nothing of HTTP. No
+//! answer contains a path of the machine. This crate does not print and does not read the
+//! environment.
+
+mod answering;
+mod explain;
+mod fault;
+mod http;
+mod metrics;
+mod pool;
+mod service;
+mod store;
+mod view;
+
+pub use http::{AccessRules, Server};
+pub use service::{ServeError, Service, ServiceOptions};
