@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use common::cancel::Cancel;
 use common::transcript::{Part, Role, Turn};
 use datagen::pipeline::{GenerateOptions, generate};
 use infer::planner::{Constraint, Planner, RemoteOptions, RemotePlanner, shots};
@@ -302,6 +303,34 @@ fn a_server_that_hangs_or_drips_is_abandoned_at_the_deadline() {
             begun.elapsed()
         );
         assert_eq!(server.requests(), 1);
+    }
+}
+
+#[test]
+fn a_cancelled_question_does_not_wait_for_the_server() {
+    let unavailable = Answer::Raw(503, "busy");
+    for answer in [Answer::Hang, Answer::Drip, unavailable] {
+        let server = Server::start(vec![answer]);
+        let mut planner = server.planner(|options| {
+            options.deadline = Duration::from_secs(60);
+            options.retries = 60;
+        });
+        let begun = Instant::now();
+        let cancel = Cancel::default();
+        planner.begin(&cancel);
+        let error = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(300));
+                cancel.cancel();
+            });
+            planner.write(&turns(), &colours()).unwrap_err()
+        });
+        assert_eq!(error.to_string(), "the question was cancelled");
+        assert!(
+            begun.elapsed() < Duration::from_secs(10),
+            "{:?}",
+            begun.elapsed()
+        );
     }
 }
 

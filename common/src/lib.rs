@@ -2,12 +2,14 @@
 //!
 //! * [`transcript`]: turns made of parts, and the origin of each part.
 //! * [`acceptor`]: a language of byte strings, accepted byte by byte.
+//! * [`cancel`]: ending work early, by a flag or a deadline.
 //! * [`fs`]: files and folders that are replaced atomically.
 //! * [`journal`]: an append-only record of completed work.
 //! * [`rng`]: random numbers that are the same on every machine and in every version.
 //! * [`wordings`]: how the questions of a dataset are worded, as hashes.
 
 pub mod acceptor;
+pub mod cancel;
 pub mod fs;
 pub mod journal;
 pub mod rng;

@@ -1,6 +1,8 @@
 //! Errors of planners and agents.
 
+use common::cancel::Cancelled;
 use engine::EngineError;
+use toolbox::explain::ProposeError;
 
 /// Why a question could not be answered. A call that cannot be executed is not an error; it is
 /// recorded in the trace.
@@ -8,7 +10,10 @@ use engine::EngineError;
 pub enum InferError {
     /// The engine failed.
     #[error(transparent)]
-    Engine(#[from] EngineError),
+    Engine(EngineError),
+    /// The question was cancelled or ran past its deadline.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
     /// The model folder or its tokenizer failed.
     #[error(transparent)]
     Model(#[from] model::ModelError),
@@ -50,4 +55,22 @@ pub enum InferError {
         /// What happened.
         message: String,
     },
+}
+
+impl From<EngineError> for InferError {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            other => Self::Engine(other),
+        }
+    }
+}
+
+impl From<ProposeError> for InferError {
+    fn from(error: ProposeError) -> Self {
+        match error {
+            ProposeError::Rank(error) => Self::Rank(error),
+            ProposeError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+        }
+    }
 }

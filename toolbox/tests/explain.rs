@@ -5,7 +5,9 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use common::cancel::Cancel;
 use kg::term::{NodeId, Term};
 use kg::{FrozenKg, Kg, LoadOptions};
 use toolbox::exec::{ExecOptions, Session, Value, run_program};
@@ -545,4 +547,51 @@ fn equal_sets_add_up() {
     assert_eq!(chosen(&[eight, candidate(None, 2.0)]), Some(1));
     let unlikely = [candidate(None, -900.0), candidate(Some(1), -950.0)];
     assert_eq!(chosen(&unlikely), Some(0), "however small the scores");
+}
+
+/// A hub with 300 relations, whose neighbours have 30 each, and a question about no relation of it:
+/// the search looks at everything. Without a deadline it takes seconds.
+#[test]
+fn the_search_for_programs_ends_at_its_deadline_or_when_it_is_cancelled() {
+    let mut turtle = String::from(
+        "@prefix : <http://h/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n\
+         :hub rdfs:label \"Hub\" .\n",
+    );
+    for i in 0..300 {
+        for j in 0..30 {
+            turtle.push_str(&format!(":hub :r{i} :n{i}_{j} . :n{i}_{j} :s{j} :m{j} .\n"));
+        }
+    }
+    let kg = graph_of(&turtle);
+    let question = "Who is the parent of Hub?";
+    let propose = |options: ExecOptions| {
+        let node = kg.by_name("hub").unwrap();
+        let linked = Linked::new(&kg, question, &[node]);
+        let session = Session::new(&kg, question, linked, &[], options).unwrap();
+        Proposer::new(&session, WordTables::base()).propose(
+            &TermWeights::default(),
+            SearchLimits::default(),
+            MOST,
+        )
+    };
+    let limit = Duration::from_millis(20);
+    let begun = Instant::now();
+    let ended = propose(ExecOptions {
+        deadline: limit,
+        ..ExecOptions::default()
+    });
+    let message = ended.unwrap_err().to_string();
+    assert_eq!(message, "the question ran past its deadline of 20ms");
+    assert!(
+        begun.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        begun.elapsed()
+    );
+    let cancel = Cancel::default();
+    cancel.cancel();
+    let ended = propose(ExecOptions {
+        cancel,
+        ..ExecOptions::default()
+    });
+    assert_eq!(ended.unwrap_err().to_string(), "the question was cancelled");
 }

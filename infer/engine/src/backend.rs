@@ -1,5 +1,6 @@
 //! The model behind an engine: packed for the CPU kernels, or candle tensors on a device.
 
+use common::cancel::Cancel;
 use model::ModelConfig;
 
 use crate::EngineError;
@@ -60,7 +61,8 @@ impl Backend {
     }
 
     /// Runs `ids`, which must have been checked, after the tokens in `cache`. Leaves the logits of
-    /// the last token in `logits`, or those of `every` token.
+    /// the last token in `logits`, or those of `every` token. Before each block it looks whether
+    /// it is cancelled.
     pub(crate) fn forward(
         &self,
         ids: &[u32],
@@ -68,12 +70,15 @@ impl Backend {
         cache: &mut KvCache,
         logits: &mut Vec<f32>,
         buffers: &mut ForwardBuffers,
+        cancel: &Cancel,
     ) -> Result<(), EngineError> {
+        cancel.check()?;
         cache.reserve(cache.len() + ids.len());
         logits.clear();
         let mut blocks = || {
             let mut left = ids.len();
             for ids in ids.chunks(self.block_rows()) {
+                cancel.check()?;
                 left -= ids.len();
                 let segment = TokenSegment {
                     ids,

@@ -9,6 +9,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use common::cancel::Cancel;
 use rayon::prelude::*;
 
 use crate::cache::KvCache;
@@ -249,13 +250,15 @@ impl BatchSlot {
     }
 
     /// Runs `ids`, which must have been checked, after the tokens in `cache`. `logits` receives the
-    /// logits after the last token, or after `every` token.
+    /// logits after the last token, or after `every` token. A cancelled request leaves the queue
+    /// between two steps.
     pub(crate) fn run(
         &self,
         ids: &[u32],
         every: bool,
         cache: &mut KvCache,
         logits: &mut Vec<f32>,
+        cancel: &Cancel,
     ) -> Result<(), EngineError> {
         let batch = &*self.0;
         let mut queue = batch.queue();
@@ -273,6 +276,13 @@ impl BatchSlot {
                 return request
                     .failed
                     .map_or(Ok(()), |failed| Err(EngineError::Batch(failed)));
+            }
+            if let Err(cancelled) = cancel.check()
+                && let Some(at) = queue.waiting.iter().position(|one| one.ticket == ticket)
+            {
+                let request = queue.waiting.swap_remove(at);
+                (*cache, *logits) = (request.cache, request.logits);
+                return Err(cancelled.into());
             }
             if let Some(wait) = queue.wait() {
                 queue = batch

@@ -1,5 +1,7 @@
 //! Errors of the engine.
 
+use common::cancel::Cancelled;
+
 /// Why the engine failed.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
@@ -54,6 +56,9 @@ pub enum EngineError {
     /// A step shared by several sessions failed.
     #[error("the step that this session shared with others failed: {0}")]
     Batch(String),
+    /// The caller cancelled the question.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
     /// The requested device is unavailable, or an operation on it failed.
     #[error("{0}")]
     Device(String),

@@ -2,6 +2,7 @@
 //! ends within its budget.
 
 use common::acceptor::Acceptor;
+use common::cancel::Cancelled;
 
 use crate::error::EngineError;
 use crate::mask;
@@ -25,6 +26,13 @@ pub trait Decoder {
     fn vocab_size(&self) -> usize;
     /// Maximum number of tokens.
     fn max_context(&self) -> usize;
+    /// Whether the text is still wanted; asked before each token.
+    ///
+    /// # Errors
+    /// If the caller cancelled it or its deadline has passed.
+    fn wanted(&self) -> Result<(), Cancelled> {
+        Ok(())
+    }
 }
 
 /// A generated text.
@@ -80,7 +88,8 @@ struct Draft<'a, A: Acceptor> {
 ///
 /// # Errors
 /// [`EngineError::Stuck`] if the language has a dead end or cannot be spelled,
-/// [`EngineError::Budget`] if its shortest text is too long, and the decoder's errors. The text is
+/// [`EngineError::Budget`] if its shortest text is too long, [`EngineError::Cancelled`], and the
+/// decoder's errors. The text is
 /// never outside the language.
 pub fn generate<A: Acceptor>(
     decoder: &mut dyn Decoder,
@@ -110,6 +119,7 @@ pub fn generate<A: Acceptor>(
     let mut decisions: Vec<Decision> = Vec::new();
     let (mut candidates, mut context) = (Vec::new(), prompt.to_vec());
     loop {
+        decoder.wanted()?;
         draft.append_forced();
         let may_end = acceptor.may_end(&draft.state);
         if may_end && mask::next_bytes(acceptor, &draft.state, 1).is_empty() {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use common::cancel::{Cancel, Cancelled};
+
 use crate::batch::{Batch, BatchSlot};
 use crate::cache::KvCache;
 use crate::engine::Engine;
@@ -25,6 +27,7 @@ pub struct DecodeSession {
     logits_at: usize,
     /// Membership in a batch, if steps are shared.
     slot: Option<Arc<BatchSlot>>,
+    cancel: Cancel,
 }
 
 impl DecodeSession {
@@ -39,6 +42,7 @@ impl DecodeSession {
             logits: Vec::new(),
             logits_at: 0,
             slot: None,
+            cancel: Cancel::default(),
         }
     }
 
@@ -52,6 +56,13 @@ impl DecodeSession {
         }
     }
 
+    /// From now on ends with [`EngineError::Cancelled`] when `cancel` says so: before each token
+    /// and each block of a prompt. The session then holds what it held before and can be used
+    /// again with another `cancel`.
+    pub fn cancelled_by(&mut self, cancel: Cancel) {
+        self.cancel = cancel;
+    }
+
     /// The tokens held.
     #[must_use]
     pub fn ids(&self) -> &[u32] {
@@ -61,8 +72,8 @@ impl DecodeSession {
     /// Appends tokens.
     ///
     /// # Errors
-    /// A token outside the vocabulary, or more tokens than the context holds; the session is then
-    /// unchanged.
+    /// A token outside the vocabulary, more tokens than the context holds, or
+    /// [`EngineError::Cancelled`]; the session is then unchanged.
     pub fn feed(&mut self, ids: &[u32]) -> Result<(), EngineError> {
         self.run(ids, false)
     }
@@ -72,12 +83,12 @@ impl DecodeSession {
         if ids.is_empty() {
             return Ok(());
         }
-        let (cache, logits) = (&mut self.cache, &mut self.logits);
+        let (cache, logits, cancel) = (&mut self.cache, &mut self.logits, &self.cancel);
         let backend = self.engine.backend();
         backend.check(ids, cache.len())?;
         let run = match &self.slot {
-            Some(slot) => slot.run(ids, every, cache, logits),
-            None => backend.forward(ids, every, cache, logits, &mut self.buffers),
+            Some(slot) => slot.run(ids, every, cache, logits, cancel),
+            None => backend.forward(ids, every, cache, logits, &mut self.buffers, cancel),
         };
         if run.is_err() {
             self.cache.truncate(self.ids.len());
@@ -168,5 +179,9 @@ impl Decoder for DecodeSession {
 
     fn max_context(&self) -> usize {
         self.engine.config().context()
+    }
+
+    fn wanted(&self) -> Result<(), Cancelled> {
+        self.cancel.check()
     }
 }

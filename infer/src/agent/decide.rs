@@ -2,11 +2,12 @@
 //! the linked entities. Each is scored by the question's words that it explains, by the model's
 //! probability of it, and by its answer; giving up is a candidate like any other.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use common::cancel::Cancelled;
 use toolbox::answer::{Answer, AnswerValue};
 use toolbox::call::{Arg, Call, Tool};
-use toolbox::exec::Session;
+use toolbox::exec::{ExecOptions, Session};
 use toolbox::explain::{
     Candidate, Proposer, SearchLimits, TERM_NAMES, TermWeights, WordTables, decide,
 };
@@ -62,7 +63,8 @@ pub fn answer(
             .retain(|one| one.calls != own.calls && (own.answer.is_some() || one.answer.is_some()));
         candidates.push(own);
         for candidate in &mut candidates {
-            let (_, conversation) = replay(task, &candidate.calls)?;
+            let left = left(task, begun, &record)?;
+            let (_, conversation) = replay(task, &candidate.calls, left)?;
             let samples = conversation.into_samples();
             let logprob = record.plan(|| planner.logprob_of(&samples))?;
             candidate.terms.0[MODEL] = logprob.map_or(0.0, |log| (log / LOGPROB_UNIT) as f32);
@@ -86,7 +88,7 @@ pub fn answer(
         Some(candidate) if candidate.answer.is_some() => candidate.calls.clone(),
         _ => giving_up(task),
     };
-    let (session, conversation) = replay(task, &calls)?;
+    let (session, conversation) = replay(task, &calls, left(task, begun, &record)?)?;
     for step in session.steps() {
         record.result(&session, step);
     }
@@ -119,9 +121,32 @@ fn giving_up(task: &Task<'_>) -> Vec<Call> {
     first.into_iter().chain([end]).collect()
 }
 
+/// What is left of the question's time after all that was done for it since `begun`, without the
+/// model's time.
+///
+/// # Errors
+/// [`InferError::Cancelled`] if nothing is left.
+fn left(task: &Task<'_>, begun: Instant, record: &Recorder) -> Result<Duration, InferError> {
+    task.options.cancel.check()?;
+    let limit = task.options.deadline;
+    let model = Duration::try_from_secs_f64(record.outcome.model_seconds).unwrap_or_default();
+    let left = limit.saturating_sub(begun.elapsed().saturating_sub(model));
+    if left.is_zero() {
+        return Err(Cancelled::Deadline { limit }.into());
+    }
+    Ok(left)
+}
+
 /// Runs a program in a new session, as the planner would have written it.
-fn replay<'g>(task: &Task<'g>, calls: &[Call]) -> Result<(Session<'g>, Conversation), InferError> {
-    let mut session = task.session()?;
+fn replay<'g>(
+    task: &Task<'g>,
+    calls: &[Call],
+    deadline: Duration,
+) -> Result<(Session<'g>, Conversation), InferError> {
+    let mut session = task.session_with(ExecOptions {
+        deadline,
+        ..task.options.clone()
+    })?;
     let mut conversation = Conversation::open(task.template, &session);
     for call in calls {
         let text = task.template.call(&session, call).to_string();

@@ -20,16 +20,31 @@ pub use task::{Task, TraceWatcher};
 use crate::InferError;
 use crate::planner::Planner;
 
-/// Answers one question with an agent.
+/// Answers one question with an agent. It ends early when the task's
+/// [`cancel`](toolbox::exec::ExecOptions::cancel) says so.
 ///
 /// # Errors
-/// [`InferError`] if the planner fails. A question without an answer is an [`Outcome`].
+/// [`InferError`] if the planner fails or the question is cancelled. A question without an answer
+/// is an [`Outcome`].
 pub fn answer_with(
     agent: &AgentKind,
     task: Task<'_>,
     planner: &mut dyn Planner,
 ) -> Result<Outcome, InferError> {
-    planner.begin();
+    let cancel = task.options.cancel.clone();
+    planner.begin(&cancel);
+    let answered = answer_by(agent, task, planner);
+    // A call that was cancelled fails like any other, and an agent may continue from what is left.
+    cancel.check()?;
+    answered
+}
+
+/// [`answer_with`], which looks whether the question was cancelled meanwhile.
+fn answer_by(
+    agent: &AgentKind,
+    task: Task<'_>,
+    planner: &mut dyn Planner,
+) -> Result<Outcome, InferError> {
     let (kg, question, watcher) = (task.kg, task.question, task.watcher.clone());
     let may_know = task.model_knowledge && agent.needs_model() && *agent != AgentKind::Direct;
     let outcome = match agent {

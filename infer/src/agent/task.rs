@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use common::cancel::Cancel;
 use kg::Kg;
 use kg::term::NodeId;
 use toolbox::exec::{ExecOptions, Session};
@@ -76,6 +77,13 @@ impl<'a> Task<'a> {
         let linked = Linked::new(kg, question, entities);
         options.exclude.nodes.clone_from(&linked.entities);
         Self::new(kg, question, linked, options, template, planner_name)
+    }
+
+    /// The same question, which ends early when `cancel` says so.
+    #[must_use]
+    pub fn cancelled_by(mut self, cancel: Cancel) -> Self {
+        self.options.cancel = cancel;
+        self
     }
 
     /// The same question for an oracle, whose gold program may end on statement nodes and use the

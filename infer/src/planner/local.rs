@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use common::acceptor::Acceptor;
+use common::cancel::Cancel;
 use common::transcript::{Role, Turn};
 use engine::{Batch, DecodeSession, Engine, EngineDevice, Generated, Vocab};
 use model::{ChatFormat, GgufModel, KgAgentInfo, ModelFolder, WORDS_FILE};
@@ -289,7 +290,8 @@ fn rounded(logprob: f64) -> f64 {
 }
 
 impl Planner for LocalPlanner {
-    fn begin(&mut self) {
+    fn begin(&mut self, cancel: &Cancel) {
+        self.session.cancelled_by(cancel.clone());
         self.held = None;
     }
 

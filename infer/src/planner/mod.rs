@@ -7,6 +7,7 @@ mod shots;
 
 use std::sync::Arc;
 
+use common::cancel::Cancel;
 use common::transcript::Turn;
 use toolbox::call::Call;
 use toolbox::exec::Session;
@@ -49,8 +50,10 @@ pub struct Proposal {
 
 /// Writes calls and other turns, one at a time.
 pub trait Planner {
-    /// Starts a new question.
-    fn begin(&mut self) {}
+    /// Starts a new question, which ends with [`InferError::Cancelled`] when `cancel` says so.
+    fn begin(&mut self, cancel: &Cancel) {
+        let _ = cancel;
+    }
     /// The next call.
     ///
     /// # Errors

@@ -6,9 +6,11 @@
 //! with the reason. Every turn ends by its deadline, whatever the server does.
 
 use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use common::acceptor::Acceptor;
+use common::cancel::{Cancel, Cancelled};
 use common::transcript::{Part, Role, Turn};
 use serde_json::{Value, json};
 use toolbox::agent::Agent;
@@ -26,6 +28,8 @@ const BODY: u64 = 1 << 20;
 const QUOTED: usize = 300;
 /// Pause before the first retry; doubled for each further one.
 const PAUSE: Duration = Duration::from_millis(250);
+/// Time between two looks at whether the question is cancelled.
+const POLL: Duration = Duration::from_millis(20);
 /// Calls that a repeated request shows as examples.
 const EXAMPLES: usize = 8;
 
@@ -102,6 +106,7 @@ impl std::fmt::Debug for RemoteOptions {
 pub struct RemotePlanner {
     options: Arc<RemoteOptions>,
     agent: ureq::Agent,
+    cancel: Cancel,
 }
 
 /// The answer to one request.
@@ -139,6 +144,7 @@ impl RemotePlanner {
         Ok(Self {
             options: Arc::new(options),
             agent: config.into(),
+            cancel: Cancel::default(),
         })
     }
 
@@ -215,7 +221,7 @@ impl RemotePlanner {
                 )));
             }
             tries += 1;
-            let failure = match self.once(&body, left) {
+            let failure = match self.send(&body, left)? {
                 Ok(reply) => return Ok(reply),
                 Err(failure) => failure,
             };
@@ -227,8 +233,55 @@ impl RemotePlanner {
                 };
                 return Err(error(failure.message + &tried));
             }
-            std::thread::sleep(pause.min(deadline.saturating_duration_since(Instant::now())));
+            let left = deadline.saturating_duration_since(Instant::now());
+            self.sleep(pause.min(left))?;
             pause *= 2;
+        }
+    }
+
+    /// Sleeps, unless the question is cancelled meanwhile.
+    fn sleep(&self, pause: Duration) -> Result<(), Cancelled> {
+        let until = Instant::now() + pause;
+        loop {
+            self.cancel.check()?;
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            std::thread::sleep(left.min(POLL));
+        }
+    }
+
+    /// Sends a request on a thread, because waiting for a server cannot be interrupted. After a
+    /// cancellation nobody waits for the thread, which ends when `left` is over.
+    fn send(
+        &self,
+        body: &str,
+        left: Duration,
+    ) -> Result<Result<Completion, RequestFailure>, Cancelled> {
+        let (sender, reply) = channel();
+        let (planner, body) = (self.clone(), body.to_owned());
+        let request = move || {
+            // Fails only if the question was cancelled.
+            let _ = sender.send(planner.once(&body, left));
+        };
+        let failed = |message: String| {
+            Ok(Err(RequestFailure {
+                message,
+                transient: false,
+            }))
+        };
+        if let Err(error) = std::thread::Builder::new().spawn(request) {
+            return failed(format!("a thread cannot be started: {error}"));
+        }
+        loop {
+            match reply.recv_timeout(POLL) {
+                Ok(reply) => return Ok(reply),
+                Err(RecvTimeoutError::Timeout) => self.cancel.check()?,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return failed("the thread of the request failed".to_owned());
+                }
+            }
         }
     }
 
@@ -306,6 +359,10 @@ impl RemotePlanner {
 }
 
 impl Planner for RemotePlanner {
+    fn begin(&mut self, cancel: &Cancel) {
+        self.cancel = cancel.clone();
+    }
+
     fn propose(&mut self, input: &PlannerInput<'_, '_>) -> Result<Proposal, InferError> {
         self.call(input, &[])
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::rank::RankError;
+use common::cancel::Cancelled;
 
 /// Why a call cannot be executed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -110,6 +111,9 @@ pub enum ToolError {
         /// The limit.
         limit: Duration,
     },
+    /// The caller cancelled the question.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
     /// A call after `end`.
     #[error("the program has ended; no call may follow")]
     Ended,

@@ -163,6 +163,7 @@ impl<'g> Session<'g> {
     /// session is unchanged then.
     pub fn run(&mut self, call: &Call) -> Result<&Step, ToolError> {
         let begun = Instant::now();
+        self.options.cancel.check()?;
         if self.answer.is_some() {
             return Err(ToolError::Ended);
         }

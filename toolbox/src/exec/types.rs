@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use common::cancel::Cancel;
+
 use crate::call::Call;
 use crate::limits;
 use crate::rank::{self, Ranker};
@@ -169,6 +171,8 @@ pub struct ExecOptions {
     /// Wall-clock limit for all calls of a question together; the time between calls does not
     /// count.
     pub deadline: Duration,
+    /// Ends the question early, from another thread or at a moment that its caller sets.
+    pub cancel: Cancel,
     /// Rule R22: `end` on a set of statement nodes is an error that lists relations to follow. Off
     /// for gold programs, which may ask for such nodes.
     pub refuse_statements: bool,
@@ -193,6 +197,7 @@ impl Default for ExecOptions {
             prompt_tokens: None,
             max_steps: limits::MAX_STEPS,
             deadline: limits::QUESTION_DEADLINE,
+            cancel: Cancel::default(),
             refuse_statements: false,
             now: None,
             must_show: Vec::new(),

@@ -28,6 +28,8 @@ mod words;
 
 use std::sync::Arc;
 
+use common::cancel::{Cancel, Cancelled};
+
 pub use learn::{WordPair, learn};
 pub use search::SearchLimits;
 pub use table::{TableError, WordTables};
@@ -39,6 +41,17 @@ use crate::rank::RankError;
 use question::Asked;
 use state::Found;
 use words::Explainer;
+
+/// Why no candidates were proposed.
+#[derive(Debug, thiserror::Error)]
+pub enum ProposeError {
+    /// The ranker failed.
+    #[error(transparent)]
+    Rank(#[from] RankError),
+    /// The question was cancelled, or ran past its deadline.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+}
 
 /// A candidate program with its result.
 #[derive(Clone, Debug)]
@@ -73,15 +86,18 @@ impl<'s, 'g> Proposer<'s, 'g> {
     /// that gives up.
     ///
     /// # Errors
-    /// Returns the error of the ranker.
+    /// Returns the error of the ranker. [`Cancelled`] if the session is cancelled, or if the search
+    /// and the programs together take longer than its deadline.
     pub fn propose(
         &self,
         weights: &TermWeights,
         limits: SearchLimits,
         most: usize,
-    ) -> Result<Vec<Candidate>, RankError> {
+    ) -> Result<Vec<Candidate>, ProposeError> {
+        let options = self.session.options();
+        let cancel = options.cancel.within(options.deadline);
         let mut explainer = Explainer::new(self.session, &self.asked, Arc::clone(&self.tables));
-        let found = search::search(&mut explainer, limits);
+        let found = search::search(&mut explainer, limits, &cancel)?;
         let mut scored: Vec<(f32, Terms, &Found)> = found
             .iter()
             .map(|found| {
@@ -99,7 +115,9 @@ impl<'s, 'g> Proposer<'s, 'g> {
             if candidates.iter().any(|known| known.calls == calls) {
                 continue;
             }
-            if let Some(answer) = self.run(&calls)? {
+            let answer = self.run(&calls, &cancel)?;
+            cancel.check()?;
+            if let Some(answer) = answer {
                 candidates.push(Candidate {
                     calls,
                     answer: Some(answer),
@@ -142,9 +160,10 @@ impl<'s, 'g> Proposer<'s, 'g> {
     }
 
     /// The answer of a program; `None` if it fails or has no answer.
-    fn run(&self, calls: &[Call]) -> Result<Option<Value>, RankError> {
+    fn run(&self, calls: &[Call], cancel: &Cancel) -> Result<Option<Value>, RankError> {
         let options = ExecOptions {
             lists: false,
+            cancel: cancel.clone(),
             ..self.session.options().clone()
         };
         let linked = self.session.linked().clone();

@@ -1,6 +1,7 @@
 //! The search for plans around the linked entities and classes of a question: a beam over steps,
 //! pruned by what each plan explains and by execution.
 
+use common::cancel::{Cancel, Cancelled};
 use kg::term::NodeId;
 use kg::value::{Kind, Op};
 
@@ -42,19 +43,29 @@ impl Default for SearchLimits {
 const BRANCHES: usize = 24;
 
 /// Searches for plans; returns everything found, in the order found.
-pub(super) fn search(explainer: &mut Explainer<'_, '_>, limits: SearchLimits) -> Vec<Found> {
+///
+/// # Errors
+/// [`Cancelled`] when `cancel` says so. What was found until then depends on the machine, so it is
+/// dropped.
+pub(super) fn search(
+    explainer: &mut Explainer<'_, '_>,
+    limits: SearchLimits,
+    cancel: &Cancel,
+) -> Result<Vec<Found>, Cancelled> {
     let mut search = Search {
         limits,
+        cancel,
         branches: Vec::new(),
         classes: Vec::new(),
         found: Vec::new(),
     };
-    search.run(explainer);
-    search.found
+    search.run(explainer)?;
+    Ok(search.found)
 }
 
-struct Search {
+struct Search<'c> {
     limits: SearchLimits,
+    cancel: &'c Cancel,
     /// Short chains from linked entities, by the index of the entity.
     branches: Vec<(usize, State)>,
     /// Classes that the question names.
@@ -62,38 +73,39 @@ struct Search {
     found: Vec<Found>,
 }
 
-impl Search {
-    fn run(&mut self, explainer: &mut Explainer<'_, '_>) {
+impl Search<'_> {
+    fn run(&mut self, explainer: &mut Explainer<'_, '_>) -> Result<(), Cancelled> {
         let session = explainer.session;
         self.classes = said_classes(explainer);
         let mut open = self.starts(explainer);
         for state in &open {
-            self.conclude(state, explainer);
+            self.conclude(state, explainer)?;
         }
         if session.linked().entities.len() > 1 {
-            self.branch(explainer, &open);
+            self.branch(explainer, &open)?;
         }
         let mut compared = Vec::new();
-        self.compared(explainer, &mut compared);
+        self.compared(explainer, &mut compared)?;
         for state in &compared {
-            self.conclude(state, explainer);
+            self.conclude(state, explainer)?;
         }
         open.extend(compared);
         for _ in 0..self.limits.steps {
             let mut next = Vec::new();
             for state in &open {
-                self.extend(state, explainer, &mut next);
+                self.extend(state, explainer, &mut next)?;
             }
             for state in &next {
-                self.conclude(state, explainer);
+                self.conclude(state, explainer)?;
             }
             sort(&mut next, explainer);
             next.truncate(self.limits.beam);
             if next.is_empty() {
-                return;
+                break;
             }
             open = next;
         }
+        Ok(())
     }
 
     fn starts(&self, explainer: &mut Explainer<'_, '_>) -> Vec<State> {
@@ -128,14 +140,18 @@ impl Search {
 
     /// Things of an entity's class that have more or less of something than the entity: "countries
     /// larger than Brazil".
-    fn compared(&self, explainer: &mut Explainer<'_, '_>, next: &mut Vec<State>) {
+    fn compared(
+        &self,
+        explainer: &mut Explainer<'_, '_>,
+        next: &mut Vec<State>,
+    ) -> Result<(), Cancelled> {
         let session = explainer.session;
         let Some(ops) = explainer
             .asked
             .compare
             .filter(|_| explainer.asked.than && !explainer.asked.judge)
         else {
-            return;
+            return Ok(());
         };
         for (index, &entity) in session.linked().entities.iter().enumerate() {
             for class in session.kg().types(entity) {
@@ -146,6 +162,7 @@ impl Search {
                 let all: EntSet = members.into_owned().into();
                 let start = State::start(Start::Class(class), all, explainer);
                 for one in session.adjacent(&[entity]).iter().filter(|one| one.out) {
+                    self.cancel.check()?;
                     let op = match kind_of(session, one) {
                         Some(Kind::Int | Kind::Float | Kind::Quantity) => ops[0],
                         Some(Kind::Time) => ops[1],
@@ -163,19 +180,24 @@ impl Search {
                 }
             }
         }
+        Ok(())
     }
 
     /// Chains of one or two relations from each entity, for intersections.
-    fn branch(&mut self, explainer: &mut Explainer<'_, '_>, starts: &[State]) {
+    fn branch(
+        &mut self,
+        explainer: &mut Explainer<'_, '_>,
+        starts: &[State],
+    ) -> Result<(), Cancelled> {
         for state in starts {
             let Start::Entity(index) = state.plan.start else {
                 continue;
             };
             let mut chains = Vec::new();
-            self.walks(state, explainer, &mut chains);
+            self.walks(state, explainer, &mut chains)?;
             let first = chains.clone();
             for chain in &first {
-                self.walks(chain, explainer, &mut chains);
+                self.walks(chain, explainer, &mut chains)?;
             }
             chains.retain(|chain| chain.nodes.len() <= self.limits.set);
             sort(&mut chains, explainer);
@@ -183,35 +205,47 @@ impl Search {
             self.branches
                 .extend(chains.into_iter().map(|chain| (index, chain)));
         }
+        Ok(())
     }
 
     /// Adds the continuations of a plan by one step.
-    fn extend(&self, state: &State, explainer: &mut Explainer<'_, '_>, next: &mut Vec<State>) {
+    fn extend(
+        &self,
+        state: &State,
+        explainer: &mut Explainer<'_, '_>,
+        next: &mut Vec<State>,
+    ) -> Result<(), Cancelled> {
         if state.nodes.is_empty() || state.nodes.len() > self.limits.class {
-            return;
+            return Ok(());
         }
         if state.nodes.len() <= self.limits.set {
-            self.walks(state, explainer, next);
+            self.walks(state, explainer, next)?;
         }
         let filters = state.tally.filters + state.tally.classes + state.tally.extremes;
         if filters >= 3 {
-            return;
+            return Ok(());
         }
         let adjacent = explainer.session.adjacent(&state.nodes);
         // A filter on an entity of the question says nothing about the answer.
         if state.plan.steps.is_empty() && matches!(state.plan.start, Start::Entity(_)) {
-            return;
+            return Ok(());
         }
-        self.comparisons(state, &adjacent, explainer, next);
-        self.extremes(state, &adjacent, explainer, next);
+        self.comparisons(state, &adjacent, explainer, next)?;
+        self.extremes(state, &adjacent, explainer, next)?;
         self.intersections(state, explainer, next);
         self.narrowed(state, explainer, next);
+        Ok(())
     }
 
-    fn walks(&self, state: &State, explainer: &mut Explainer<'_, '_>, next: &mut Vec<State>) {
+    fn walks(
+        &self,
+        state: &State,
+        explainer: &mut Explainer<'_, '_>,
+        next: &mut Vec<State>,
+    ) -> Result<(), Cancelled> {
         let session = explainer.session;
         if state.tally.hops >= self.limits.hops && !state.statements {
-            return;
+            return Ok(());
         }
         let adjacent = session.adjacent(&state.nodes);
         let mut ways: Vec<Hop> = Vec::new();
@@ -237,6 +271,7 @@ impl Search {
             }
         }
         for hop in ways {
+            self.cancel.check()?;
             let nodes = reached(session, &state.nodes, hop);
             // Straight back to where the plan came from.
             let back = matches!(state.plan.steps.last(), Some(PlanStep::Walk(last))
@@ -246,6 +281,7 @@ impl Search {
                 next.push(state.walk(hop, nodes, explainer));
             }
         }
+        Ok(())
     }
 
     /// Comparisons with the question's values.
@@ -255,13 +291,14 @@ impl Search {
         adjacent: &[Adjacent],
         explainer: &mut Explainer<'_, '_>,
         next: &mut Vec<State>,
-    ) {
+    ) -> Result<(), Cancelled> {
         let session = explainer.session;
         for (index, value) in session.linked().values.iter().enumerate() {
             if state.tally.values & (1 << index.min(63)) != 0 {
                 continue;
             }
             for one in adjacent.iter().filter(|one| one.out) {
+                self.cancel.check()?;
                 for op in ops(explainer, session, one, index) {
                     let kept = session.satisfying_value(&state.nodes, one.relation, op, value);
                     if kept.is_empty() {
@@ -272,6 +309,7 @@ impl Search {
                 }
             }
         }
+        Ok(())
     }
 
     fn extremes(
@@ -280,7 +318,7 @@ impl Search {
         adjacent: &[Adjacent],
         explainer: &mut Explainer<'_, '_>,
         next: &mut Vec<State>,
-    ) {
+    ) -> Result<(), Cancelled> {
         let session = explainer.session;
         let either = matches!(state.plan.start, Start::Entities);
         let wanted = if either {
@@ -290,9 +328,10 @@ impl Search {
         };
         let Some(wanted) = wanted.filter(|_| state.nodes.len() > 1 && state.tally.extremes == 0)
         else {
-            return;
+            return Ok(());
         };
         for one in adjacent.iter().filter(|one| one.out) {
+            self.cancel.check()?;
             let extreme = match kind_of(session, one) {
                 Some(Kind::Int | Kind::Float | Kind::Quantity) => wanted[0],
                 Some(Kind::Time) => wanted[1],
@@ -303,6 +342,7 @@ impl Search {
                 next.push(state.extreme(one.relation, extreme, kept, explainer));
             }
         }
+        Ok(())
     }
 
     /// Intersections with the branches of entities that the plan does not use.
@@ -355,11 +395,15 @@ impl Search {
     }
 
     /// Records the plans that end at a state.
-    fn conclude(&mut self, state: &State, explainer: &mut Explainer<'_, '_>) {
+    fn conclude(
+        &mut self,
+        state: &State,
+        explainer: &mut Explainer<'_, '_>,
+    ) -> Result<(), Cancelled> {
         let steps = !state.plan.steps.is_empty();
         let starts_at_class = matches!(state.plan.start, Start::Class(_));
         if state.nodes.is_empty() {
-            return;
+            return Ok(());
         }
         if (steps || starts_at_class) && !state.statements {
             self.found.push(Found {
@@ -377,15 +421,17 @@ impl Search {
             && state.plan.steps.len() <= 2
             && state.nodes.len() <= self.limits.set
         {
-            self.judge(state, explainer);
+            self.judge(state, explainer)?;
         }
+        Ok(())
     }
 
     /// Whether a relation of the set links it to another entity, or satisfies a comparison.
-    fn judge(&mut self, state: &State, explainer: &mut Explainer<'_, '_>) {
+    fn judge(&mut self, state: &State, explainer: &mut Explainer<'_, '_>) -> Result<(), Cancelled> {
         let session = explainer.session;
         let adjacent = session.adjacent(&state.nodes);
         for one in adjacent.iter().filter(|one| one.out) {
+            self.cancel.check()?;
             for (index, &entity) in session.linked().entities.iter().enumerate() {
                 if state.tally.entities & (1 << index.min(63)) != 0 {
                     continue;
@@ -421,6 +467,7 @@ impl Search {
                 }
             }
         }
+        Ok(())
     }
 
     fn judged(

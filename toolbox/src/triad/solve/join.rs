@@ -1,7 +1,5 @@
 //! The index join of a query's patterns.
 
-use std::time::Instant;
-
 use super::{Branch, OPEN, Row, Solver, Unsolved, get};
 use crate::exec::{ExcludeWhen, Relation};
 use crate::triad::fill::Pattern;
@@ -9,9 +7,7 @@ use kg::term::NodeId;
 
 impl<'q> Solver<'_, '_, 'q> {
     pub(super) fn join(&mut self, patterns: &'q [Pattern]) -> Result<Branch<'q>, Unsolved> {
-        if Instant::now() > self.bounds.until {
-            return Err(Unsolved::Deadline);
-        }
+        self.in_time()?;
         let mut branch = Branch {
             patterns,
             vars: Vec::new(),

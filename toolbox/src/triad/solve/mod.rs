@@ -28,7 +28,7 @@ pub struct Bounds {
 /// Why a query has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsolved {
-    /// The deadline passed.
+    /// The deadline passed, or the question was cancelled.
     #[error("the query ran past the question's deadline")]
     Deadline,
     /// An intermediate result was too large.
@@ -121,11 +121,18 @@ impl<'q> Solver<'_, '_, 'q> {
         if rows > self.bounds.rows {
             return Err(Unsolved::Rows(self.bounds.rows));
         }
-        if self.done.is_multiple_of(TICKS) && Instant::now() > self.bounds.until {
-            Err(Unsolved::Deadline)
-        } else {
-            Ok(())
+        if self.done.is_multiple_of(TICKS) {
+            self.in_time()?;
         }
+        Ok(())
+    }
+
+    fn in_time(&self) -> Result<(), Unsolved> {
+        let cancelled = self.session.options().cancel.check().is_err();
+        if cancelled || Instant::now() > self.bounds.until {
+            return Err(Unsolved::Deadline);
+        }
+        Ok(())
     }
 
     /// The stored relation that a relation follows.

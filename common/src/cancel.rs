@@ -1,0 +1,108 @@
+//! Cancelling a question: a flag that any thread may set, and a moment at which its work ends by
+//! itself.
+//!
+//! Long work holds a [`Cancel`] and calls [`Cancel::check`] between its pieces. Clones share the
+//! flag, so the caller keeps one and gives away another:
+//!
+//! ```
+//! use common::cancel::{Cancel, Cancelled};
+//! use std::time::Duration;
+//!
+//! let cancel = Cancel::default().within(Duration::from_secs(60));
+//! let question = cancel.clone();
+//! let worker = std::thread::spawn(move || loop {
+//!     if let Err(cancelled) = question.check() {
+//!         return cancelled;
+//!     }
+//!     std::thread::yield_now();
+//! });
+//! cancel.cancel();
+//! assert_eq!(worker.join().ok(), Some(Cancelled::Asked));
+//! ```
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// When work has to end. By default never, until somebody calls [`Cancel::cancel`] on it or on a
+/// clone.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel {
+    flag: Arc<AtomicBool>,
+    /// The moment, and the time that was allowed, for the message.
+    until: Option<(Instant, Duration)>,
+}
+
+/// Why work ended before it was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Cancelled {
+    /// The flag was set.
+    #[error("the question was cancelled")]
+    Asked,
+    /// The time is over.
+    #[error("the question ran past its deadline of {limit:?}")]
+    Deadline {
+        /// The time that was allowed.
+        limit: Duration,
+    },
+}
+
+impl Cancel {
+    /// Work that ends when `flag` is set.
+    #[must_use]
+    pub fn on(flag: Arc<AtomicBool>) -> Self {
+        Self { flag, until: None }
+    }
+
+    /// The same flag, with a deadline `limit` from now. An earlier deadline stays.
+    #[must_use]
+    pub fn within(&self, limit: Duration) -> Self {
+        let later = Instant::now().checked_add(limit).map(|at| (at, limit));
+        let until = match (self.until, later) {
+            (Some(a), Some(b)) => Some(if b.0 < a.0 { b } else { a }),
+            (a, b) => a.or(b),
+        };
+        Self {
+            flag: Arc::clone(&self.flag),
+            until,
+        }
+    }
+
+    /// Cancels the work of this and of every clone.
+    pub fn cancel(&self) {
+        self.flag.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the work may go on. Costs some tens of nanoseconds.
+    ///
+    /// # Errors
+    /// [`Cancelled`] if the flag is set or the deadline has passed.
+    pub fn check(&self) -> Result<(), Cancelled> {
+        if self.flag.load(Ordering::Relaxed) {
+            return Err(Cancelled::Asked);
+        }
+        match self.until {
+            Some((at, limit)) if Instant::now() >= at => Err(Cancelled::Deadline { limit }),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clones_share_the_flag_and_the_earlier_deadline_counts() {
+        let hour = Duration::from_secs(3600);
+        let cancel = Cancel::default();
+        assert_eq!(cancel.within(hour).check(), Ok(()));
+        let past = cancel.within(Duration::ZERO).within(hour);
+        let limit = Duration::ZERO;
+        assert_eq!(past.check(), Err(Cancelled::Deadline { limit }));
+        assert_eq!(cancel.within(Duration::MAX).check(), Ok(()));
+        let clone = cancel.within(hour);
+        cancel.cancel();
+        assert_eq!(clone.check(), Err(Cancelled::Asked));
+    }
+}
