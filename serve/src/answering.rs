@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use common::cancel::{Cancel, Cancelled};
 use infer::InferError;
 use infer::agent::{AgentKind, Outcome, Task, TraceWatcher, answer_with};
 use infer::planner::{Planner, Scripted};
@@ -133,6 +134,7 @@ impl Question {
         service: &Service,
         planners: &mut Planners,
         watcher: Option<TraceWatcher>,
+        cancel: Cancel,
     ) -> Result<Arc<StoredAnswer>, Fault> {
         let kg = &self.graph.kg;
         let question = self.request.question.as_str();
@@ -148,6 +150,7 @@ impl Question {
                 when: ExcludeWhen::Others,
             },
             ranker: Arc::clone(ranker),
+            cancel,
             ..ExecOptions::default()
         };
         let name = self.model.as_ref().map_or("none", |model| &model.name);
@@ -163,6 +166,7 @@ impl Question {
         };
         let outcome = answer_with(&self.agent, task, planner).map_err(|error| match error {
             InferError::TooLong { .. } => Fault::bad("too_long", error.to_string()),
+            InferError::Cancelled(why) => ended(why),
             _ => failed(service, &error),
         })?;
         let names: Vec<String> = entities.iter().map(|&node| kg.name(node)).collect();
@@ -194,14 +198,49 @@ impl Question {
     }
 }
 
+/// The code of a question whose asker has left.
+const CANCELLED: &str = "cancelled";
+
+/// A question that ended before it was answered.
+fn ended(why: Cancelled) -> Fault {
+    match why {
+        Cancelled::Asked => Fault::new(503, CANCELLED, why.to_string()),
+        Cancelled::Deadline { .. } => Fault::new(503, "deadline", why.to_string()),
+    }
+}
+
 /// A failure that is not the asker's: the log has its text.
 fn failed(service: &Service, error: &dyn std::error::Error) -> Fault {
     service.log(&format!("a question failed: {error}"));
     Fault::internal()
 }
 
-/// A question's result, when it is there.
-pub(crate) type Reply = oneshot::Receiver<Result<Arc<StoredAnswer>, Fault>>;
+/// A question that is queued or being answered. It is cancelled if this is dropped.
+pub(crate) struct Pending {
+    reply: oneshot::Receiver<Result<Arc<StoredAnswer>, Fault>>,
+    cancel: Cancel,
+}
+
+impl Pending {
+    /// Waits for the result. A thread that dropped the question has failed.
+    pub(crate) async fn finished(mut self) -> Result<Arc<StoredAnswer>, Fault> {
+        let reply = (&mut self.reply).await;
+        reply.unwrap_or_else(|_| Err(Fault::internal()))
+    }
+
+    /// [`finished`](Self::finished) for a thread that may block.
+    pub(crate) fn wait(mut self) -> Result<Arc<StoredAnswer>, Fault> {
+        let (_, unused) = oneshot::channel();
+        let reply = std::mem::replace(&mut self.reply, unused).blocking_recv();
+        reply.unwrap_or_else(|_| Err(Fault::internal()))
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}
 
 /// Queues a question. `watcher` sees the events of its trace as they happen.
 ///
@@ -211,34 +250,36 @@ pub(crate) fn ask(
     service: &Arc<Service>,
     question: Question,
     watcher: Option<TraceWatcher>,
-) -> Result<Reply, Fault> {
+) -> Result<Pending, Fault> {
     if service.is_stopping() {
         return Err(stopping());
     }
     let (reply, received) = oneshot::channel();
+    let cancel = Cancel::default().within(service.deadline);
+    let watched = cancel.clone();
     let shared = Arc::clone(service);
     let queued = Instant::now();
     let job = Box::new(move |planners: &mut Planners| {
         let metrics = &shared.metrics;
         metrics.queue_seconds.add(queued.elapsed().as_secs_f64());
-        if reply.is_closed() {
-            count(&metrics.cancelled);
-            return;
-        }
-        let answered = if shared.is_stopping() {
-            Err(stopping())
-        } else {
-            question.answer(&shared, planners, watcher)
+        let answered = match watched.check() {
+            Err(why) => Err(ended(why)),
+            Ok(()) if shared.is_stopping() => Err(stopping()),
+            Ok(()) => question.answer(&shared, planners, watcher, watched),
         };
         match &answered {
             Ok(stored) => measure(&shared, stored),
+            Err(fault) if fault.code == CANCELLED => count(&metrics.cancelled),
             Err(_) => count(&metrics.failed),
         }
         // The asker may have left in the meantime.
         let _ = reply.send(answered);
     });
     submit(service, job)?;
-    Ok(received)
+    Ok(Pending {
+        reply: received,
+        cancel,
+    })
 }
 
 /// Queues any job.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use infer::InferError;
 use infer::engine::EngineDevice;
@@ -32,6 +33,8 @@ pub struct ServiceOptions {
     pub workers: usize,
     /// Number of questions and queries that may wait for a thread.
     pub queue: usize,
+    /// Time for a question, from its arrival to its answer.
+    pub deadline: Duration,
     /// Takes a line for the operator's log. Lines have no text of a question.
     pub log: Box<dyn Fn(&str) + Send + Sync>,
 }
@@ -111,6 +114,7 @@ pub struct Service {
     pub(crate) pool: Pool,
     pub(crate) answers: AnswerStore,
     pub(crate) metrics: Metrics,
+    pub(crate) deadline: Duration,
     pub(crate) stopping: AtomicBool,
     log: Box<dyn Fn(&str) + Send + Sync>,
 }
@@ -160,6 +164,7 @@ impl Service {
             })?,
             answers: AnswerStore::default(),
             metrics: Metrics::default(),
+            deadline: options.deadline,
             stopping: AtomicBool::new(false),
             log: options.log,
         }))

@@ -38,6 +38,14 @@ pub(crate) struct ServedArgs {
         value_parser = clap::value_parser!(u16).range(1..=10_000)
     )]
     pub(crate) queue: u16,
+    /// Time for a question in seconds, from its arrival to its answer.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 60,
+        value_parser = clap::value_parser!(u64).range(1..=86_400)
+    )]
+    pub(crate) deadline: u64,
 }
 
 #[derive(Debug, Args)]

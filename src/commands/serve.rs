@@ -1,5 +1,7 @@
 //! `kgagent serve`: answer over HTTP until the process is told to stop.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result};
 use serde_json::json;
 use serve::{AccessRules, Server, Service, ServiceOptions};
@@ -35,6 +37,7 @@ fn options(args: &ServedArgs) -> Result<ServiceOptions> {
         ranker: ranking::open(&args.ranking)?,
         workers: args.workers.map_or(cores, usize::from),
         queue: usize::from(args.queue),
+        deadline: Duration::from_secs(args.deadline),
         log: Box::new(|line| eprintln!("kgagent: {line}")),
     })
 }

@@ -13,10 +13,9 @@ use toolbox::trace::TraceEvent;
 use super::App;
 use super::events::stream;
 use super::reply::object;
-use crate::answering::{self, AskRequest, Question, Reply};
+use crate::answering::{self, AskRequest, Question};
 use crate::explain::whole;
 use crate::fault::Fault;
-use crate::store::StoredAnswer;
 
 pub(super) async fn ask(
     State(app): State<Arc<App>>,
@@ -41,7 +40,7 @@ pub(super) async fn ask(
         let reply = answering::ask(service, question, Some(watcher))?;
         tokio::spawn(async move {
             tokio::select! {
-                done = finished(reply) => match done {
+                done = reply.finished() => match done {
                     Ok(stored) => sender.event("done", &stored.object.to_string()),
                     Err(fault) => {
                         let error = json!({ "code": fault.code, "message": fault.message });
@@ -54,12 +53,7 @@ pub(super) async fn ask(
         return Ok(response);
     }
     let reply = answering::ask(service, question, None)?;
-    Ok(object(&finished(reply).await?.object))
-}
-
-/// Waits for a result. A thread that dropped the question has failed.
-pub(super) async fn finished(reply: Reply) -> Result<Arc<StoredAnswer>, Fault> {
-    reply.await.unwrap_or_else(|_| Err(Fault::internal()))
+    Ok(object(&reply.finished().await?.object))
 }
 
 /// Bodies of other types could be sent by a form on a foreign page.
