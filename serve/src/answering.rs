@@ -50,6 +50,7 @@ pub(crate) struct AskRequest {
 
 /// A request that can be answered.
 pub(crate) struct Question {
+    id: String,
     request: AskRequest,
     graph: Arc<ServedGraph>,
     model: Option<Arc<ServedModel>>,
@@ -119,6 +120,7 @@ impl Question {
             None => None,
         };
         Ok(Self {
+            id: service.answers.id(),
             agent_name: name.to_owned(),
             template: template.unwrap_or_else(|| Template::of(trained_as)),
             request,
@@ -126,6 +128,11 @@ impl Question {
             model,
             agent,
         })
+    }
+
+    /// The id that its answer will have.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
     }
 
     /// Answers the question and keeps the answer.
@@ -170,14 +177,14 @@ impl Question {
             _ => failed(service, &error),
         })?;
         let names: Vec<String> = entities.iter().map(|&node| kg.name(node)).collect();
-        let stored = Arc::new(self.stored(service.answers.id(), names, outcome));
+        let stored = Arc::new(self.stored(names, outcome));
         service.answers.put(Arc::clone(&stored));
         Ok(stored)
     }
 
-    fn stored(&self, id: String, entities: Vec<String>, outcome: Outcome) -> StoredAnswer {
+    fn stored(&self, entities: Vec<String>, outcome: Outcome) -> StoredAnswer {
         let mut object = outcome.object(&self.request.question, &entities);
-        object["id"] = id.as_str().into();
+        object["id"] = self.id.as_str().into();
         object["graph"] = self.graph.name.as_str().into();
         object["agent"] = self.agent_name.as_str().into();
         object["model"] = self.model.as_ref().map(|model| model.name.as_str()).into();
@@ -185,7 +192,7 @@ impl Question {
             .map(|event| serde_json::to_string(event).map_or(0, |text| text.len()))
             .sum();
         StoredAnswer {
-            id,
+            id: self.id.clone(),
             graph: self.graph.name.clone(),
             bytes: object.to_string().len() + events,
             text: outcome.answer_text(LISTED),

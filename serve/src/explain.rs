@@ -16,13 +16,8 @@ use crate::store::StoredAnswer;
 /// of the evidence: the steps that use it, counting from 0, and the names of its nodes.
 pub(crate) fn whole(service: &Service, stored: &StoredAnswer) -> Result<Value, Fault> {
     let kg = &service.graph(Some(&stored.graph))?.kg;
-    let calls = program(stored);
     let mut value = stored.object.clone();
-    match calls
-        .as_ref()
-        .map_err(Clone::clone)
-        .and_then(|calls| sparql(kg, stored, calls))
-    {
+    match sparql(kg, stored) {
         Ok(query) => value["sparql"] = query.into(),
         Err(why) => value["no_sparql"] = why.into(),
     }
@@ -42,7 +37,7 @@ pub(crate) fn whole(service: &Service, stored: &StoredAnswer) -> Result<Value, F
     value["names"] = json!(names.collect::<Vec<_>>());
     value["statements"] = json!(statements);
     value["topics"] = json!(topics(kg, stored));
-    value["steps"] = json!(calls.map_or_else(|_| Vec::new(), |calls| steps(kg, stored, &calls)));
+    value["steps"] = json!(steps(kg, stored));
     value["trace"] = json!(stored.events);
     Ok(value)
 }
@@ -63,8 +58,9 @@ fn program(stored: &StoredAnswer) -> Result<Vec<Call>, String> {
 ///
 /// # Errors
 /// Why there is none.
-fn sparql(kg: &dyn Kg, stored: &StoredAnswer, calls: &[Call]) -> Result<String, String> {
-    datagen::to_sparql::program_to_query(kg, calls, &topics(kg, stored))
+pub(crate) fn sparql(kg: &dyn Kg, stored: &StoredAnswer) -> Result<String, String> {
+    let calls = program(stored)?;
+    datagen::to_sparql::program_to_query(kg, &calls, &topics(kg, stored))
         .map(|query| query.to_string())
         .map_err(|error| error.to_string())
 }
@@ -76,7 +72,10 @@ fn topics(kg: &dyn Kg, stored: &StoredAnswer) -> Vec<Term> {
 
 /// For each triple of the evidence the steps that use it; nothing if the program does not run as it
 /// did.
-fn steps(kg: &dyn Kg, stored: &StoredAnswer, calls: &[Call]) -> Vec<Vec<usize>> {
+fn steps(kg: &dyn Kg, stored: &StoredAnswer) -> Vec<Vec<usize>> {
+    let Ok(calls) = program(stored) else {
+        return Vec::new();
+    };
     let entities: Vec<NodeId> = (stored.entities.iter())
         .filter_map(|name| kg.by_name(name))
         .collect();
@@ -85,7 +84,7 @@ fn steps(kg: &dyn Kg, stored: &StoredAnswer, calls: &[Call]) -> Vec<Vec<usize>> 
     let Ok(mut session) = session else {
         return Vec::new();
     };
-    if run_program(&mut session, calls).is_err() {
+    if run_program(&mut session, &calls).is_err() {
         return Vec::new();
     }
     let known = evidence_by_step(&session);

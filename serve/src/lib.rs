@@ -13,14 +13,23 @@
 //! environment.
 
 mod answering;
+mod clock;
+mod error;
 mod explain;
 mod fault;
+mod feedback;
+mod feedback_files;
 mod http;
+mod lookup;
+mod markdown;
+mod mcp;
 mod metrics;
 mod pool;
 mod service;
 mod store;
 mod view;
 
+pub use error::ServeError;
 pub use http::{AccessRules, Server};
-pub use service::{ServeError, Service, ServiceOptions};
+pub use mcp::serve_mcp;
+pub use service::{Service, ServiceOptions};

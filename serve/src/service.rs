@@ -5,18 +5,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use infer::InferError;
 use infer::engine::EngineDevice;
 use infer::planner::LocalModel;
-use kg::{FolderError, FrozenKg, GraphFolder};
+use kg::{FrozenKg, GraphFolder};
 use toolbox::agent::Agent;
 use toolbox::prompt::Template;
 use toolbox::rank::Ranker;
 
+use crate::clock::now;
+use crate::error::ServeError;
 use crate::fault::Fault;
+use crate::feedback_files::FeedbackFiles;
 use crate::metrics::Metrics;
 use crate::pool::Pool;
-use crate::store::AnswerStore;
+use crate::store::{AnswerStore, StoredAnswer};
 
 /// What to serve, and with how much.
 pub struct ServiceOptions {
@@ -35,54 +37,10 @@ pub struct ServiceOptions {
     pub queue: usize,
     /// Time for a question, from its arrival to its answer.
     pub deadline: Duration,
+    /// File to which feedback is appended; without it, there is no feedback.
+    pub feedback: Option<PathBuf>,
     /// Takes a line for the operator's log. Lines have no text of a question.
     pub log: Box<dyn Fn(&str) + Send + Sync>,
-}
-
-/// The server cannot start.
-#[derive(Debug, thiserror::Error)]
-pub enum ServeError {
-    /// A graph cannot be opened.
-    #[error("the graph `{name}`: {source}")]
-    Graph {
-        /// Its name.
-        name: String,
-        /// What is wrong.
-        source: Box<FolderError>,
-    },
-    /// A model cannot be opened.
-    #[error("the model `{name}`: {source}")]
-    Model {
-        /// Its name.
-        name: String,
-        /// What is wrong.
-        source: Box<InferError>,
-    },
-    /// A name is given twice, or cannot be part of an address.
-    #[error(
-        "`{0}` cannot be the name of a graph or model here: names differ, and consist of letters, digits, `-`, `_` and `.`; write NAME=DIR"
-    )]
-    Name(String),
-    /// Nothing to serve.
-    #[error("name at least one graph folder")]
-    NoGraph,
-    /// Another address than this machine's own needs a token.
-    #[error(
-        "{0} can be reached from other machines: name a file with a token of at least {least} characters (--token-file, or KGAGENT_TOKEN), or listen on 127.0.0.1",
-        least = crate::http::TOKEN_LENGTH
-    )]
-    Open(std::net::SocketAddr),
-    /// The token is too short to protect anything.
-    #[error("the token has {0} characters; it needs at least {least}", least = crate::http::TOKEN_LENGTH)]
-    Token(usize),
-    /// The network or a thread failed.
-    #[error("{what}: {source}")]
-    Io {
-        /// What was tried.
-        what: String,
-        /// The system's error.
-        source: std::io::Error,
-    },
 }
 
 /// A graph with its name.
@@ -114,6 +72,9 @@ pub struct Service {
     pub(crate) pool: Pool,
     pub(crate) answers: AnswerStore,
     pub(crate) metrics: Metrics,
+    pub(crate) feedback: Option<FeedbackFiles>,
+    /// When the server started, in seconds since 1970.
+    pub(crate) started: u64,
     pub(crate) deadline: Duration,
     pub(crate) stopping: AtomicBool,
     log: Box<dyn Fn(&str) + Send + Sync>,
@@ -153,6 +114,13 @@ impl Service {
                 model: Arc::new(model),
             }));
         }
+        let opened = |path: &PathBuf| {
+            FeedbackFiles::open(path).map_err(|source| ServeError::Io {
+                what: format!("cannot write feedback to {}", path.display()),
+                source,
+            })
+        };
+        let feedback = options.feedback.as_ref().map(opened).transpose()?;
         let pool = Pool::start(options.workers, options.queue);
         Ok(Arc::new(Self {
             graphs,
@@ -164,6 +132,8 @@ impl Service {
             })?,
             answers: AnswerStore::default(),
             metrics: Metrics::default(),
+            feedback,
+            started: now(),
             deadline: options.deadline,
             stopping: AtomicBool::new(false),
             log: options.log,
@@ -178,6 +148,14 @@ impl Service {
     /// Whether the server is ending, so that nothing new is begun.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// A kept answer.
+    pub(crate) fn answer(&self, id: &str) -> Result<Arc<StoredAnswer>, Fault> {
+        self.answers.get(id).ok_or_else(|| {
+            let message = format!("there is no answer `{id}`; only the last answers are kept");
+            Fault::unknown("unknown_answer", message)
+        })
     }
 
     /// The graph of this name, or the first.

@@ -63,6 +63,8 @@ pub(crate) enum Command {
     Eval(EvalArgs),
     /// Answer over HTTP: a page for people, and interfaces for programs.
     Serve(ServeArgs),
+    /// Serve the tools of the Model Context Protocol on standard input and output.
+    Mcp(ServedArgs),
     /// Run the calls of a trace again and compare every result.
     Replay(ReplayArgs),
     /// Export a model for other programs and compare the export with the model.

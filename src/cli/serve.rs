@@ -1,4 +1,4 @@
-//! Options of `serve`.
+//! Options of `serve` and `mcp`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -59,6 +59,11 @@ pub(crate) struct ServeArgs {
     /// variable KGAGENT_TOKEN].
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+    /// File to which feedback of users is appended, as questions in the format `jsonl`.
+    ///
+    /// Answers called wrong without a right one go to FILE with the ending `.wrong.jsonl`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) feedback: Option<PathBuf>,
     /// Host name under which clients reach the server, besides `localhost` and addresses in numbers;
     /// repeat for more.
     #[arg(long = "host", value_name = "NAME")]

@@ -1,10 +1,11 @@
-//! `kgagent serve`: answer over HTTP until the process is told to stop.
+//! `kgagent serve`: answer over HTTP until the process is told to stop. `kgagent mcp`: answer a
+//! program that started this process, over standard input and output.
 
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use serve::{AccessRules, Server, Service, ServiceOptions};
+use serve::{AccessRules, Server, Service, ServiceOptions, serve_mcp};
 
 use super::ranking;
 use crate::cli::{ServeArgs, ServedArgs};
@@ -17,13 +18,23 @@ pub(crate) fn run(args: &ServeArgs, ui: &Ui) -> Result<ExitStatus> {
         token: token(args)?,
         hosts: args.hosts.clone(),
     };
-    let service = Service::open(options(&args.served)?)?;
+    let service = Service::open(ServiceOptions {
+        feedback: args.feedback.clone(),
+        ..options(&args.served)?
+    })?;
     let server = Server::bind(service, args.listen, access)?;
     let address = server.address()?;
     ui.say(format!("listening on http://{address}/"));
     ui.object(&json!({ "listening": format!("http://{address}/") }));
     server.run(ui.stop())?;
     ui.say("stopped");
+    Ok(ExitStatus::Done)
+}
+
+pub(crate) fn mcp(args: &ServedArgs) -> Result<ExitStatus> {
+    let service = Service::open(options(args)?)?;
+    serve_mcp(&service, std::io::stdin().lock(), std::io::stdout().lock())
+        .context("the connection failed")?;
     Ok(ExitStatus::Done)
 }
 
@@ -38,6 +49,7 @@ fn options(args: &ServedArgs) -> Result<ServiceOptions> {
         workers: args.workers.map_or(cores, usize::from),
         queue: usize::from(args.queue),
         deadline: Duration::from_secs(args.deadline),
+        feedback: None,
         log: Box::new(|line| eprintln!("kgagent: {line}")),
     })
 }

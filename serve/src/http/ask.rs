@@ -16,6 +16,7 @@ use super::reply::object;
 use crate::answering::{self, AskRequest, Question};
 use crate::explain::whole;
 use crate::fault::Fault;
+use crate::feedback::{self, FeedbackRequest};
 
 pub(super) async fn ask(
     State(app): State<Arc<App>>,
@@ -32,7 +33,7 @@ pub(super) async fn ask(
         let watching = sender.clone();
         let watcher: TraceWatcher = Arc::new(move |event: &TraceEvent| {
             if let Ok(Value::Object(mut fields)) = serde_json::to_value(event) {
-                let name = fields.remove("event");
+                let name = fields.shift_remove("event");
                 let name = name.as_ref().and_then(Value::as_str).unwrap_or_default();
                 watching.event(name, &Value::Object(fields).to_string());
             }
@@ -83,11 +84,22 @@ pub(super) async fn answer(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
 ) -> Result<Response, Fault> {
-    let stored = app.service.answers.get(&id).ok_or_else(|| {
-        let message = format!("there is no answer `{id}`; only the last answers are kept");
-        Fault::unknown("unknown_answer", message)
-    })?;
+    let stored = app.service.answer(&id)?;
     let service = Arc::clone(&app.service);
     let value = tokio::task::spawn_blocking(move || whole(&service, &stored)).await;
     Ok(object(&value.map_err(|_| Fault::internal())??))
+}
+
+pub(super) async fn say(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Fault> {
+    need_json(&headers)?;
+    let request: FeedbackRequest = serde_json::from_slice(&body)
+        .map_err(|error| Fault::bad("body", format!("the body is no feedback: {error}")))?;
+    let service = Arc::clone(&app.service);
+    let kept = tokio::task::spawn_blocking(move || feedback::keep(&service, &request)).await;
+    kept.map_err(|_| Fault::internal())??;
+    Ok(object(&json!({ "kept": true })))
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
 use kg::Kg;
-use kg::term::{NodeId, RelId};
 use serde_json::{Value, json};
 
 use super::App;
@@ -13,13 +12,12 @@ use super::parameters::Parameters;
 use super::reply::object;
 use crate::answering::agents_of;
 use crate::fault::Fault;
+use crate::lookup;
 use crate::service::{ServedGraph, Service};
 use crate::view::{self, EntityPage, Side};
 
 /// Most results of a search, neighbours of a page, or relations of a schema at once.
 const MOST: usize = 500;
-/// Longest text that is searched for, in bytes.
-const SEARCHED: usize = 200;
 
 pub(super) async fn list(State(app): State<Arc<App>>) -> Response {
     let graphs = app.service.graphs.iter().map(|graph| {
@@ -50,16 +48,9 @@ pub(super) async fn search(
 ) -> Result<Response, Fault> {
     let given = Parameters::of(query.as_deref(), &["q", "limit"])?;
     let text = given.need("q")?.to_owned();
-    if text.len() > SEARCHED {
-        let message = format!("`q` has at most {SEARCHED} bytes");
-        return Err(Fault::bad("too_long", message));
-    }
     let limit = given.number("limit", 10, MOST)?;
     look(&app.service, &name, move |service, graph| {
-        view::search(&graph.kg, &text, limit).map_err(|error| {
-            service.log(&format!("a search in `{}` failed: {error}", graph.name));
-            Fault::internal()
-        })
+        lookup::search(service, graph, &text, limit)
     })
     .await
 }
@@ -80,11 +71,11 @@ pub(super) async fn entity(
     let limit = given.number("limit", 50, MOST)?;
     look(&app.service, &name, move |_, graph| {
         let kg = &graph.kg;
-        let node = found(kg, &id)?;
+        let node = lookup::node(kg, &id)?;
         let Some(relation) = relation else {
             return Ok(view::entity(kg, node));
         };
-        let relation = used(kg, &relation)?;
+        let relation = lookup::relation(kg, &relation)?;
         let page = EntityPage {
             relation,
             side,
@@ -120,21 +111,4 @@ async fn look(
     let service = Arc::clone(service);
     let value = tokio::task::spawn_blocking(move || read(&service, &graph)).await;
     Ok(object(&value.map_err(|_| Fault::internal())??))
-}
-
-/// The node of this name or IRI.
-fn found(kg: &dyn Kg, id: &str) -> Result<NodeId, Fault> {
-    kg.by_name(id).ok_or_else(|| {
-        let message = format!("the graph has no node `{id}`; search for its name first");
-        Fault::unknown("unknown_entity", message)
-    })
-}
-
-/// The relation of this name or IRI.
-fn used(kg: &dyn Kg, name: &str) -> Result<RelId, Fault> {
-    let node = kg.by_name(name).filter(|node| kg.uses(node.relation()) > 0);
-    node.map(NodeId::relation).ok_or_else(|| {
-        let message = format!("the graph has no relation `{name}`");
-        Fault::unknown("unknown_relation", message)
-    })
 }

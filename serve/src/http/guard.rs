@@ -19,8 +19,6 @@ use super::App;
 use super::reply::fill;
 use crate::fault::Fault;
 
-/// Least number of characters of a token.
-pub(crate) const TOKEN_LENGTH: usize = 16;
 /// Maximum bytes of a body.
 const BODY_BYTES: usize = 1 << 20;
 /// Time for a body to arrive.

@@ -12,9 +12,9 @@ use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-use super::guard::TOKEN_LENGTH;
 use super::{AccessRules, App, router};
-use crate::service::{ServeError, Service};
+use crate::error::{ServeError, TOKEN_LENGTH};
+use crate::service::Service;
 
 /// Connections at the same time; more wait to be accepted.
 const CONNECTIONS: usize = 512;

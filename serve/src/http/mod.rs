@@ -5,6 +5,7 @@ mod events;
 mod graphs;
 mod guard;
 mod listen;
+mod openai;
 mod operations;
 mod page;
 mod parameters;
@@ -21,7 +22,6 @@ use crate::fault::Fault;
 use crate::service::Service;
 
 pub use guard::AccessRules;
-pub(crate) use guard::TOKEN_LENGTH;
 pub use listen::Server;
 
 /// What every request can reach.
@@ -37,6 +37,9 @@ fn router(app: Arc<App>) -> Router {
         .route("/page/{file}", get(page::file))
         .route("/api/ask", post(ask::ask))
         .route("/api/answers/{id}", get(ask::answer))
+        .route("/api/feedback", post(ask::say))
+        .route("/v1/models", get(openai::models))
+        .route("/v1/chat/completions", post(openai::chat))
         .route("/api/agents", get(graphs::agents))
         .route("/api/graphs", get(graphs::list))
         .route("/api/graphs/{name}/search", get(graphs::search))

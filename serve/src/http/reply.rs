@@ -32,20 +32,25 @@ impl IntoResponse for Fault {
     }
 }
 
+/// A fault in the form of OpenAI's API.
+pub(super) fn openai_error(fault: &Fault) -> Value {
+    let kind = match fault.status {
+        401 => "authentication_error",
+        status if status < 500 => "invalid_request_error",
+        _ => "server_error",
+    };
+    json!({ "error": {
+        "message": fault.message, "type": kind, "param": null, "code": fault.code,
+    }})
+}
+
 /// Writes the fault that a response carries, if there is one. `/v1` has the form of OpenAI's API.
 pub(super) fn fill(response: Response, path: &str) -> Response {
     let Some(fault) = response.extensions().get::<Fault>() else {
         return response;
     };
     let body = if path.starts_with("/v1/") {
-        let kind = match fault.status {
-            401 => "authentication_error",
-            status if status < 500 => "invalid_request_error",
-            _ => "server_error",
-        };
-        json!({ "error": {
-            "message": fault.message, "type": kind, "param": null, "code": fault.code,
-        }})
+        openai_error(fault)
     } else {
         json!({ "error": { "code": fault.code, "message": fault.message } })
     };

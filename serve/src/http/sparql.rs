@@ -6,20 +6,16 @@ use axum::body::Bytes;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
-use kg::{Kg, QueryError, QueryLimits, ResultsFormat, parse_query};
-use tokio::sync::oneshot;
+use kg::ResultsFormat;
 
 use super::App;
 use super::ask::media_type;
 use super::parameters::Parameters;
 use super::reply::text;
-use crate::answering::submit;
 use crate::fault::Fault;
-use crate::metrics::count;
+use crate::lookup;
 use crate::service::Service;
 
-/// Maximum rows of a result, which is held in memory.
-const ROWS: usize = 200_000;
 /// The parameters of the protocol. A dataset description is refused: a graph is one dataset.
 const KNOWN: [&str; 3] = ["query", "default-graph-uri", "named-graph-uri"];
 
@@ -123,60 +119,12 @@ async fn answer(
     headers: &HeaderMap,
 ) -> Result<Response, Fault> {
     let format = accepted(headers)?;
-    let bytes = run(service, name, query, format).await?;
+    let graph = service.graph(Some(name))?;
+    let received = lookup::query(service, graph, query, format)?;
+    let bytes = received.await.unwrap_or_else(|_| Err(Fault::internal()))?;
     let mut response = text(format.media_type(), bytes);
     response
         .headers_mut()
         .insert(header::VARY, HeaderValue::from_static("Accept"));
     Ok(response)
-}
-
-/// Runs a query on a thread of the pool and gives its result in a format.
-///
-/// # Errors
-/// [`Fault`] for a query that is wrong, refused or too expensive, and if the queue is full.
-async fn run(
-    service: &Arc<Service>,
-    name: &str,
-    query: String,
-    format: ResultsFormat,
-) -> Result<Vec<u8>, Fault> {
-    let graph = Arc::clone(service.graph(Some(name))?);
-    let (reply, received) = oneshot::channel();
-    let shared = Arc::clone(service);
-    submit(
-        service,
-        Box::new(move |_| {
-            if reply.is_closed() {
-                return;
-            }
-            count(&shared.metrics.queries);
-            let limits = QueryLimits {
-                rows: ROWS,
-                ..QueryLimits::default()
-            };
-            let answer = parse_query(&query).and_then(|query| graph.kg.query(&query, limits));
-            let written = answer.map_err(|error| fault(&error)).and_then(|answer| {
-                let mut bytes = Vec::new();
-                match answer.write(format, &mut bytes) {
-                    Ok(()) => Ok(bytes),
-                    Err(_) => Err(Fault::internal()),
-                }
-            });
-            // The asker may have left in the meantime.
-            let _ = reply.send(written);
-        }),
-    )?;
-    received.await.unwrap_or_else(|_| Err(Fault::internal()))
-}
-
-fn fault(error: &QueryError) -> Fault {
-    let message = error.to_string();
-    match error {
-        QueryError::Syntax(_) => Fault::bad("syntax", message),
-        QueryError::Refused(_) => Fault::bad("refused", message),
-        QueryError::Deadline(_) => Fault::busy("deadline", message),
-        QueryError::Rows(_) => Fault::bad("rows", format!("{message}; add a LIMIT")),
-        QueryError::Evaluation(_) => Fault::new(500, "evaluation", message),
-    }
 }
