@@ -240,6 +240,31 @@ function showValue(head, answer) {
     el("span", {}, ...about),
     answer.sparql ? el("a", { href: `#/sparql/${encodeURIComponent(answer.graph)}/${encodeURIComponent(answer.sparql)}` }, "Open as SPARQL") : null,
     el("button", { type: "button", class: "quiet small", onclick: (event) => copy(event.target, location.href) }, "Copy link")));
+  if (answer.feedback) head.append(opinion(answer));
+}
+
+/** Says whether the answer is right; the server keeps it. */
+function opinion(answer) {
+  const note = el("span", { class: "hint", role: "status" });
+  const right = el("input", { type: "text", maxlength: "500", placeholder: "The right answer", "aria-label": "The right answer" });
+  const correct = el("form", { class: "bar", hidden: true, onsubmit: (event) => {
+    event.preventDefault();
+    const answers = right.value.split(/[;|]/).map((text) => text.trim()).filter(Boolean);
+    say({ verdict: "wrong", answers }, no);
+  } }, right, el("button", { type: "submit", class: "quiet small" }, "Send"));
+  const say = async (body, button) => {
+    try {
+      await json("/api/feedback", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ id: answer.id, ...body }) });
+      for (const one of [yes, no]) one.setAttribute("aria-pressed", String(one === button));
+      correct.hidden = true;
+      note.textContent = "Kept, thank you.";
+    } catch (error) {
+      note.textContent = error.message;
+    }
+  };
+  const yes = el("button", { type: "button", class: "quiet small", onclick: () => say({ verdict: "right" }, yes) }, "Right");
+  const no = el("button", { type: "button", class: "quiet small", onclick: () => { correct.hidden = false; right.focus(); note.textContent = "Several answers are parted by ; and it may stay empty."; } }, "Wrong");
+  return el("div", {}, el("div", { class: "bar" }, el("span", { class: "hint" }, "Is this right?"), yes, no, note), correct);
 }
 
 async function copy(button, text) {
@@ -252,7 +277,7 @@ function showEvidence(card, answer, lines) {
   const answers = new Set((value.set ?? []).map((member) => key(member.term)));
   const asked = new Set(answer.topics.map(key));
   const kinds = (id) => (answers.has(id) ? "answer" : asked.has(id) ? "topic" : "");
-  const { picture, lines: edges } = draw(evidence, kinds, new Set(answer.statements.map(key)));
+  const { picture, lines: edges } = draw(evidence, kinds, new Set(answer.statements.map(key)), card.parentElement.clientWidth < 560);
   const rows = evidence.map(({ text, triple }, i) => el("tr", { tabindex: "0", "data-at": i },
     [0, 1, 2].map((place) => el("td", { class: place === 1 ? "rel" : null },
       triple[place].literal ? text[place] : el("a", { href: entityLink(answer.graph, answer.names[i][place]) }, text[place])))));

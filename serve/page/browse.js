@@ -40,17 +40,17 @@ async function overview(name) {
   const schema = await json(`/api/graphs/${encodeURIComponent(name)}/schema?limit=60`);
   const list = (title, all, rows) => el("div", { class: "card" }, el("h2", {}, `${title} · ${all}`),
     el("table", {}, el("tbody", {}, rows.map((row) => el("tr", {}, el("td", {}, link(name, row)), el("td", { class: "rel" }, row.name), el("td", {}, String(row.count)))))));
-  return el("div", { class: "head" }, list("Classes", schema.classes_in_all, schema.classes.slice(0, 30)),
+  return el("div", { class: "pair" }, list("Classes", schema.classes_in_all, schema.classes.slice(0, 30)),
     list("Relations", schema.relations_in_all, schema.relations.filter((row) => !row.hidden)));
 }
 
 function link(name, node) {
-  const text = node.label ?? node.name;
+  const text = node.label ?? (node.says || node.name);
   return node.literal ? el("span", {}, text) : el("a", { href: entityLink(name, node.name) }, text);
 }
 
 function entityPage(name, entity) {
-  const title = entity.label ?? entity.name;
+  const title = entity.label ?? (entity.says || entity.name);
   const head = el("div", { class: "head" }, el("h1", {}, title), entity.classes.map((one) => el("span", { class: "chip" }, link(name, one))));
   const about = el("p", { class: "meta" }, el("code", {}, entity.term.iri ?? entity.name), el("span", {}, `${entity.degree} triples`));
   const table = (side, heading) => entity[side].length ? el("div", { class: "card facts" }, el("h2", {}, heading),

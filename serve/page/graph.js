@@ -11,10 +11,10 @@ export const key = (term) =>
 
 /**
  * Draws triples. `kinds(key)` gives a node's class, `statements` the keys of nodes without a name.
- * Returns the drawing and its edges by triple; a
+ * `narrow` draws upright. Returns the drawing and its edges by triple; a
  * triple beyond the limit has none.
  */
-export function draw(triples, kinds, statements) {
+export function draw(triples, kinds, statements, narrow) {
   const nodes = new Map();
   const edges = [];
   triples.forEach((triple, index) => {
@@ -40,7 +40,9 @@ export function draw(triples, kinds, statements) {
     node.height = node.dot ? 16 : 28;
   }
   layout(all, edges);
-  return paint(all, edges);
+  if (narrow) for (const node of all) [node.x, node.y] = [node.y * 0.7, node.x * 0.75];
+  separate(all);
+  return paint(all, edges, narrow);
 }
 
 function layout(nodes, edges) {
@@ -81,7 +83,6 @@ function layout(nodes, edges) {
       node.y += (node.dy / long) * Math.min(long, heat);
     }
   }
-  separate(nodes);
 }
 
 /** Moves boxes apart until none overlaps. */
@@ -118,7 +119,7 @@ function border(node, x, y) {
   return [node.x + dx * scale, node.y + dy * scale];
 }
 
-function paint(nodes, edges) {
+function paint(nodes, edges, narrow) {
   const picture = svg("svg", { class: "graph", role: "img", "aria-label": "The evidence as a graph; the table has the same triples" });
   const lines = new Map();
   const pairs = new Map();
@@ -155,18 +156,18 @@ function paint(nodes, edges) {
     box.append(svg("title", {}, node.text));
     picture.append(box);
   }
-  frame(picture, nodes);
+  frame(picture, nodes, narrow ? 330 : 620);
   return { picture, lines };
 }
 
-function frame(picture, nodes) {
+function frame(picture, nodes, least) {
   const edge = 26;
   const left = Math.min(...nodes.map((node) => node.x - node.width / 2)) - edge;
   const right = Math.max(...nodes.map((node) => node.x + node.width / 2)) + edge;
   const top = Math.min(...nodes.map((node) => node.y - node.height / 2)) - edge;
   const bottom = Math.max(...nodes.map((node) => node.y + node.height / 2)) + edge;
   // A small graph is not blown up.
-  const width = Math.max(right - left, 620);
+  const width = Math.max(right - left, least);
   const height = Math.max(bottom - top, 150);
   const [x, y] = [(left + right - width) / 2, (top + bottom - height) / 2];
   picture.setAttribute("viewBox", `${x} ${y} ${width} ${height}`);

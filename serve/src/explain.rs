@@ -38,6 +38,7 @@ pub(crate) fn whole(service: &Service, stored: &StoredAnswer) -> Result<Value, F
     value["statements"] = json!(statements);
     value["topics"] = json!(topics(kg, stored));
     value["steps"] = json!(steps(kg, stored));
+    value["feedback"] = service.feedback.is_some().into();
     value["trace"] = json!(stored.events);
     Ok(value)
 }
