@@ -36,7 +36,7 @@ export function draw(triples, kinds, statements, narrow) {
     node.kind = node.term.literal && !kinds(node.id) ? "literal" : kinds(node.id);
     // A statement has no name, and its id says nothing to people.
     node.dot = statements.has(node.id);
-    node.width = node.dot ? 16 : Math.max(34, 7.4 * Math.min(Array.from(node.text).length, LABEL) + 20);
+    node.width = node.dot ? 16 : Math.max(36, 8.2 * Math.min(Array.from(node.text).length, LABEL) + 20);
     node.height = node.dot ? 16 : 28;
   }
   layout(all, edges);
