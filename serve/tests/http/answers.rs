@@ -1,5 +1,6 @@
 //! Asking: plain, streamed, as a chat; kept answers; feedback; a full queue; leaving and stopping.
 
+use std::net::TcpStream;
 use std::time::Duration;
 
 use datagen::read::{QuestionSource, ReadOptions};
@@ -9,8 +10,9 @@ use serve::{AccessRules, ServiceOptions};
 
 use crate::support::{Running, graph, options};
 
-/// A query that keeps a thread busy for about a second.
-const SLOW: &str = "SELECT (COUNT(*) AS ?n) { ?a a ?b . ?c a ?d . ?e a ?f FILTER(?a != ?c) }";
+/// A query that keeps a thread busy for seconds, and one that does until its deadline.
+const SLOW: &str = "SELECT (COUNT(*) AS ?n) { ?a a ?b . ?c ?p ?d }";
+const SLOWEST: &str = "SELECT (COUNT(*) AS ?n) { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f }";
 
 fn labels(object: &Value) -> Vec<&str> {
     let members = object["answer"]["value"]["set"].as_array().unwrap();
@@ -367,8 +369,8 @@ fn feedback_becomes_questions_that_can_be_read() {
         .refused(404, "no_feedback");
 }
 
-/// Keeps the only thread of a server busy.
-fn busy(queue: usize) -> Running {
+/// Keeps the only thread of a server busy as long as the connection is open.
+fn busy(queue: usize, query: &str) -> (Running, TcpStream) {
     let server = Running::start(
         ServiceOptions {
             workers: 1,
@@ -378,15 +380,14 @@ fn busy(queue: usize) -> Running {
         AccessRules::default(),
     );
     let headers = [("Content-Type", "application/sparql-query")];
-    // The query goes on after its asker has left.
-    drop(server.open("POST", "/sparql/demo", &headers, SLOW));
+    let asker = server.open("POST", "/sparql/demo", &headers, query);
     server.wait_for("kgagent_running 1");
-    server
+    (server, asker)
 }
 
 #[test]
 fn a_full_queue_refuses_and_says_when_to_come_again() {
-    let server = busy(1);
+    let (server, asker) = busy(1, SLOWEST);
     let question = r#"{"question": "capital of peru?"}"#;
     let waiting = server.open(
         "POST",
@@ -399,24 +400,21 @@ fn a_full_queue_refuses_and_says_when_to_come_again() {
     reply.refused(503, "busy");
     assert_eq!(reply.header("retry-after"), "2");
     server.wait_for("kgagent_rejected_total 1");
-    drop(waiting);
+    drop((waiting, asker));
 }
 
 #[test]
 fn a_question_whose_asker_has_left_is_not_answered() {
-    let server = busy(8);
+    let (server, _asker) = busy(8, SLOW);
     let headers = [
         ("Content-Type", "application/json"),
         ("Accept", "text/event-stream"),
     ];
-    for headers in [&headers[..1], &headers[..]] {
-        drop(server.open(
-            "POST",
-            "/api/ask",
-            headers,
-            r#"{"question": "capital of peru?"}"#,
-        ));
-    }
+    let question = r#"{"question": "capital of peru?"}"#;
+    let askers = [&headers[..1], &headers[..]]
+        .map(|headers| server.open("POST", "/api/ask", headers, question));
+    server.wait_for("kgagent_queue_waiting 2");
+    drop(askers);
     server.wait_for("kgagent_questions_total{outcome=\"cancelled\"} 2");
     server.wait_for("kgagent_questions_total{outcome=\"answered\"} 0");
 }
@@ -436,7 +434,7 @@ fn a_question_past_its_deadline_ends_with_the_reason() {
 #[test]
 fn stopping_takes_seconds_even_with_open_connections() {
     let mut server = Running::plain();
-    let idle = std::net::TcpStream::connect(server.address).unwrap();
+    let idle = TcpStream::connect(server.address).unwrap();
     assert_eq!(server.get("/readyz").body, "ready\n");
     assert!(server.stop() < Duration::from_secs(5));
     drop(idle);
