@@ -71,6 +71,8 @@ fn run(cli: &Cli) -> anyhow::Result<ExitStatus> {
         },
         Command::Ask(args) => commands::ask::run(args, &ui),
         Command::Eval(args) => commands::eval::run(args, &ui),
+        Command::Serve(args) => commands::serve::run(args, &ui),
+        Command::Mcp(args) => commands::serve::mcp(args),
         Command::Replay(args) => commands::replay::run(args, &ui),
         Command::Export(args) => commands::export::run(args, &ui),
         Command::Fetch(args) => commands::fetch::run(args, &ui),

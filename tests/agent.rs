@@ -80,6 +80,7 @@ fn the_loop_writes_the_training_transcripts() {
                 template: &template,
                 planner_name: "oracle",
                 model_knowledge: false,
+                watcher: None,
             };
             let outcome =
                 kg_agent::answer(&task, &mut Oracle::new(verified.gold.calls.clone())).unwrap();
@@ -332,6 +333,7 @@ fn tensors_and_kernels_give_the_same_answers() {
                 template: &template,
                 planner_name: "local model",
                 model_knowledge: false,
+                watcher: None,
             };
             kg_agent::answer(&task, &mut LocalPlanner::new(model))
                 .unwrap()

@@ -117,6 +117,84 @@ fn your_questions_runs_as_printed() {
     walk("your-questions.md");
 }
 
+/// Marks an `sh` block with a request, which the block after it answers.
+const ASK: &str = "<!-- ask -->";
+
+/// The marked requests with their printed answers.
+fn requests(page: &str) -> Vec<(String, String)> {
+    let block = |text: &str| {
+        let (_, rest) = text.split_once("```").unwrap();
+        let (_, rest) = rest.split_once('\n').unwrap();
+        let (block, rest) = rest.split_once("```").unwrap();
+        (block.trim().to_owned(), rest.to_owned())
+    };
+    let parts = page.split(ASK).skip(1).map(|part| {
+        let (request, rest) = block(part);
+        (request, block(&rest).0)
+    });
+    parts.collect()
+}
+
+/// An answer without what differs between two runs: ids and times.
+fn lasting(answer: &str) -> String {
+    let Ok(mut value) = serde_json::from_str::<serde_json::Value>(answer) else {
+        return answer.replace('\r', "").trim().to_owned();
+    };
+    for path in ["/id", "/created", "/kgagent/id"] {
+        if let Some(place) = value.pointer_mut(path) {
+            *place = serde_json::Value::Null;
+        }
+    }
+    value.to_string()
+}
+
+/// A server process; it ends with this value.
+struct Serving(std::process::Child);
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn serving_answers_as_printed() {
+    use std::io::BufRead;
+
+    if Command::new("curl").arg("--version").output().is_err() {
+        println!("skipped: there is no curl on this machine");
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let graph = place.path().join("graph");
+    let kgagent = env!("CARGO_BIN_EXE_kgagent");
+    let mut load = Command::new(kgagent);
+    load.args(["kg", "load", "--kg"]).arg(&graph);
+    load.args(["graph.ttl", "ontology.ttl"].map(|name| root().join("data").join(name)));
+    assert!(load.output().unwrap().status.success());
+    let mut serve = Command::new(kgagent);
+    serve.args(["serve", "--listen", "127.0.0.1:0", "--kg"]);
+    let serve = serve.arg(&graph).stdout(std::process::Stdio::piped());
+    let mut serving = Serving(serve.spawn().unwrap());
+    let mut line = String::new();
+    let output = serving.0.stdout.take().unwrap();
+    std::io::BufReader::new(output)
+        .read_line(&mut line)
+        .unwrap();
+    let address = line.trim().strip_prefix("listening on ").unwrap();
+    let page = fs::read_to_string(root().join("docs/guide/serving.md")).unwrap();
+    let requests = requests(&page);
+    assert_eq!(requests.len(), 4);
+    for (request, printed) in requests {
+        let mut args = words(&request.replace("http://127.0.0.1:8765/", address));
+        assert_eq!(args.remove(0), "curl");
+        let out = Command::new("curl").args(&args).output().unwrap();
+        let answer = String::from_utf8(out.stdout).unwrap();
+        assert_eq!(lasting(&answer), lasting(&printed), "{request}");
+    }
+}
+
 #[test]
 fn blocks_and_words_are_read_as_a_shell_reads_them() {
     let page = "```sh\nno\n```\n<!-- run -->\n```sh\na 'b c' \\\n  --d \"e f\"\n\ng\n```\n```sh\nno\n```\n";

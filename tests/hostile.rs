@@ -137,6 +137,7 @@ fn hostile_graphs_add_no_turns_and_cause_no_invalid_calls() {
                 template: &template,
                 planner_name: "random",
                 model_knowledge: false,
+                watcher: None,
             };
             let outcome = answer_with(&agent, task, &mut planner).unwrap();
             well_formed(&outcome, &chat);

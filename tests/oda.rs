@@ -43,6 +43,7 @@ fn scripted(
         template: &Template::of(Agent::Oda),
         planner_name: "scripted",
         model_knowledge: false,
+        watcher: None,
     };
     oda::answer(
         task,
@@ -123,6 +124,7 @@ fn ideal_runs_give_the_answers_of_their_programs() {
             template: &template,
             planner_name: "scripted",
             model_knowledge: false,
+            watcher: None,
         };
         let outcome = oda::answer(
             task,
@@ -624,6 +626,7 @@ fn random_weights_write_only_valid_turns() {
             template: &template,
             planner_name: "random",
             model_knowledge: false,
+            watcher: None,
         };
         let options = OdaOptions {
             iterations: 3,

@@ -37,6 +37,7 @@ fn ask(
         template,
         planner_name: "test",
         model_knowledge: false,
+        watcher: None,
     };
     answer_with(&AgentKind::KgAgentRobust(mode), task, planner).unwrap()
 }
@@ -112,6 +113,7 @@ fn the_papers_loop_takes_thirty_steps_and_never_retries() {
             template: &template,
             planner_name: "test",
             model_knowledge: false,
+            watcher: None,
         };
         answer_with(&AgentKind::KgAgent, task, &mut Scripted::new(calls)).unwrap()
     };

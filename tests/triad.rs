@@ -110,6 +110,7 @@ fn run(
         template: &template,
         planner_name: "test",
         model_knowledge: false,
+        watcher: None,
     };
     answer(
         &TriadOptions {

@@ -43,7 +43,9 @@ pub use load::{GraphFormat, GraphSource, LoadError, LoadOptions, LoadProgress};
 pub use names::TEXT_NAMESPACE;
 pub use readable::readable_name;
 pub use schema::{IntervalRelation, Schema, Settings, is_meta_class};
-pub use sparql::{QueryAnswer, QueryError, QueryLimits, RewrittenQuery, normalise, parse_query};
+pub use sparql::{
+    QueryAnswer, QueryError, QueryLimits, ResultsFormat, RewrittenQuery, normalise, parse_query,
+};
 
 /// The SPARQL algebra of gold queries, re-exported so that every crate uses the same version.
 pub use spargebra;

@@ -35,7 +35,7 @@ const EXCLUSIONS: Names<ExcludeWhen> = &[
     ),
 ];
 
-const DEVICES: Names<EngineDevice> = &[
+pub(super) const DEVICES: Names<EngineDevice> = &[
     ("cpu", "The CPU", EngineDevice::Cpu),
     (
         "cuda",

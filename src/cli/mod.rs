@@ -6,6 +6,7 @@ mod answer;
 mod datagen;
 mod export;
 mod graph;
+mod serve;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
@@ -22,6 +23,7 @@ pub(crate) use self::answer::*;
 pub(crate) use self::datagen::*;
 pub(crate) use self::export::*;
 pub(crate) use self::graph::*;
+pub(crate) use self::serve::*;
 pub(crate) use self::train::*;
 
 /// Offline question answering over knowledge graphs: generate training data, train a local model,
@@ -59,6 +61,10 @@ pub(crate) enum Command {
     Ask(AskArgs),
     /// Evaluate agents on questions with gold answers.
     Eval(EvalArgs),
+    /// Answer over HTTP: a page for people, and interfaces for programs.
+    Serve(ServeArgs),
+    /// Serve the tools of the Model Context Protocol on standard input and output.
+    Mcp(ServedArgs),
     /// Run the calls of a trace again and compare every result.
     Replay(ReplayArgs),
     /// Export a model for other programs and compare the export with the model.

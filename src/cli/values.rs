@@ -1,4 +1,6 @@
-//! Parsers of option values: names from a table, shares and sizes.
+//! Parsers of option values: names from a table, shares, sizes and named paths.
+
+use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser};
 
@@ -39,6 +41,16 @@ pub(super) fn size(text: &str) -> Result<usize, String> {
     bytes.ok_or_else(|| {
         "a size is a whole number of bytes, KiB, MiB or GiB, such as 512MiB".to_owned()
     })
+}
+
+/// A path with a name before `=`, or named as its last part.
+pub(super) fn named_path(text: &str) -> Result<(String, PathBuf), String> {
+    if let Some((name, path)) = text.split_once('=') {
+        return Ok((name.to_owned(), PathBuf::from(path)));
+    }
+    let name = Path::new(text).file_name().and_then(|name| name.to_str());
+    let name = name.ok_or_else(|| "write NAME=PATH: the path has no name of its own".to_owned())?;
+    Ok((name.to_owned(), PathBuf::from(text)))
 }
 
 /// A graph format by its name.

@@ -7,11 +7,9 @@ use anyhow::{Context, Result, bail};
 use infer::agent::{AgentKind, Outcome, Task, answer_with};
 use infer::planner::{Planner, Scripted, public_address};
 use kg::Kg;
-use kg::term::NodeId;
-use serde_json::json;
-use toolbox::answer::{Answer, AnswerValue, Provenance};
+use toolbox::answer::Provenance;
 use toolbox::exec::{Exclude, ExecOptions};
-use toolbox::link::{self, Linked};
+use toolbox::link;
 use toolbox::prompt::Template;
 use toolbox::rank::Ranker;
 
@@ -31,7 +29,7 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<ExitStatus> {
     }
     let graph = graph::open(&args.answering.graph)?;
     let ranker = ranking::open(&args.answering.ranking)?;
-    let entities = topics(&graph, &args.question, &args.entities, ranker.as_ref())?;
+    let entities = link::topics(&graph, &args.question, &args.entities, ranker.as_ref())?;
     let options = &args.answering.agents;
     let agent = (args.agent)(options, args.entities.is_empty());
     let agent = options.for_planner(agent, args.model.as_deref());
@@ -47,7 +45,7 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<ExitStatus> {
     let name = public_address(args.model.as_deref().unwrap_or("none"));
     let task = Task {
         model_knowledge: args.answering.allow_model_knowledge,
-        ..task(&graph, &args.question, &entities, options, &template, &name)
+        ..Task::about(&graph, &args.question, &entities, options, &template, &name)
     };
     let outcome = answer_with(&agent, task, planner.as_mut())?;
     if let Some(path) = &args.trace {
@@ -57,7 +55,7 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<ExitStatus> {
     }
     let names: Vec<String> = entities.iter().map(|&node| graph.name(node)).collect();
     print_text(ui, &args.question, &names, &outcome);
-    ui.object(&object(&args.question, &names, &outcome));
+    ui.object(&outcome.object(&args.question, &names));
     Ok(if outcome.answer.is_none() {
         ExitStatus::Negative
     } else {
@@ -97,65 +95,8 @@ fn planner(
     Ok((planner, template))
 }
 
-/// A question as a task for an agent. The excluded nodes of `options` become the topic entities.
-pub(super) fn task<'a>(
-    graph: &'a dyn Kg,
-    question: &'a str,
-    entities: &[NodeId],
-    mut options: ExecOptions,
-    template: &'a Template,
-    planner_name: &'a str,
-) -> Task<'a> {
-    let linked = Linked::new(graph, question, entities);
-    options.exclude.nodes.clone_from(&linked.entities);
-    Task::new(graph, question, linked, options, template, planner_name)
-}
-
-/// The given topic entities, or else those mentioned in the question. `ranker` decides between
-/// entities of the same name.
-pub(super) fn topics(
-    graph: &dyn Kg,
-    question: &str,
-    given: &[String],
-    ranker: &dyn Ranker,
-) -> Result<Vec<NodeId>> {
-    if given.is_empty() {
-        return Ok(link::entities_of(graph, question, ranker)?);
-    }
-    let mut nodes = Vec::new();
-    for name in given {
-        let node = match graph.by_name(name) {
-            Some(node) => Some(node),
-            None => link::candidates(graph, name)?
-                .first()
-                .map(|found| found.node),
-        };
-        nodes.push(node.with_context(|| {
-            format!(
-                "the graph has no entity `{name}`; give an id or a label as shown by `kg query`"
-            )
-        })?);
-    }
-    Ok(nodes)
-}
-
 /// Maximum number of printed answers, and of printed evidence triples.
 const PRINTED: usize = 20;
-
-/// An outcome as JSON.
-pub(super) fn object(question: &str, entities: &[String], outcome: &Outcome) -> serde_json::Value {
-    let mut object = json!({
-        "question": question, "entities": entities, "answer": outcome.answer,
-        "calls": outcome.calls, "tokens": outcome.tokens,
-    });
-    if let Some(failure) = outcome.failure {
-        object["failure"] = json!(failure);
-    }
-    if let Some(reason) = outcome.stuck() {
-        object["reason"] = json!(reason);
-    }
-    object
-}
 
 /// Prints an outcome.
 pub(super) fn print_text(ui: &Ui, question: &str, entities: &[String], outcome: &Outcome) {
@@ -198,29 +139,5 @@ pub(super) fn print_text(ui: &Ui, question: &str, entities: &[String], outcome: 
 
 /// The answer of an outcome in one line.
 pub(super) fn answer_text(outcome: &Outcome) -> String {
-    if let Some(reason) = outcome.stuck() {
-        return format!("none: the model failed to reach one: {reason}");
-    }
-    let Answer { value, .. } = &outcome.answer;
-    match value {
-        AnswerValue::Set(members) if members.is_empty() => {
-            "none: the graph has no answer to this".to_owned()
-        }
-        AnswerValue::Set(members) => {
-            let shown: Vec<&str> = members
-                .iter()
-                .take(PRINTED)
-                .map(|member| member.label.as_str())
-                .collect();
-            let more = if members.len() > PRINTED {
-                format!(", … ({} in all)", members.len())
-            } else {
-                String::new()
-            };
-            shown.join(", ") + &more
-        }
-        AnswerValue::Number(number) => number.to_string(),
-        AnswerValue::Truth(true) => "yes".to_owned(),
-        AnswerValue::Truth(false) => "no".to_owned(),
-    }
+    outcome.answer_text(PRINTED)
 }

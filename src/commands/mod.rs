@@ -11,6 +11,7 @@ mod oracle;
 mod output;
 mod ranking;
 pub(crate) mod replay;
+pub(crate) mod serve;
 pub(crate) mod stats;
 pub(crate) mod subgraph;
 pub(crate) mod tool;

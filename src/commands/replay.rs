@@ -164,6 +164,7 @@ fn answer_again(
         template,
         planner_name: &opening.planner,
         model_knowledge: opening.model_knowledge,
+        watcher: None,
     };
     Ok(answer_with(&agent, task, planner)?.events)
 }

@@ -81,7 +81,7 @@ fn every_crate_reaches_only_its_own_world() {
         "safetensors",
         "tokenizers",
     ];
-    let strangers: [(&str, &[&[&str]]); 8] = [
+    let strangers: [(&str, &[&[&str]]); 9] = [
         (
             "common",
             &[&GRAPH, &ARITHMETIC, &["model", "hf-hub", "ureq"]],
@@ -99,6 +99,7 @@ fn every_crate_reaches_only_its_own_world() {
             &[&GRAPH, &["burn", "burn-core", "datagen", "train"]],
         ),
         ("infer", &[&["burn", "burn-core", "datagen", "train"]]),
+        ("serve", &[&["burn", "burn-core", "train"]]),
     ];
     for (package, strangers) in strangers {
         let closure = links.closure(package);
@@ -135,9 +136,24 @@ fn only_kg_links_the_graph_libraries_itself() {
 }
 
 #[test]
+fn only_serve_links_the_web_server() {
+    let links = Links::read();
+    for (package, _) in CRATES {
+        let closure = links.closure(package);
+        for library in ["axum", "hyper"] {
+            assert_eq!(
+                closure.contains(library),
+                package == "serve",
+                "{package} and {library}"
+            );
+        }
+    }
+}
+
+#[test]
 fn our_crates_depend_on_each_other_in_one_direction() {
     let links = Links::read();
-    let allowed: [(&str, &[&str]); 8] = [
+    let allowed: [(&str, &[&str]); 9] = [
         ("common", &[]),
         ("kg", &["common"]),
         ("toolbox", &["common", "kg"]),
@@ -146,6 +162,7 @@ fn our_crates_depend_on_each_other_in_one_direction() {
         ("train", &["common", "model"]),
         ("engine", &["common", "model"]),
         ("infer", &["common", "kg", "toolbox", "model", "engine"]),
+        ("serve", &["common", "kg", "toolbox", "datagen", "infer"]),
     ];
     for (package, may) in allowed {
         for (other, _) in CRATES {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Every library crate and where its sources are.
-pub(crate) const CRATES: [(&str, &str); 8] = [
+pub(crate) const CRATES: [(&str, &str); 9] = [
     ("common", "common"),
     ("kg", "kg"),
     ("toolbox", "toolbox"),
@@ -13,6 +13,7 @@ pub(crate) const CRATES: [(&str, &str); 8] = [
     ("train", "train"),
     ("engine", "infer/engine"),
     ("infer", "infer"),
+    ("serve", "serve"),
 ];
 
 /// A Rust file.

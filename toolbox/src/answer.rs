@@ -135,8 +135,8 @@ impl Answer {
             evidence(session)
         } else {
             Evidence {
-                triples: Vec::new(),
                 complete: true,
+                ..Evidence::default()
             }
         };
         let cut = cut(session.answer(), &proof);

@@ -47,10 +47,9 @@ pub fn answer(
         Some(_) => TermWeights::with_model(),
         None => TermWeights::default(),
     };
-    let mut record = Recorder::open(task, &agent);
-    let session = task.session()?;
     let words = (planner.as_ref()).map_or_else(WordTables::base, |planner| planner.words());
-    record.words(words.name());
+    let mut record = Recorder::open_with(task, &agent, words.name());
+    let session = task.session()?;
     let proposer = Proposer::new(&session, words);
     let limits = SearchLimits::default();
     let mut candidates = proposer.propose(&weights, limits, options.candidates)?;

@@ -11,7 +11,7 @@ use toolbox::trace::TraceEvent;
 use super::kind::AgentKind;
 use super::outcome::Outcome;
 use super::recorder::Recorder;
-use super::task::Task;
+use super::task::{Task, TraceWatcher};
 use crate::InferError;
 use crate::planner::Planner;
 
@@ -24,7 +24,7 @@ const LONGEST: usize = 160;
 /// [`InferError`] if the planner fails.
 pub fn answer(task: &Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
     let record = Recorder::open(task, &AgentKind::Direct);
-    answer_instead(task.kg, task.question, record.outcome, planner)
+    answer_recorded(task.kg, task.question, record, planner)
 }
 
 /// Replaces an answer that the graph did not have with the model's own knowledge. The answer keeps
@@ -36,6 +36,17 @@ pub(super) fn answer_instead(
     kg: &dyn Kg,
     question: &str,
     outcome: Outcome,
+    watcher: Option<TraceWatcher>,
+    planner: &mut dyn Planner,
+) -> Result<Outcome, InferError> {
+    answer_recorded(kg, question, Recorder { outcome, watcher }, planner)
+}
+
+/// Asks the model and records what it says after the events so far.
+fn answer_recorded(
+    kg: &dyn Kg,
+    question: &str,
+    mut record: Recorder,
     planner: &mut dyn Planner,
 ) -> Result<Outcome, InferError> {
     let turns = vec![
@@ -47,8 +58,7 @@ pub(super) fn answer_instead(
         ),
         Turn::shown(Role::User, vec![Part::user(question)]),
     ];
-    let seconds_before = outcome.model_seconds;
-    let mut record = Recorder { outcome };
+    let seconds_before = record.outcome.model_seconds;
     record.prompt(&turns, 0);
     let written = record.plan(|| planner.write(&turns, &Grammar::free(1, LONGEST, "")))?;
     let step = record.outcome.asked + 1;

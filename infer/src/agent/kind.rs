@@ -204,6 +204,36 @@ impl AgentKind {
         }
     }
 
+    /// Names that [`named`](Self::named) knows: the agents on the command line.
+    pub const NAMES: [&'static str; 7] = [
+        "kg-agent",
+        "oda",
+        "triad",
+        "direct",
+        "words",
+        "retrieval",
+        "tog",
+    ];
+
+    /// The agent of this name on the command line, with default options. `linked` tells whether its
+    /// entities are found in the question rather than given.
+    #[must_use]
+    pub fn named(name: &str, linked: bool) -> Option<Self> {
+        Some(match name {
+            "kg-agent" => Self::best(Agent::KgAgent),
+            "oda" => Self::from(Agent::Oda),
+            "triad" => Self::Triad(TriadOptions {
+                select_entities: linked,
+                ..TriadOptions::default()
+            }),
+            "direct" => Self::Direct,
+            "words" => Self::Words(Deciding::default()),
+            "retrieval" => Self::Retrieval,
+            "tog" => Self::Tog,
+            _ => return None,
+        })
+    }
+
     /// The agent with this name and these options, as recorded in a trace
     /// ([`TraceEvent::Observe`](toolbox::trace::TraceEvent::Observe)).
     ///

@@ -15,7 +15,7 @@ pub mod triad;
 
 pub use kind::{AgentKind, AgentProfile, Deciding, GoldTurns, Robust, TriadOptions};
 pub use outcome::{DecidedAnswer, Linkable, Outcome, PLANNER_FAILED, Survived};
-pub use task::Task;
+pub use task::{Task, TraceWatcher};
 
 use toolbox::link::check_question;
 
@@ -48,7 +48,7 @@ fn answer_by(
     task: Task<'_>,
     planner: &mut dyn Planner,
 ) -> Result<Outcome, InferError> {
-    let (kg, question) = (task.kg, task.question);
+    let (kg, question, watcher) = (task.kg, task.question, task.watcher.clone());
     let may_know = task.model_knowledge && agent.needs_model() && *agent != AgentKind::Direct;
     let outcome = match agent {
         AgentKind::KgAgent => kg_agent::answer(&task, planner),
@@ -61,7 +61,7 @@ fn answer_by(
         AgentKind::Retrieval | AgentKind::Tog => path_baselines::answer(agent, &task),
     }?;
     if may_know && outcome.answer.is_none() {
-        return direct::answer_instead(kg, question, outcome, planner);
+        return direct::answer_instead(kg, question, outcome, watcher, planner);
     }
     Ok(outcome)
 }

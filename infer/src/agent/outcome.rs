@@ -128,6 +128,52 @@ impl Outcome {
         }
     }
 
+    /// The outcome as the JSON object of `ask --json`. `entities` are the names of the topic
+    /// entities.
+    #[must_use]
+    pub fn object(&self, question: &str, entities: &[String]) -> serde_json::Value {
+        let mut object = serde_json::json!({
+            "question": question, "entities": entities, "answer": self.answer,
+            "calls": self.calls, "tokens": self.tokens,
+        });
+        if let Some(failure) = self.failure {
+            object["failure"] = failure.into();
+        }
+        if let Some(reason) = self.stuck() {
+            object["reason"] = reason.into();
+        }
+        object
+    }
+
+    /// The answer in one line, with at most `most` members of a set.
+    #[must_use]
+    pub fn answer_text(&self, most: usize) -> String {
+        if let Some(reason) = self.stuck() {
+            return format!("none: the model failed to reach one: {reason}");
+        }
+        match &self.answer.value {
+            AnswerValue::Set(members) if members.is_empty() => {
+                "none: the graph has no answer to this".to_owned()
+            }
+            AnswerValue::Set(members) => {
+                let shown: Vec<&str> = members
+                    .iter()
+                    .take(most)
+                    .map(|member| member.label.as_str())
+                    .collect();
+                let more = if members.len() > most {
+                    format!(", … ({} in all)", members.len())
+                } else {
+                    String::new()
+                };
+                shown.join(", ") + &more
+            }
+            AnswerValue::Number(number) => number.to_string(),
+            AnswerValue::Truth(true) => "yes".to_owned(),
+            AnswerValue::Truth(false) => "no".to_owned(),
+        }
+    }
+
     /// The error message, if the model and not the graph is the reason for having no answer.
     #[must_use]
     pub fn stuck(&self) -> Option<&str> {

@@ -10,31 +10,37 @@ use toolbox::trace::{Opening, ResultText, TRACE_VERSION, TraceEvent};
 
 use super::kind::AgentKind;
 use super::outcome::Outcome;
-use super::task::Task;
+use super::task::{Task, TraceWatcher};
 use crate::InferError;
 use crate::planner::Proposal;
 
 /// An outcome being recorded.
 pub(super) struct Recorder {
     pub(super) outcome: Outcome,
+    /// Sees the events as they happen.
+    pub(super) watcher: Option<TraceWatcher>,
 }
 
 impl Recorder {
     /// Starts the trace of a task.
     pub(super) fn open(task: &Task<'_>, agent: &AgentKind) -> Self {
-        Self {
-            outcome: Outcome::unanswered(vec![opening(task, agent)]),
-        }
+        Self::open_with(task, agent, "")
     }
 
-    /// Notes the translation tables of a decision.
-    pub(super) fn words(&mut self, name: &str) {
-        if let Some(TraceEvent::Observe(opening)) = self.outcome.events.first_mut() {
-            name.clone_into(&mut opening.words);
-        }
+    /// Starts the trace of a decision with the translation tables of this name.
+    pub(super) fn open_with(task: &Task<'_>, agent: &AgentKind, words: &str) -> Self {
+        let mut record = Self {
+            outcome: Outcome::unanswered(Vec::new()),
+            watcher: task.watcher.clone(),
+        };
+        record.event(opening(task, agent, words));
+        record
     }
 
     pub(super) fn event(&mut self, event: TraceEvent) {
+        if let Some(watcher) = &self.watcher {
+            watcher(&event);
+        }
         self.outcome.events.push(event);
     }
 
@@ -126,7 +132,7 @@ impl Recorder {
 }
 
 /// The event that opens a trace.
-fn opening(task: &Task<'_>, agent: &AgentKind) -> TraceEvent {
+fn opening(task: &Task<'_>, agent: &AgentKind, words: &str) -> TraceEvent {
     let names = |nodes: &[NodeId]| {
         nodes
             .iter()
@@ -155,6 +161,6 @@ fn opening(task: &Task<'_>, agent: &AgentKind) -> TraceEvent {
             .map(|relation| task.kg.name(relation.node()))
             .collect(),
         ranker: task.options.ranker.name(),
-        words: String::new(),
+        words: words.to_owned(),
     }))
 }

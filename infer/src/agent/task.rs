@@ -1,5 +1,7 @@
 //! One question for an agent.
 
+use std::sync::Arc;
+
 use common::cancel::Cancel;
 use kg::Kg;
 use kg::term::NodeId;
@@ -7,6 +9,10 @@ use toolbox::exec::{ExecOptions, Session};
 use toolbox::link::Linked;
 use toolbox::prompt::Template;
 use toolbox::rank::RankError;
+use toolbox::trace::TraceEvent;
+
+/// Sees every event of a trace at the moment it is recorded.
+pub type TraceWatcher = Arc<dyn Fn(&TraceEvent) + Send + Sync>;
 
 /// One question for an agent.
 pub struct Task<'a> {
@@ -27,6 +33,8 @@ pub struct Task<'a> {
     /// Whether the model may answer from its own knowledge if the graph has no answer (Triad's
     /// advisor, ODA's answer). Such an answer is marked as the model's.
     pub model_knowledge: bool,
+    /// Sees the events as they happen.
+    pub watcher: Option<TraceWatcher>,
 }
 
 impl<'a> Task<'a> {
@@ -52,7 +60,23 @@ impl<'a> Task<'a> {
             template,
             planner_name,
             model_knowledge: false,
+            watcher: None,
         }
+    }
+
+    /// A question about the given topic entities, which become the excluded nodes of `options`.
+    #[must_use]
+    pub fn about(
+        kg: &'a dyn Kg,
+        question: &'a str,
+        entities: &[NodeId],
+        mut options: ExecOptions,
+        template: &'a Template,
+        planner_name: &'a str,
+    ) -> Self {
+        let linked = Linked::new(kg, question, entities);
+        options.exclude.nodes.clone_from(&linked.entities);
+        Self::new(kg, question, linked, options, template, planner_name)
     }
 
     /// The same question, which ends early when `cancel` says so.

@@ -23,6 +23,8 @@ const COMMON: usize = 4_096;
 /// Maximum number of terms read for initials and for a stem. In graphs with more names, initials
 /// are not unique anyway.
 const TERMS: usize = 20_000;
+/// Maximum number of terms read to complete a text, so that one letter costs milliseconds.
+const COMPLETED: usize = 2_000;
 
 impl LabelIndex {
     /// Nodes with a name that contains this normalised word, at most `k`, by decreasing degree.
@@ -81,6 +83,53 @@ impl LabelIndex {
             let found = self.reader.searcher().search(&query, &DocSetCollector)?;
             let hits = found.into_iter().filter_map(|at| self.hit(at, 1.0, role));
             self.by_degree(hits.collect(), k)
+        })
+    }
+
+    /// Nodes with a name that begins with this text in normal form, then nodes with a word in their
+    /// name that does; at most `k`, by decreasing degree. Scores are 1. Reads a limited number of
+    /// names, so the list may lack some for a very short text.
+    ///
+    /// # Errors
+    /// [`SearchError::Damaged`] for an index whose files were changed.
+    pub fn completing(
+        &self,
+        text: &str,
+        k: usize,
+        role: NodeRole,
+    ) -> Result<Vec<LabelMatch>, SearchError> {
+        guarded(|| {
+            let normal = normalise(text);
+            let mut found: Vec<LabelMatch> = Vec::new();
+            if normal.is_empty() {
+                return Ok(found);
+            }
+            for field in [self.fields.name, self.fields.words] {
+                let mut hits = Vec::new();
+                for (ord, reader) in self.reader.searcher().segment_readers().iter().enumerate() {
+                    let index = reader.inverted_index(field)?;
+                    let range = index.terms().range().ge(normal.as_bytes());
+                    let mut terms = range.into_stream().map_err(|error| damaged(&error))?;
+                    let mut read = 0;
+                    while read < COMPLETED && terms.advance() {
+                        read += 1;
+                        if !terms.key().starts_with(normal.as_bytes()) {
+                            break;
+                        }
+                        let postings = index
+                            .read_postings_from_terminfo(terms.value(), IndexRecordOption::Basic)
+                            .map_err(|error| damaged(&error))?;
+                        self.collect(ord, postings, role, &mut hits);
+                    }
+                }
+                for one in self.by_degree(hits, k)? {
+                    if !found.iter().any(|known| known.node == one.node) {
+                        found.push(one);
+                    }
+                }
+            }
+            found.truncate(k);
+            Ok(found)
         })
     }
 

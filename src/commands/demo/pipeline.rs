@@ -7,13 +7,14 @@ use std::time::Instant;
 use anyhow::{Result, anyhow};
 use datagen::question::GoldQuestion;
 use datagen::read::ReadOptions;
-use infer::agent::{AgentKind, answer_with};
+use infer::agent::{AgentKind, Task, answer_with};
 use infer::planner::{LocalModel, LocalPlanner};
 use kg::{FrozenKg, Kg, LoadOptions, Settings};
 use model::Preset;
 use serde_json::{Value, json};
 use toolbox::agent::Agent;
 use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions};
+use toolbox::link;
 use toolbox::metrics::Metrics;
 use toolbox::rank;
 use train::{Base, Summary, TrainConfig};
@@ -197,7 +198,7 @@ impl<'a> Demo<'a> {
         let (template, agent) = (trained.model.template(agent)?, AgentKind::best(agent));
         let mut answers = Vec::new();
         for &question in questions {
-            let entities = ask::topics(&self.graph, question, &[], rank::lexical().as_ref())?;
+            let entities = link::topics(&self.graph, question, &[], rank::lexical().as_ref())?;
             let mut planner = LocalPlanner::new(&trained.model)
                 .with_abstention_threshold(trained.model.abstention_threshold());
             let options = ExecOptions {
@@ -207,7 +208,7 @@ impl<'a> Demo<'a> {
                 },
                 ..ExecOptions::default()
             };
-            let task = ask::task(
+            let task = Task::about(
                 &self.graph,
                 question,
                 &entities,
@@ -220,7 +221,7 @@ impl<'a> Demo<'a> {
             self.ui.say("");
             ask::print_text(self.ui, question, &names, &outcome);
             answers.push(SampleAnswer {
-                object: ask::object(question, &names, &outcome),
+                object: outcome.object(question, &names),
                 html: sample::card(question, &names, &ask::answer_text(&outcome), &outcome),
             });
         }

@@ -168,6 +168,7 @@ impl<'a> Evaluator<'a> {
             template: &self.setting.template,
             planner_name: Planning::Oracle.name(),
             model_knowledge: false,
+            watcher: None,
         };
         Ok(answer_with(&self.setting.agent, task, planner.as_mut())?)
     }
@@ -207,6 +208,7 @@ impl<'a> Evaluator<'a> {
             template: &self.setting.template,
             planner_name: self.setting.planning.name(),
             model_knowledge: self.setting.model_knowledge,
+            watcher: None,
         };
         answer_with(&self.setting.agent, task, planner)
     }

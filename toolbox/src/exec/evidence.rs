@@ -12,6 +12,7 @@ use crate::limits::ANSWER_MEMBERS;
 use kg::proof;
 use kg::term::{NodeId, RelId};
 
+/// Subject, relation and object.
 type Triple = (NodeId, RelId, NodeId);
 
 /// The triples that support an answer.
@@ -19,6 +20,8 @@ type Triple = (NodeId, RelId, NodeId);
 pub struct Evidence {
     /// The triples, sorted.
     pub triples: Vec<(NodeId, RelId, NodeId)>,
+    /// For each triple, the steps that use it, counting from 0.
+    pub steps: Vec<BTreeSet<usize>>,
     /// Whether they are all: false if the answer has more than [`ANSWER_MEMBERS`] members, or the
     /// time of the question was over.
     pub complete: bool,
@@ -36,7 +39,8 @@ pub fn evidence(session: &Session<'_>) -> Evidence {
     let mut derivation = Derivation {
         session,
         needed: BTreeMap::new(),
-        triples: BTreeSet::new(),
+        triples: BTreeMap::new(),
+        at: 0,
         clock: session.time_left(),
     };
     let whole = match session.answer() {
@@ -44,8 +48,10 @@ pub fn evidence(session: &Session<'_>) -> Evidence {
         _ => true,
     };
     let complete = derivation.run().is_ok() && whole;
+    let (triples, steps) = derivation.triples.into_iter().unzip();
     Evidence {
-        triples: derivation.triples.into_iter().collect(),
+        triples,
+        steps,
         complete,
     }
 }
@@ -57,14 +63,18 @@ struct Derivation<'s, 'g> {
     session: &'s Session<'g>,
     /// Members still to be derived, by variable.
     needed: BTreeMap<u32, BTreeSet<NodeId>>,
-    triples: BTreeSet<Triple>,
+    /// The triples with the steps that use them.
+    triples: BTreeMap<Triple, BTreeSet<usize>>,
+    /// The step that is followed.
+    at: usize,
     clock: Clock,
 }
 
 impl Derivation<'_, '_> {
     /// Follows the steps backwards. The error says that the time is over.
     fn run(&mut self) -> Result<(), ToolError> {
-        for step in self.session.steps().iter().rev() {
+        for (at, step) in self.session.steps().iter().enumerate().rev() {
+            self.at = at;
             let members = match (&step.observation, step.call.target) {
                 (Observation::Answer(Value::Set(set)), _) => {
                     set[..set.len().min(ANSWER_MEMBERS)].to_vec()
@@ -80,13 +90,24 @@ impl Derivation<'_, '_> {
             self.step(&step.call, &step.inputs, step.walked, &members)?;
         }
         let mut mentioned: HashSet<NodeId> = HashSet::new();
-        for &(s, _, o) in &self.triples {
+        for &(s, _, o) in self.triples.keys() {
             mentioned.extend([s, o]);
         }
-        for step in self.session.steps() {
+        for (at, step) in self.session.steps().iter().enumerate() {
+            self.at = at;
             self.make_known(&step.call, &mut mentioned);
         }
         Ok(())
+    }
+
+    fn add(&mut self, triple: Triple) {
+        self.triples.entry(triple).or_default().insert(self.at);
+    }
+
+    fn add_all(&mut self, triples: impl IntoIterator<Item = Triple>) {
+        for triple in triples {
+            self.add(triple);
+        }
     }
 
     fn need(&mut self, arg: &Arg, members: impl IntoIterator<Item = NodeId>) {
@@ -131,7 +152,7 @@ impl Derivation<'_, '_> {
                 let class = inputs[0][0];
                 for &member in members {
                     self.clock.tick()?;
-                    self.triples.extend(proof(self.session.kg(), member, class));
+                    self.add_all(proof(self.session.kg(), member, class));
                 }
             }
             Tool::GetEntityByConstraint => {
@@ -197,7 +218,7 @@ impl Derivation<'_, '_> {
                     let interval = self.session.kg().schema().intervals[index].clone();
                     for id in [interval.from, interval.to] {
                         for &tail in self.session.kg().tails(member, id).iter() {
-                            self.triples.insert((member, id, tail));
+                            self.add((member, id, tail));
                         }
                     }
                 }
@@ -233,7 +254,7 @@ impl Derivation<'_, '_> {
             };
             let mut add = |triples: Vec<Triple>| {
                 mentioned.extend(triples.iter().flat_map(|&(s, _, o)| [s, o]));
-                self.triples.extend(triples);
+                self.add_all(triples);
             };
             if call.tool == Tool::GetEntityByType {
                 add(typed());
@@ -258,7 +279,7 @@ impl Derivation<'_, '_> {
             Relation::Plain(id) => id,
             Relation::Interval(index) => self.session.kg().schema().intervals[index].from,
         };
-        self.triples.insert(if forward {
+        self.add(if forward {
             (node, id, other)
         } else {
             (other, id, node)

@@ -39,4 +39,7 @@ pub enum LinkError {
     /// The ranker failed.
     #[error(transparent)]
     Rank(#[from] RankError),
+    /// A given topic entity is not in the graph.
+    #[error("the graph has no entity `{0}`; give an id or a label as shown by `kg query`")]
+    Unknown(String),
 }

@@ -248,6 +248,31 @@ pub fn entities_of(
     Ok(nodes)
 }
 
+/// The given topic entities by name, id or label, or else those that the question mentions. `ranker`
+/// decides between entities of the same name.
+///
+/// # Errors
+/// [`LinkError`]; [`LinkError::Unknown`] for a given entity that the graph does not have.
+pub fn topics(
+    kg: &dyn Kg,
+    question: &str,
+    given: &[String],
+    ranker: &dyn Ranker,
+) -> Result<Vec<NodeId>, LinkError> {
+    if given.is_empty() {
+        return entities_of(kg, question, ranker);
+    }
+    let mut nodes = Vec::new();
+    for name in given {
+        let node = match kg.by_name(name) {
+            Some(node) => Some(node),
+            None => candidates(kg, name)?.first().map(|found| found.node),
+        };
+        nodes.push(node.ok_or_else(|| LinkError::Unknown(name.clone()))?);
+    }
+    Ok(nodes)
+}
+
 /// The mentions that `get_candidate_entity` may name: word spans of the question of up to six
 /// words.
 #[must_use]

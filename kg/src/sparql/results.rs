@@ -1,0 +1,139 @@
+//! Answers of queries in the formats of the SPARQL 1.1 Protocol.
+
+use std::io::{self, Write};
+
+use oxigraph::model::{BlankNode, Literal as OxLiteral, NamedNode, Term as OxTerm, Variable};
+use oxigraph::sparql::results::{QueryResultsFormat, QueryResultsSerializer};
+
+use super::query::QueryAnswer;
+use crate::term::{Literal, Term};
+
+/// A format of results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResultsFormat {
+    /// SPARQL 1.1 Query Results JSON.
+    Json,
+    /// SPARQL Query Results XML.
+    Xml,
+    /// CSV: values without their types.
+    Csv,
+    /// TSV: terms as in Turtle.
+    Tsv,
+}
+
+impl ResultsFormat {
+    /// All formats, the preferred one first.
+    pub const ALL: [Self; 4] = [Self::Json, Self::Xml, Self::Csv, Self::Tsv];
+
+    /// The media type.
+    #[must_use]
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/sparql-results+json",
+            Self::Xml => "application/sparql-results+xml",
+            Self::Csv => "text/csv",
+            Self::Tsv => "text/tab-separated-values",
+        }
+    }
+
+    fn serializer(self) -> QueryResultsSerializer {
+        QueryResultsSerializer::from_format(match self {
+            Self::Json => QueryResultsFormat::Json,
+            Self::Xml => QueryResultsFormat::Xml,
+            Self::Csv => QueryResultsFormat::Csv,
+            Self::Tsv => QueryResultsFormat::Tsv,
+        })
+    }
+}
+
+impl QueryAnswer {
+    /// Writes the answer.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write(&self, format: ResultsFormat, to: impl Write) -> io::Result<()> {
+        let serializer = format.serializer();
+        match self {
+            Self::Bool(truth) => {
+                serializer.serialize_boolean_to_writer(to, *truth)?;
+            }
+            Self::Rows { variables, rows } => {
+                let names = variables.iter().map(Variable::new_unchecked);
+                let names: Vec<Variable> = names.collect();
+                let mut writer = serializer.serialize_solutions_to_writer(to, names.clone())?;
+                for row in rows {
+                    let terms: Vec<Option<OxTerm>> =
+                        row.iter().map(|term| term.as_ref().map(ox_term)).collect();
+                    let bound = names.iter().zip(&terms);
+                    writer
+                        .serialize(bound.filter_map(|(name, term)| Some((name, term.as_ref()?))))?;
+                }
+                writer.finish()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn ox_term(term: &Term) -> OxTerm {
+    match term {
+        Term::Iri(iri) => NamedNode::new_unchecked(iri).into(),
+        Term::Blank(label) => BlankNode::new_unchecked(label).into(),
+        Term::Literal(Literal {
+            lexical,
+            datatype,
+            lang,
+        }) => match (lang, datatype) {
+            (Some(lang), _) => OxLiteral::new_language_tagged_literal_unchecked(lexical, lang),
+            (None, Some(datatype)) => {
+                OxLiteral::new_typed_literal(lexical, NamedNode::new_unchecked(datatype))
+            }
+            (None, None) => OxLiteral::new_simple_literal(lexical),
+        }
+        .into(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn written(answer: &QueryAnswer, format: ResultsFormat) -> String {
+        let mut bytes = Vec::new();
+        answer.write(format, &mut bytes).unwrap();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn an_answer_is_written_in_every_format() {
+        let answer = QueryAnswer::Rows {
+            variables: vec!["x".to_owned(), "n".to_owned()],
+            rows: vec![
+                vec![
+                    Some(Term::Iri("http://e/a".to_owned())),
+                    Some(Term::Literal(Literal::xsd("2", "integer"))),
+                ],
+                vec![Some(Term::Literal(Literal::plain("a, \"b\""))), None],
+            ],
+        };
+        assert_eq!(
+            written(&answer, ResultsFormat::Csv),
+            "x,n\r\nhttp://e/a,2\r\n\"a, \"\"b\"\"\",\r\n"
+        );
+        assert_eq!(
+            written(&answer, ResultsFormat::Tsv),
+            "?x\t?n\n<http://e/a>\t2\n\"a, \\\"b\\\"\"\t\n"
+        );
+        let json = written(&answer, ResultsFormat::Json);
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(json["results"]["bindings"][0]["x"]["value"], "http://e/a");
+        assert!(json["results"]["bindings"][1].get("n").is_none());
+        assert!(written(&answer, ResultsFormat::Xml).contains("<uri>http://e/a</uri>"));
+        let yes = QueryAnswer::Bool(true);
+        assert_eq!(
+            written(&yes, ResultsFormat::Json),
+            "{\"head\":{},\"boolean\":true}"
+        );
+    }
+}

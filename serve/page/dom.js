@@ -1,0 +1,71 @@
+// Elements and requests. Text enters the page as text only: there is no way here to insert HTML.
+
+/** An element with attributes, listeners (`onclick`) and children; strings become text. */
+export function el(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+/** The same for SVG. */
+export function svg(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value === true) node.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value);
+  }
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+export const byId = (id) => document.getElementById(id);
+
+/** Replaces the content of a node. */
+export const show = (node, ...children) => node.replaceChildren(...children.flat().filter(Boolean));
+
+/** A text of at most `most` characters. */
+export const short = (text, most) => {
+  const letters = Array.from(text);
+  return letters.length > most ? letters.slice(0, most - 1).join("") + "…" : text;
+};
+
+const TOKEN = "kgagent-token";
+
+/** A request with the server's token. Asks for the token if the server wants one. */
+export async function request(path, options = {}) {
+  for (;;) {
+    const headers = new Headers(options.headers);
+    const token = sessionStorage.getItem(TOKEN);
+    if (token) headers.set("Authorization", `Bearer ${token}`);
+    const response = await fetch(path, { ...options, headers });
+    if (response.status !== 401) return response;
+    sessionStorage.setItem(TOKEN, await askToken());
+  }
+}
+
+function askToken() {
+  const dialog = byId("token-dialog");
+  dialog.showModal();
+  return new Promise((done) => {
+    dialog.addEventListener("close", () => done(byId("token").value), { once: true });
+  });
+}
+
+/** The JSON of a request; throws the server's message. */
+export async function json(path, options) {
+  const response = await request(path, options);
+  const value = await response.json().catch(() => ({}));
+  if (!response.ok) throw new Error(value.error?.message ?? `the server answered ${response.status}`);
+  return value;
+}
+
+export const inGraph = (graph, part, parameters) =>
+  `/api/graphs/${encodeURIComponent(graph)}/${part}?${new URLSearchParams(parameters)}`;
+
+/** The address of an entity in this page. */
+export const entityLink = (graph, name) =>
+  `#/browse/${encodeURIComponent(graph)}/${encodeURIComponent(name)}`;
+
+export const failure = (error) => el("p", { class: "notice", role: "alert" }, String(error.message ?? error));

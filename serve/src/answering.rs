@@ -1,0 +1,328 @@
+//! From a request to an answer: what is asked is checked before it is queued, and answered on a
+//! thread of the pool.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use common::cancel::{Cancel, Cancelled};
+use infer::InferError;
+use infer::agent::{AgentKind, Outcome, Task, TraceWatcher, answer_with};
+use infer::planner::{Planner, Scripted};
+use kg::Kg;
+use serde::Deserialize;
+use tokio::sync::oneshot;
+use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions};
+use toolbox::link::{self, LinkError};
+use toolbox::prompt::Template;
+
+use crate::fault::Fault;
+use crate::metrics::count;
+use crate::pool::{Planners, QueueFull};
+use crate::service::{ServedGraph, ServedModel, Service};
+use crate::store::StoredAnswer;
+
+/// Maximum bytes of a question: the longest of the published sets has a few hundred.
+const QUESTION_BYTES: usize = 2_000;
+/// Members of an answer that its line of text names.
+const LISTED: usize = 100;
+/// Maximum number of given topic entities.
+const ENTITIES: usize = 16;
+
+/// What a client asks.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AskRequest {
+    pub(crate) question: String,
+    #[serde(default)]
+    pub(crate) graph: Option<String>,
+    #[serde(default)]
+    pub(crate) model: Option<String>,
+    #[serde(default)]
+    pub(crate) agent: Option<String>,
+    /// Topic entities by name, id or label; found in the question if there are none.
+    #[serde(default)]
+    pub(crate) entities: Vec<String>,
+    /// Whether the model may answer from its own knowledge if the graph has no answer.
+    #[serde(default)]
+    pub(crate) allow_model_knowledge: bool,
+}
+
+/// A request that can be answered.
+pub(crate) struct Question {
+    id: String,
+    request: AskRequest,
+    graph: Arc<ServedGraph>,
+    model: Option<Arc<ServedModel>>,
+    agent: AgentKind,
+    agent_name: String,
+    template: Template,
+}
+
+/// The agents that a model, or no model, can be asked as; the first is the default.
+pub(crate) fn agents_of(model: Option<&ServedModel>) -> Vec<&'static str> {
+    let can = |name: &&str| {
+        let Some(agent) = AgentKind::named(name, true) else {
+            return false;
+        };
+        match model {
+            Some(model) => model.template(agent.trained_as()).is_some() && agent.needs_model(),
+            None => !agent.needs_model(),
+        }
+    };
+    AgentKind::NAMES.into_iter().filter(can).collect()
+}
+
+impl Question {
+    /// Checks a request.
+    ///
+    /// # Errors
+    /// [`Fault`] says what is wrong with it.
+    pub(crate) fn of(service: &Service, request: AskRequest) -> Result<Self, Fault> {
+        let text = request.question.trim();
+        if text.is_empty() {
+            return Err(Fault::bad("no_question", "`question` is empty"));
+        }
+        if request.question.len() > QUESTION_BYTES || request.entities.len() > ENTITIES {
+            return Err(Fault::bad(
+                "too_long",
+                format!(
+                    "a question has at most {QUESTION_BYTES} bytes and {ENTITIES} topic entities"
+                ),
+            ));
+        }
+        let graph = Arc::clone(service.graph(request.graph.as_deref())?);
+        let model = service.model(request.model.as_deref())?;
+        let own = agents_of(model.map(|model| &**model));
+        let free = agents_of(None);
+        let usual = own.first().or(free.first()).copied().unwrap_or_default();
+        let name = request.agent.as_deref().unwrap_or(usual);
+        if !own.contains(&name) && !free.contains(&name) {
+            let known: Vec<&str> = own.iter().chain(&free).copied().collect();
+            return Err(Fault::unknown(
+                "unknown_agent",
+                format!(
+                    "there is no agent `{name}` here; with {} there are {}",
+                    match model {
+                        Some(model) => format!("the model `{}`", model.name),
+                        None => "no model".to_owned(),
+                    },
+                    known.join(", ")
+                ),
+            ));
+        }
+        let agent =
+            AgentKind::named(name, request.entities.is_empty()).ok_or_else(Fault::internal)?;
+        let model = model.filter(|_| agent.needs_model()).map(Arc::clone);
+        let trained_as = agent.trained_as();
+        let template = match &model {
+            Some(model) => model.template(trained_as).cloned(),
+            None => None,
+        };
+        Ok(Self {
+            id: service.answers.id(),
+            agent_name: name.to_owned(),
+            template: template.unwrap_or_else(|| Template::of(trained_as)),
+            request,
+            graph,
+            model,
+            agent,
+        })
+    }
+
+    /// The id that its answer will have.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Answers the question and keeps the answer.
+    fn answer(
+        &self,
+        service: &Service,
+        planners: &mut Planners,
+        watcher: Option<TraceWatcher>,
+        cancel: Cancel,
+    ) -> Result<Arc<StoredAnswer>, Fault> {
+        let kg = &self.graph.kg;
+        let question = self.request.question.as_str();
+        let ranker = &service.ranker;
+        let topics = link::topics(kg, question, &self.request.entities, ranker.as_ref());
+        let entities = topics.map_err(|error| match error {
+            LinkError::Unknown(_) => Fault::bad("unknown_entity", error.to_string()),
+            LinkError::TooLong(_) => Fault::bad("too_long", error.to_string()),
+            LinkError::Search(_) | LinkError::Rank(_) => failed(service, &error),
+        })?;
+        let options = ExecOptions {
+            exclude: Exclude {
+                nodes: Vec::new(),
+                when: ExcludeWhen::Others,
+            },
+            ranker: Arc::clone(ranker),
+            cancel,
+            ..ExecOptions::default()
+        };
+        let name = self.model.as_ref().map_or("none", |model| &model.name);
+        let task = Task {
+            model_knowledge: self.request.allow_model_knowledge,
+            watcher,
+            ..Task::about(kg, question, &entities, options, &self.template, name)
+        };
+        let mut idle = Scripted::new(Vec::new());
+        let planner: &mut dyn Planner = match &self.model {
+            Some(model) => planners.of(&model.name, &model.model),
+            None => &mut idle,
+        };
+        let outcome = answer_with(&self.agent, task, planner).map_err(|error| match error {
+            InferError::TooLong { .. } | InferError::Question(_) => {
+                Fault::bad("too_long", error.to_string())
+            }
+            InferError::Cancelled(why) => ended(why),
+            _ => failed(service, &error),
+        })?;
+        let names: Vec<String> = entities.iter().map(|&node| kg.name(node)).collect();
+        let stored = Arc::new(self.stored(names, outcome));
+        service.answers.put(Arc::clone(&stored));
+        Ok(stored)
+    }
+
+    fn stored(&self, entities: Vec<String>, outcome: Outcome) -> StoredAnswer {
+        let mut object = outcome.object(&self.request.question, &entities);
+        object["id"] = self.id.as_str().into();
+        object["graph"] = self.graph.name.as_str().into();
+        object["agent"] = self.agent_name.as_str().into();
+        object["model"] = self.model.as_ref().map(|model| model.name.as_str()).into();
+        let events: usize = (outcome.events.iter())
+            .map(|event| serde_json::to_string(event).map_or(0, |text| text.len()))
+            .sum();
+        StoredAnswer {
+            id: self.id.clone(),
+            graph: self.graph.name.clone(),
+            bytes: object.to_string().len() + events,
+            text: outcome.answer_text(LISTED),
+            object,
+            entities,
+            question: self.request.question.clone(),
+            answer: outcome.answer,
+            events: outcome.events,
+        }
+    }
+}
+
+/// The code of a question whose asker has left.
+const CANCELLED: &str = "cancelled";
+
+/// A question that ended before it was answered.
+fn ended(why: Cancelled) -> Fault {
+    match why {
+        Cancelled::Asked => Fault::new(503, CANCELLED, why.to_string()),
+        Cancelled::Deadline { .. } => Fault::new(503, "deadline", why.to_string()),
+    }
+}
+
+/// A failure that is not the asker's: the log has its text.
+fn failed(service: &Service, error: &dyn std::error::Error) -> Fault {
+    service.log(&format!("a question failed: {error}"));
+    Fault::internal()
+}
+
+/// A question that is queued or being answered. It is cancelled if this is dropped.
+pub(crate) struct Pending {
+    reply: oneshot::Receiver<Result<Arc<StoredAnswer>, Fault>>,
+    cancel: Cancel,
+}
+
+impl Pending {
+    /// Waits for the result. A thread that dropped the question has failed.
+    pub(crate) async fn finished(mut self) -> Result<Arc<StoredAnswer>, Fault> {
+        let reply = (&mut self.reply).await;
+        reply.unwrap_or_else(|_| Err(Fault::internal()))
+    }
+
+    /// [`finished`](Self::finished) for a thread that may block.
+    pub(crate) fn wait(mut self) -> Result<Arc<StoredAnswer>, Fault> {
+        let (_, unused) = oneshot::channel();
+        let reply = std::mem::replace(&mut self.reply, unused).blocking_recv();
+        reply.unwrap_or_else(|_| Err(Fault::internal()))
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}
+
+/// Queues a question. `watcher` sees the events of its trace as they happen.
+///
+/// # Errors
+/// [`Fault`] if the queue is full or the server is stopping.
+pub(crate) fn ask(
+    service: &Arc<Service>,
+    question: Question,
+    watcher: Option<TraceWatcher>,
+) -> Result<Pending, Fault> {
+    if service.is_stopping() {
+        return Err(stopping());
+    }
+    let (reply, received) = oneshot::channel();
+    let cancel = Cancel::default().within(service.deadline);
+    let watched = cancel.clone();
+    let shared = Arc::clone(service);
+    let queued = Instant::now();
+    let job = Box::new(move |planners: &mut Planners| {
+        let metrics = &shared.metrics;
+        metrics.queue_seconds.add(queued.elapsed().as_secs_f64());
+        let answered = match watched.check() {
+            Err(why) => Err(ended(why)),
+            Ok(()) if shared.is_stopping() => Err(stopping()),
+            Ok(()) => question.answer(&shared, planners, watcher, watched),
+        };
+        match &answered {
+            Ok(stored) => measure(&shared, stored),
+            Err(fault) if fault.code == CANCELLED => count(&metrics.cancelled),
+            Err(_) => count(&metrics.failed),
+        }
+        // The asker may have left in the meantime.
+        let _ = reply.send(answered);
+    });
+    submit(service, job)?;
+    Ok(Pending {
+        reply: received,
+        cancel,
+    })
+}
+
+/// Queues any job.
+///
+/// # Errors
+/// [`Fault`] if the queue is full.
+pub(crate) fn submit(service: &Service, job: crate::pool::Job) -> Result<(), Fault> {
+    service.pool.submit(job).map_err(|QueueFull| {
+        count(&service.metrics.rejected);
+        Fault::busy(
+            "busy",
+            "all threads are busy and the queue is full; ask again in a few seconds",
+        )
+    })
+}
+
+pub(crate) fn stopping() -> Fault {
+    Fault::busy("stopping", "the server is stopping")
+}
+
+fn measure(service: &Service, stored: &StoredAnswer) {
+    let metrics = &service.metrics;
+    count(if stored.answer.is_none() {
+        &metrics.unanswered
+    } else {
+        &metrics.answered
+    });
+    let tokens = stored.object["tokens"].as_u64().unwrap_or(0);
+    metrics.tokens.fetch_add(tokens, Ordering::Relaxed);
+    for event in &stored.events {
+        if let toolbox::trace::TraceEvent::Timing { kg, model } = event {
+            metrics.graph_seconds.add(*kg);
+            metrics.model_seconds.add(*model);
+        }
+    }
+}

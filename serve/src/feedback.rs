@@ -1,0 +1,115 @@
+//! What people say about answers, as questions for training.
+
+use kg::Kg;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use toolbox::answer::AnswerValue;
+
+use crate::explain;
+use crate::fault::Fault;
+use crate::service::Service;
+use crate::store::StoredAnswer;
+
+/// Right answers that one may give.
+const ANSWERS: usize = 100;
+
+/// What somebody says about an answer.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FeedbackRequest {
+    /// The answer's id.
+    pub(crate) id: String,
+    pub(crate) verdict: Verdict,
+    /// With [`Verdict::Wrong`]: the right answers, by name or label.
+    #[serde(default)]
+    pub(crate) answers: Vec<String>,
+}
+
+/// Whether an answer is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Verdict {
+    Right,
+    Wrong,
+}
+
+/// Keeps what somebody says about an answer.
+///
+/// # Errors
+/// [`Fault`] if the server keeps no feedback, the answer is not kept any more, or the disk is full.
+pub(crate) fn keep(service: &Service, request: &FeedbackRequest) -> Result<(), Fault> {
+    let Some(files) = &service.feedback else {
+        return Err(Fault::unknown(
+            "no_feedback",
+            "this server keeps no feedback; its operator can name a file with --feedback",
+        ));
+    };
+    let stored = service.answer(&request.id)?;
+    let texts = &request.answers;
+    if texts.len() > ANSWERS || texts.iter().any(|text| text.len() > 500) {
+        let message = format!("at most {ANSWERS} answers of 500 bytes");
+        return Err(Fault::bad("too_long", message));
+    }
+    if request.verdict == Verdict::Right && !texts.is_empty() {
+        let message = "`answers` corrects a wrong answer; a right one needs no correction";
+        return Err(Fault::bad("answers", message));
+    }
+    let line = line(service, &stored, request)?;
+    let is_gold = request.verdict == Verdict::Right || !texts.is_empty();
+    files.append(&line, is_gold).map_err(|error| {
+        service.log(&format!("feedback could not be written: {error}"));
+        Fault::new(507, "not_saved", "the feedback could not be saved")
+    })
+}
+
+fn line(
+    service: &Service,
+    stored: &StoredAnswer,
+    request: &FeedbackRequest,
+) -> Result<Value, Fault> {
+    let kg = &service.graph(Some(&stored.graph))?.kg;
+    let label = |name: &String| {
+        let node = kg.by_name(name);
+        let label = node.and_then(|node| kg.label(node));
+        (name.clone(), label.unwrap_or_else(|| name.clone()).into())
+    };
+    let topic: serde_json::Map<String, Value> = stored.entities.iter().map(label).collect();
+    let mut line = json!({
+        "id": stored.id, "question": stored.question, "topic": topic, "graph": stored.graph,
+        "verdict": if request.verdict == Verdict::Right { "right" } else { "wrong" },
+        "program": stored.answer.program,
+    });
+    match (request.verdict, request.answers.is_empty()) {
+        (Verdict::Right, _) => match explain::sparql(kg, stored) {
+            Ok(query) => line["sparql"] = query.into(),
+            Err(_) => line["answers"] = given(&stored.answer.value),
+        },
+        (Verdict::Wrong, false) => {
+            let names = request.answers.iter().map(|text| named(kg, text));
+            line["answers"] = names.collect();
+        }
+        (Verdict::Wrong, true) => line["given"] = given(&stored.answer.value),
+    }
+    Ok(line)
+}
+
+/// The answers that were given, by name.
+fn given(value: &AnswerValue) -> Value {
+    match value {
+        AnswerValue::Set(members) => members.iter().map(|member| member.name.as_str()).collect(),
+        AnswerValue::Number(number) => json!([number.to_string()]),
+        AnswerValue::Truth(truth) => json!([truth.to_string()]),
+    }
+}
+
+/// The name of the node that a text means, or else the text.
+fn named(kg: &dyn Kg, text: &str) -> String {
+    let text = text.trim();
+    if kg.by_name(text).is_some() {
+        return text.to_owned();
+    }
+    match kg.by_label(text)[..] {
+        [only] => kg.name(only),
+        _ => text.to_owned(),
+    }
+}

@@ -1,0 +1,105 @@
+//! `POST /api/ask` and `GET /api/answers/ID`.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, header};
+use axum::response::Response;
+use infer::agent::TraceWatcher;
+use serde_json::{Value, json};
+use toolbox::trace::TraceEvent;
+
+use super::App;
+use super::events::stream;
+use super::reply::object;
+use crate::answering::{self, AskRequest, Question};
+use crate::explain::whole;
+use crate::fault::Fault;
+use crate::feedback::{self, FeedbackRequest};
+
+pub(super) async fn ask(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Fault> {
+    need_json(&headers)?;
+    let request: AskRequest = serde_json::from_slice(&body)
+        .map_err(|error| Fault::bad("body", format!("the body is not a question: {error}")))?;
+    let service = &app.service;
+    let question = Question::of(service, request)?;
+    if wants_events(&headers) {
+        let (sender, response) = stream();
+        let watching = sender.clone();
+        let watcher: TraceWatcher = Arc::new(move |event: &TraceEvent| {
+            if let Ok(Value::Object(mut fields)) = serde_json::to_value(event) {
+                let name = fields.shift_remove("event");
+                let name = name.as_ref().and_then(Value::as_str).unwrap_or_default();
+                watching.event(name, &Value::Object(fields).to_string());
+            }
+        });
+        let reply = answering::ask(service, question, Some(watcher))?;
+        tokio::spawn(async move {
+            tokio::select! {
+                done = reply.finished() => match done {
+                    Ok(stored) => sender.event("done", &stored.object.to_string()),
+                    Err(fault) => {
+                        let error = json!({ "code": fault.code, "message": fault.message });
+                        sender.event("failed", &json!({ "error": error }).to_string());
+                    }
+                },
+                () = sender.closed() => {}
+            }
+        });
+        return Ok(response);
+    }
+    let reply = answering::ask(service, question, None)?;
+    Ok(object(&reply.finished().await?.object))
+}
+
+/// Bodies of other types could be sent by a form on a foreign page.
+pub(super) fn need_json(headers: &HeaderMap) -> Result<(), Fault> {
+    if media_type(headers).as_deref() == Some("application/json") {
+        return Ok(());
+    }
+    let message = "the body must be JSON, with `Content-Type: application/json`";
+    Err(Fault::new(415, "media_type", message))
+}
+
+/// The media type of a body, in lower case and without parameters.
+pub(super) fn media_type(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+    let name = value.split(';').next().unwrap_or_default();
+    Some(name.trim().to_ascii_lowercase())
+}
+
+fn wants_events(headers: &HeaderMap) -> bool {
+    let accepted = headers
+        .get(header::ACCEPT)
+        .and_then(|value| value.to_str().ok());
+    accepted.is_some_and(|accepted| accepted.contains("text/event-stream"))
+}
+
+pub(super) async fn answer(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+) -> Result<Response, Fault> {
+    let stored = app.service.answer(&id)?;
+    let service = Arc::clone(&app.service);
+    let value = tokio::task::spawn_blocking(move || whole(&service, &stored)).await;
+    Ok(object(&value.map_err(|_| Fault::internal())??))
+}
+
+pub(super) async fn say(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Fault> {
+    need_json(&headers)?;
+    let request: FeedbackRequest = serde_json::from_slice(&body)
+        .map_err(|error| Fault::bad("body", format!("the body is no feedback: {error}")))?;
+    let service = Arc::clone(&app.service);
+    let kept = tokio::task::spawn_blocking(move || feedback::keep(&service, &request)).await;
+    kept.map_err(|_| Fault::internal())??;
+    Ok(object(&json!({ "kept": true })))
+}

@@ -1,0 +1,167 @@
+//! What every request passes first: the host it was sent to, the page it comes from, the token, and
+//! the size and time of its body. And what every response gets: headers for browsers.
+//!
+//! A page of a foreign site cannot use the server through a visitor's browser: it sends a foreign
+//! `Origin`, or, if its name was made to point at this machine (DNS rebinding), a foreign `Host`.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use subtle::ConstantTimeEq;
+
+use super::App;
+use super::reply::fill;
+use crate::fault::Fault;
+
+/// Maximum bytes of a body.
+const BODY_BYTES: usize = 1 << 20;
+/// Time for a body to arrive.
+const BODY_TIME: Duration = Duration::from_secs(15);
+/// Scripts, styles and requests of the page come from here only; nothing is inline, nothing foreign.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+                      connect-src 'self'; base-uri 'none'; form-action 'none'; \
+                      frame-ancestors 'none'";
+
+/// Who may ask.
+#[derive(Clone, Debug, Default)]
+pub struct AccessRules {
+    /// What a client must send as `Authorization: Bearer TOKEN`; without it, every client on this
+    /// machine may ask.
+    pub token: Option<String>,
+    /// Host names besides `localhost` and addresses in numbers.
+    pub hosts: Vec<String>,
+}
+
+impl AccessRules {
+    fn check_host(&self, headers: &HeaderMap) -> Result<(), Fault> {
+        let host = text(headers, &header::HOST).unwrap_or_default();
+        let name = host_name(host);
+        let numeric = name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+        let named = self
+            .hosts
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(name));
+        if numeric || named || name.eq_ignore_ascii_case("localhost") {
+            return Ok(());
+        }
+        Err(Fault::new(
+            403,
+            "host",
+            "the request is for another host; the server's operator can allow it with --host",
+        ))
+    }
+
+    fn check_origin(headers: &HeaderMap) -> Result<(), Fault> {
+        let Some(origin) = headers.get(header::ORIGIN) else {
+            return Ok(());
+        };
+        let origin = origin.to_str().unwrap_or_default();
+        let host = text(headers, &header::HOST).unwrap_or_default();
+        let from = origin.split_once("://").map_or("", |(_, rest)| rest);
+        if !host.is_empty() && from.eq_ignore_ascii_case(host) {
+            return Ok(());
+        }
+        let message = "pages of other sites may not use this server";
+        Err(Fault::new(403, "origin", message))
+    }
+
+    fn check_token(&self, headers: &HeaderMap) -> Result<(), Fault> {
+        let Some(token) = &self.token else {
+            return Ok(());
+        };
+        let given = text(headers, &header::AUTHORIZATION).and_then(|value| {
+            let (scheme, given) = value.split_once(' ')?;
+            scheme
+                .eq_ignore_ascii_case("bearer")
+                .then_some(given.trim())
+        });
+        let given = given.unwrap_or_default();
+        if token.as_bytes().ct_eq(given.as_bytes()).into() {
+            return Ok(());
+        }
+        let message = "send the server's token as `Authorization: Bearer TOKEN`";
+        Err(Fault::new(401, "token", message))
+    }
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// The host without its port.
+fn host_name(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    }
+}
+
+/// The page itself holds no secret, and probes have no token.
+fn is_open(path: &str) -> bool {
+    matches!(path, "/" | "/livez" | "/readyz") || path.starts_with("/page/")
+}
+
+/// Checks a request, reads its body, and completes its response.
+pub(super) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let path = request.uri().path().to_owned();
+    let passed = match pass(&app.access, &path, request).await {
+        Ok(request) => next.run(request).await,
+        Err(fault) => fault.into_response(),
+    };
+    let mut response = fill(passed, &path);
+    let headers = response.headers_mut();
+    let mut set = |name, value| headers.insert(name, HeaderValue::from_static(value));
+    set(header::CONTENT_SECURITY_POLICY, POLICY);
+    set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
+    set(header::REFERRER_POLICY, "no-referrer");
+    set(header::CACHE_CONTROL, "no-store");
+    response
+}
+
+async fn pass(access: &AccessRules, path: &str, request: Request) -> Result<Request, Fault> {
+    access.check_host(request.headers())?;
+    AccessRules::check_origin(request.headers())?;
+    if !is_open(path) {
+        access.check_token(request.headers())?;
+    }
+    let (head, body) = request.into_parts();
+    let declared = text(&head.headers, &header::CONTENT_LENGTH);
+    let too_large = || {
+        Fault::new(
+            413,
+            "too_large",
+            format!("a body has at most {BODY_BYTES} bytes"),
+        )
+    };
+    if declared.is_some_and(|size| size.parse().is_ok_and(|size: usize| size > BODY_BYTES)) {
+        return Err(too_large());
+    }
+    let read = tokio::time::timeout(BODY_TIME, axum::body::to_bytes(body, BODY_BYTES)).await;
+    let bytes = read
+        .map_err(|_| Fault::new(408, "timeout", "the body did not arrive in time"))?
+        .map_err(|_| too_large())?;
+    Ok(Request::from_parts(head, Body::from(bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_a_name_with_or_without_a_port() {
+        for (host, name) in [
+            ("localhost:8765", "localhost"),
+            ("127.0.0.1", "127.0.0.1"),
+            ("[::1]:80", "[::1]"),
+            ("[::1]", "[::1]"),
+        ] {
+            assert_eq!(host_name(host), name);
+        }
+    }
+}

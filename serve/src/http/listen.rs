@@ -1,0 +1,162 @@
+//! Connections: accepting them, and ending them in time.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpStream;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+use super::{AccessRules, App, router};
+use crate::error::{ServeError, TOKEN_LENGTH};
+use crate::service::Service;
+
+/// Connections at the same time; more wait to be accepted.
+const CONNECTIONS: usize = 512;
+/// Time for the head of a request to arrive.
+const HEAD_TIME: Duration = Duration::from_secs(10);
+/// Threads that read and write connections; the work is done in the pool.
+const THREADS: usize = 2;
+/// Threads that look into graphs for the page.
+const LOOKING: usize = 8;
+/// How often the wish to stop is looked at.
+const GLANCE: Duration = Duration::from_millis(50);
+/// Time for accepted questions to finish when the server stops.
+const GRACE: Duration = Duration::from_secs(4);
+
+/// A server that is bound to its address.
+pub struct Server {
+    runtime: tokio::runtime::Runtime,
+    listener: TcpListener,
+    app: Arc<App>,
+}
+
+impl Server {
+    /// Binds an address. Clients that connect now are answered by [`run`](Self::run).
+    ///
+    /// # Errors
+    /// [`ServeError`] if the address is open to other machines and there is no token, the token is
+    /// too short, or the address cannot be bound.
+    pub fn bind(
+        service: Arc<Service>,
+        address: SocketAddr,
+        access: AccessRules,
+    ) -> Result<Self, ServeError> {
+        match &access.token {
+            None if !address.ip().is_loopback() => return Err(ServeError::Open(address)),
+            Some(token) if token.chars().count() < TOKEN_LENGTH => {
+                return Err(ServeError::Token(token.chars().count()));
+            }
+            _ => {}
+        }
+        let io = |what: String| move |source| ServeError::Io { what, source };
+        let listener =
+            TcpListener::bind(address).map_err(io(format!("cannot listen on {address}")))?;
+        let ready = listener.set_nonblocking(true);
+        ready.map_err(io("cannot listen".to_owned()))?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(THREADS)
+            .max_blocking_threads(LOOKING)
+            .enable_all()
+            .build()
+            .map_err(io("cannot start threads".to_owned()))?;
+        Ok(Self {
+            runtime,
+            listener,
+            app: Arc::new(App { service, access }),
+        })
+    }
+
+    /// The address, with the port that the system chose for port 0.
+    ///
+    /// # Errors
+    /// [`ServeError::Io`].
+    pub fn address(&self) -> Result<SocketAddr, ServeError> {
+        self.listener.local_addr().map_err(|source| ServeError::Io {
+            what: "the server has no address".to_owned(),
+            source,
+        })
+    }
+
+    /// Serves until `stop` is set. Then nothing new is accepted, accepted questions have four
+    /// seconds to finish, and those that still wait are told that the server stops.
+    ///
+    /// # Errors
+    /// [`ServeError::Io`].
+    pub fn run(self, stop: &AtomicBool) -> Result<(), ServeError> {
+        let Self {
+            runtime,
+            listener,
+            app,
+        } = self;
+        let served = runtime.block_on(serve(listener, app, stop));
+        runtime.shutdown_timeout(Duration::from_millis(200));
+        served
+    }
+}
+
+async fn serve(listener: TcpListener, app: Arc<App>, stop: &AtomicBool) -> Result<(), ServeError> {
+    let listener =
+        tokio::net::TcpListener::from_std(listener).map_err(|source| ServeError::Io {
+            what: "cannot listen".to_owned(),
+            source,
+        })?;
+    let service = Arc::clone(&app.service);
+    let router = router(app);
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let (ending, ends) = watch::channel(false);
+    let mut connections = JoinSet::new();
+    let mut glance = tokio::time::interval(GLANCE);
+    while !stop.load(Ordering::Relaxed) {
+        // The place is taken before the connection, so that the rest wait in the system's queue.
+        let free = room.available_permits() > 0;
+        tokio::select! {
+            accepted = listener.accept(), if free => {
+                // A connection that failed before it was accepted concerns nobody else.
+                let Ok((stream, _)) = accepted else {
+                    tokio::time::sleep(GLANCE).await;
+                    continue;
+                };
+                let Ok(place) = Arc::clone(&room).try_acquire_owned() else { continue };
+                let (router, ends) = (router.clone(), ends.clone());
+                connections.spawn(async move {
+                    connection(stream, router, ends).await;
+                    drop(place);
+                });
+            }
+            Some(_) = connections.join_next() => {}
+            _ = glance.tick() => {}
+        }
+    }
+    drop(listener);
+    service.stopping.store(true, Ordering::Relaxed);
+    let _ = ending.send(true);
+    let rest = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(GRACE, rest).await.is_err() {
+        service.log("stopping: some connections did not end in time and are closed");
+    }
+    Ok(())
+}
+
+/// Serves one connection until it closes or the server stops.
+async fn connection(stream: TcpStream, router: axum::Router, mut ends: watch::Receiver<bool>) {
+    // Events are small and should arrive one by one.
+    let _ = stream.set_nodelay(true);
+    let service = TowerToHyperService::new(router);
+    let serving = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut serving = std::pin::pin!(serving);
+    // Errors of a connection concern its client only, who sees them.
+    tokio::select! {
+        _ = serving.as_mut() => return,
+        _ = ends.wait_for(|ending| *ending) => serving.as_mut().graceful_shutdown(),
+    }
+    let _ = serving.await;
+}

@@ -1,0 +1,56 @@
+//! Parameters of an address or a form: each at most once, and none that is unknown.
+
+use crate::fault::Fault;
+
+/// Decoded parameters.
+pub(super) struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    /// Reads `a=b&c=d`; `known` are the names that the address takes.
+    ///
+    /// # Errors
+    /// [`Fault`] names a parameter that is unknown or given twice.
+    pub(super) fn of(text: Option<&str>, known: &[&str]) -> Result<Self, Fault> {
+        let mut all = Vec::new();
+        for (name, value) in form_urlencoded::parse(text.unwrap_or_default().as_bytes()) {
+            if !known.contains(&name.as_ref()) {
+                return Err(Fault::bad(
+                    "parameter",
+                    format!(
+                        "there is no parameter `{name}` here; there are {}",
+                        known.join(", ")
+                    ),
+                ));
+            }
+            if all.iter().any(|(other, _)| *other == name) {
+                return Err(Fault::bad("parameter", format!("`{name}` is given twice")));
+            }
+            all.push((name.into_owned(), value.into_owned()));
+        }
+        Ok(Self(all))
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// A parameter that must be there.
+    pub(super) fn need(&self, name: &str) -> Result<&str, Fault> {
+        self.get(name)
+            .filter(|value| !value.trim().is_empty())
+            .ok_or_else(|| Fault::bad("parameter", format!("the parameter `{name}` is missing")))
+    }
+
+    /// A whole number up to `most`, or `usual` if the parameter is missing.
+    pub(super) fn number(&self, name: &str, usual: usize, most: usize) -> Result<usize, Fault> {
+        let Some(text) = self.get(name) else {
+            return Ok(usual);
+        };
+        let number = text.parse().ok().filter(|number| *number <= most);
+        number.ok_or_else(|| {
+            let message = format!("`{name}` is a whole number up to {most}");
+            Fault::bad("parameter", message)
+        })
+    }
+}

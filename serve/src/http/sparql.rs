@@ -1,0 +1,130 @@
+//! The SPARQL 1.1 Protocol, read-only, at `/sparql/NAME`.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::Response;
+use kg::ResultsFormat;
+
+use super::App;
+use super::ask::media_type;
+use super::parameters::Parameters;
+use super::reply::text;
+use crate::fault::Fault;
+use crate::lookup;
+use crate::service::Service;
+
+/// The parameters of the protocol. A dataset description is refused: a graph is one dataset.
+const KNOWN: [&str; 3] = ["query", "default-graph-uri", "named-graph-uri"];
+
+pub(super) async fn get(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, Fault> {
+    let query = from_parameters(query.as_deref())?;
+    answer(&app.service, &name, query, &headers).await
+}
+
+pub(super) async fn post(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    RawQuery(parameters): RawQuery,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Fault> {
+    let body = String::from_utf8(body.to_vec());
+    let body = body.map_err(|_| Fault::bad("body", "the body is not UTF-8"))?;
+    let query = match media_type(&headers).as_deref() {
+        Some("application/sparql-query") => {
+            let given = Parameters::of(parameters.as_deref(), &KNOWN[1..])?;
+            no_dataset(&given)?;
+            body
+        }
+        Some("application/x-www-form-urlencoded") => from_parameters(Some(&body))?,
+        Some("application/sparql-update") => {
+            return Err(Fault::new(403, "update", "graphs are read-only here"));
+        }
+        Some(other) => {
+            let message = format!(
+                "`{other}` is not the type of a query; send `application/sparql-query` or a form"
+            );
+            return Err(Fault::new(415, "media_type", message));
+        }
+        None => {
+            let message = "the body has no Content-Type; send `application/sparql-query` or a form";
+            return Err(Fault::bad("media_type", message));
+        }
+    };
+    answer(&app.service, &name, query, &headers).await
+}
+
+fn from_parameters(text: Option<&str>) -> Result<String, Fault> {
+    let given = Parameters::of(text, &KNOWN)?;
+    no_dataset(&given)?;
+    Ok(given.need("query")?.to_owned())
+}
+
+fn no_dataset(given: &Parameters) -> Result<(), Fault> {
+    if KNOWN[1..].iter().all(|name| given.get(name).is_none()) {
+        return Ok(());
+    }
+    let message = "a dataset cannot be chosen here: the address names the graph";
+    Err(Fault::bad("dataset", message))
+}
+
+/// The format that the client likes best.
+fn accepted(headers: &HeaderMap) -> Result<ResultsFormat, Fault> {
+    let Some(accept) = headers.get(header::ACCEPT) else {
+        return Ok(ResultsFormat::Json);
+    };
+    let accept = accept.to_str().unwrap_or_default();
+    let mut best: Option<(f32, ResultsFormat)> = None;
+    for part in accept.split(',') {
+        let mut fields = part.split(';').map(str::trim);
+        let name = fields.next().unwrap_or_default().to_ascii_lowercase();
+        let quality = fields.find_map(|field| field.strip_prefix("q="));
+        let quality = quality.map_or(Some(1.0), |text| text.parse().ok());
+        let quality: f32 = quality.unwrap_or(0.0);
+        let matching = ResultsFormat::ALL.into_iter().find(|format| {
+            let own = format.media_type();
+            let short = match format {
+                ResultsFormat::Json => "application/json",
+                ResultsFormat::Xml => "application/xml",
+                ResultsFormat::Csv | ResultsFormat::Tsv => own,
+            };
+            let family = own.split('/').next().unwrap_or_default();
+            name == own || name == short || name == "*/*" || name == format!("{family}/*")
+        });
+        if let Some(format) = matching
+            && quality > best.map_or(0.0, |(quality, _)| quality)
+        {
+            best = Some((quality, format));
+        }
+    }
+    best.map(|(_, format)| format).ok_or_else(|| {
+        let types = ResultsFormat::ALL.map(ResultsFormat::media_type).join(", ");
+        let message = format!("results are available as {types}");
+        Fault::new(406, "not_acceptable", message)
+    })
+}
+
+async fn answer(
+    service: &Arc<Service>,
+    name: &str,
+    query: String,
+    headers: &HeaderMap,
+) -> Result<Response, Fault> {
+    let format = accepted(headers)?;
+    let graph = service.graph(Some(name))?;
+    let received = lookup::query(service, graph, query, format)?;
+    let bytes = received.await.unwrap_or_else(|_| Err(Fault::internal()))?;
+    let mut response = text(format.media_type(), bytes);
+    response
+        .headers_mut()
+        .insert(header::VARY, HeaderValue::from_static("Accept"));
+    Ok(response)
+}

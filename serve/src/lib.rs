@@ -1,0 +1,35 @@
+//! One process that people, programs and other agents ask: it opens graphs and models once and
+//! answers over HTTP.
+//!
+//! ```text
+//! http (axum) ──▶ answering ──▶ pool: plain threads ──▶ infer's agents
+//!      │              │
+//!      ▼              ▼
+//!    view           store, metrics          service: graphs, models
+//! ```
+//!
+//! Invariants: HTTP knows nothing of tensors, and the threads that decode know nothing of HTTP. No
+//! answer contains a path of the machine. This crate does not print and does not read the
+//! environment.
+
+mod answering;
+mod clock;
+mod error;
+mod explain;
+mod fault;
+mod feedback;
+mod feedback_files;
+mod http;
+mod lookup;
+mod markdown;
+mod mcp;
+mod metrics;
+mod pool;
+mod service;
+mod store;
+mod view;
+
+pub use error::ServeError;
+pub use http::{AccessRules, Server};
+pub use mcp::serve_mcp;
+pub use service::{Service, ServiceOptions};

@@ -1,0 +1,130 @@
+//! Looking into a graph for a client: nodes and relations by name, search, queries, programs.
+
+use std::sync::Arc;
+
+use kg::term::{NodeId, RelId};
+use kg::{Kg, QueryError, QueryLimits, ResultsFormat, parse_query};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use toolbox::call::parse_program;
+use toolbox::exec::{ExecOptions, Session};
+use toolbox::link::Linked;
+use toolbox::trace::ResultText;
+
+use crate::answering::submit;
+use crate::fault::Fault;
+use crate::metrics::count;
+use crate::service::{ServedGraph, Service};
+use crate::view;
+
+/// Longest text that is searched for, in bytes.
+const SEARCHED: usize = 200;
+/// Maximum rows of a result, which is held in memory.
+const ROWS: usize = 200_000;
+/// Maximum bytes of a program.
+const PROGRAM: usize = 20_000;
+
+/// The node of this name or IRI.
+pub(crate) fn node(kg: &dyn Kg, id: &str) -> Result<NodeId, Fault> {
+    kg.by_name(id).ok_or_else(|| {
+        let message = format!("the graph has no node `{id}`; search for its name first");
+        Fault::unknown("unknown_entity", message)
+    })
+}
+
+/// The relation of this name or IRI.
+pub(crate) fn relation(kg: &dyn Kg, name: &str) -> Result<RelId, Fault> {
+    let node = kg.by_name(name).filter(|node| kg.uses(node.relation()) > 0);
+    node.map(NodeId::relation).ok_or_else(|| {
+        let message = format!("the graph has no relation `{name}`");
+        Fault::unknown("unknown_relation", message)
+    })
+}
+
+/// Searches for entities and classes by label.
+pub(crate) fn search(
+    service: &Service,
+    graph: &ServedGraph,
+    text: &str,
+    limit: usize,
+) -> Result<Value, Fault> {
+    if text.len() > SEARCHED {
+        let message = format!("a text of at most {SEARCHED} bytes is searched for");
+        return Err(Fault::bad("too_long", message));
+    }
+    view::search(&graph.kg, text, limit).map_err(|error| {
+        service.log(&format!("a search in `{}` failed: {error}", graph.name));
+        Fault::internal()
+    })
+}
+
+/// Runs calls of the 13 tools and gives the result of each.
+pub(crate) fn program(graph: &ServedGraph, question: &str, calls: &str) -> Result<Value, Fault> {
+    if calls.len() > PROGRAM || question.len() > PROGRAM {
+        let message = format!("a program has at most {PROGRAM} bytes");
+        return Err(Fault::bad("too_long", message));
+    }
+    let calls = parse_program(calls).map_err(|error| Fault::bad("syntax", error.to_string()))?;
+    let kg = &graph.kg;
+    let linked = Linked::new(kg, question, &[]);
+    let session = Session::new(kg, question, linked, &[], ExecOptions::default());
+    let mut session = session.map_err(|_| Fault::internal())?;
+    let mut steps = Vec::new();
+    for call in &calls {
+        let ran = session.run(call).map(|_| ());
+        ran.map_err(|error| Fault::bad("call", format!("`{call}` cannot be executed: {error}")))?;
+        if let Some(step) = session.steps().last() {
+            let result = ResultText::of(&session, step);
+            steps.push(json!({ "call": call.to_string(), "result": result }));
+        }
+    }
+    Ok(json!({ "steps": steps }))
+}
+
+/// Queues a query; its result arrives in `format`.
+///
+/// # Errors
+/// [`Fault`] if there is no such graph or the queue is full. The result is a fault if the query is
+/// wrong, refused or too expensive.
+pub(crate) fn query(
+    service: &Arc<Service>,
+    graph: &Arc<ServedGraph>,
+    query: String,
+    format: ResultsFormat,
+) -> Result<oneshot::Receiver<Result<Vec<u8>, Fault>>, Fault> {
+    let graph = Arc::clone(graph);
+    let (reply, received) = oneshot::channel();
+    let shared = Arc::clone(service);
+    let job = Box::new(move |_: &mut _| {
+        if reply.is_closed() {
+            return;
+        }
+        count(&shared.metrics.queries);
+        let limits = QueryLimits {
+            rows: ROWS,
+            ..QueryLimits::default()
+        };
+        let answer = parse_query(&query).and_then(|query| graph.kg.query(&query, limits));
+        let written = answer.map_err(|error| fault(&error)).and_then(|answer| {
+            let mut bytes = Vec::new();
+            let written = answer.write(format, &mut bytes);
+            written.map(|()| bytes).map_err(|_| Fault::internal())
+        });
+        // The asker may have left in the meantime.
+        let _ = reply.send(written);
+    });
+    submit(service, job)?;
+    Ok(received)
+}
+
+fn fault(error: &QueryError) -> Fault {
+    let message = error.to_string();
+    match error {
+        QueryError::Syntax(_) => Fault::bad("syntax", message),
+        QueryError::Refused(_) => Fault::bad("refused", message),
+        QueryError::Deadline(_) => Fault::busy("deadline", message),
+        QueryError::Memory(_) => Fault::bad("memory", message),
+        QueryError::Rows(_) => Fault::bad("rows", format!("{message}; add a LIMIT")),
+        QueryError::Evaluation(_) => Fault::new(500, "evaluation", message),
+    }
+}

@@ -1,0 +1,173 @@
+//! Who may ask: host, origin, token, sizes; and where the server may listen.
+
+use serve::{AccessRules, ServeError, Server, Service, ServiceOptions};
+
+use crate::support::{Running, options};
+
+const TOKEN: &str = "a-token-of-some-length";
+
+#[test]
+fn another_host_is_refused() {
+    let access = AccessRules {
+        hosts: vec!["kg.example.org".to_owned()],
+        ..AccessRules::default()
+    };
+    let server = Running::start(options(), access);
+    let status = |host: &str| {
+        server
+            .send("GET", "/api/graphs", &[("Host", host)], "")
+            .status
+    };
+    for host in [
+        "localhost",
+        "localhost:8765",
+        "127.0.0.1:1",
+        "[::1]:8765",
+        "KG.example.org",
+    ] {
+        assert_eq!(status(host), 200, "{host}");
+    }
+    for host in [
+        "evil.example",
+        "localhost.evil.example:8765",
+        "kg.example.org.evil.example",
+        "",
+    ] {
+        server
+            .send("GET", "/api/graphs", &[("Host", host)], "")
+            .refused(403, "host");
+    }
+}
+
+#[test]
+fn pages_of_other_sites_are_refused() {
+    let server = Running::plain();
+    let own = format!("http://{}", server.address);
+    assert_eq!(
+        server
+            .send("GET", "/api/graphs", &[("Origin", &own)], "")
+            .status,
+        200
+    );
+    for origin in ["http://evil.example", "null", "http://127.0.0.1:1", ""] {
+        server
+            .send("GET", "/api/graphs", &[("Origin", origin)], "")
+            .refused(403, "origin");
+    }
+    let reply = server.get("/api/graphs");
+    assert_eq!(reply.header("access-control-allow-origin"), "");
+}
+
+#[test]
+fn a_token_is_needed_everywhere_but_at_the_page_and_the_probes() {
+    let access = AccessRules {
+        token: Some(TOKEN.to_owned()),
+        ..AccessRules::default()
+    };
+    let server = Running::start(options(), access);
+    for path in ["/", "/page/main.js", "/livez", "/readyz"] {
+        assert_eq!(server.get(path).status, 200, "{path}");
+    }
+    for path in [
+        "/api/graphs",
+        "/metrics",
+        "/v1/models",
+        "/sparql/demo?query=ASK%7B%7D",
+        "/nothing",
+    ] {
+        let reply = server.get(path);
+        reply.refused(401, "token");
+        assert!(reply.header("www-authenticate").starts_with("Bearer"));
+        let with = |value: &str| {
+            server
+                .send("GET", path, &[("Authorization", value)], "")
+                .status
+        };
+        assert_ne!(with(&format!("Bearer {TOKEN}")), 401, "{path}");
+        assert_ne!(with(&format!("bearer  {TOKEN}")), 401, "{path}");
+        for wrong in [
+            "Bearer a-token-of-some-lengtH",
+            "Bearer ",
+            "Basic YTpi",
+            TOKEN,
+        ] {
+            assert_eq!(with(wrong), 401, "{wrong}");
+        }
+    }
+}
+
+#[test]
+fn an_open_address_needs_a_token() {
+    let service = Service::open(options()).unwrap();
+    let bind = |address: &str, token: Option<&str>| {
+        let access = AccessRules {
+            token: token.map(str::to_owned),
+            ..AccessRules::default()
+        };
+        Server::bind(service.clone(), address.parse().unwrap(), access)
+    };
+    assert!(matches!(bind("0.0.0.0:0", None), Err(ServeError::Open(_))));
+    assert!(matches!(bind("[::]:0", None), Err(ServeError::Open(_))));
+    assert!(matches!(
+        bind("0.0.0.0:0", Some("short")),
+        Err(ServeError::Token(5))
+    ));
+    assert!(bind("0.0.0.0:0", Some(TOKEN)).is_ok());
+    assert!(bind("127.0.0.1:0", None).is_ok());
+}
+
+#[test]
+fn what_cannot_be_served_is_named() {
+    let (_, path) = options().graphs.remove(0);
+    let open = |names: &[&str]| {
+        let graphs = names
+            .iter()
+            .map(|name| ((*name).to_owned(), path.clone()))
+            .collect();
+        Service::open(ServiceOptions {
+            graphs,
+            ..options()
+        })
+    };
+    assert!(matches!(open(&[]), Err(ServeError::NoGraph)));
+    assert!(matches!(open(&["a", "a"]), Err(ServeError::Name(name)) if name == "a"));
+    for name in ["", "a/b", "a b", "..", "a@b", "ä"] {
+        assert!(matches!(open(&[name]), Err(ServeError::Name(_))), "{name}");
+    }
+    let missing = ServiceOptions {
+        graphs: vec![("a".to_owned(), "/no/such/folder".into())],
+        ..options()
+    };
+    assert!(matches!(
+        Service::open(missing),
+        Err(ServeError::Graph { .. })
+    ));
+}
+
+#[test]
+fn a_body_beyond_the_limit_is_refused() {
+    let server = Running::plain();
+    let reply = server.post("/api/ask", &"a".repeat((1 << 20) + 1));
+    reply.refused(413, "too_large");
+    assert_eq!(server.get("/livez").body, "alive\n");
+}
+
+#[test]
+fn no_answer_names_a_path_of_the_machine() {
+    let server = Running::plain();
+    let folder = crate::support::graph()
+        .parent()
+        .unwrap()
+        .display()
+        .to_string();
+    for path in [
+        "/api/graphs",
+        "/api/agents",
+        "/metrics",
+        "/api/graphs/demo/schema",
+        "/v1/models",
+        "/nothing",
+    ] {
+        assert!(!server.get(path).body.contains(&folder), "{path}");
+    }
+}

@@ -1,0 +1,9 @@
+//! The server over loopback, without a model: every address with good and bad input.
+#![allow(clippy::unwrap_used)]
+
+mod access;
+mod answers;
+mod mcp;
+mod page;
+mod queries;
+mod support;

@@ -1,0 +1,71 @@
+//! Options of `serve` and `mcp`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+use infer::engine::EngineDevice;
+
+use super::answer::DEVICES;
+use super::datagen::RankingArgs;
+use super::values::{named_path, one_of};
+
+#[derive(Debug, Args)]
+pub(crate) struct ServedArgs {
+    /// Graph folder (made by `kg load`) to serve; repeat for more, the first is the default.
+    ///
+    /// The name is part of addresses, such as /sparql/NAME [default: the name of the folder].
+    #[arg(long = "kg", required = true, value_name = "[NAME=]DIR", value_parser = named_path)]
+    pub(crate) graphs: Vec<(String, PathBuf)>,
+    /// Model folder or GGUF file; repeat for more, the first is the default.
+    ///
+    /// Without a model the agent `words` answers.
+    #[arg(long = "model", value_name = "[NAME=]MODEL", value_parser = named_path)]
+    pub(crate) models: Vec<(String, PathBuf)>,
+    #[command(flatten)]
+    pub(crate) ranking: RankingArgs,
+    /// Device for the models.
+    #[arg(long, value_parser = one_of(DEVICES), default_value = "cpu", value_name = "DEVICE")]
+    pub(crate) device: EngineDevice,
+    /// Number of threads that answer [default: all cores].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) workers: Option<u16>,
+    /// Number of questions and queries that may wait for a thread; more are refused with status 503.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 64,
+        value_parser = clap::value_parser!(u16).range(1..=10_000)
+    )]
+    pub(crate) queue: u16,
+    /// Time for a question in seconds, from its arrival to its answer.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 60,
+        value_parser = clap::value_parser!(u64).range(1..=86_400)
+    )]
+    pub(crate) deadline: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    pub(crate) served: ServedArgs,
+    /// Address to listen on; one that other machines can reach needs a token.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8765")]
+    pub(crate) listen: SocketAddr,
+    /// File with the token that clients must send (`Authorization: Bearer TOKEN`) [default: the
+    /// variable KGAGENT_TOKEN].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// File to which feedback of users is appended, as questions in the format `jsonl`.
+    ///
+    /// Answers called wrong without a right one go to FILE with the ending `.wrong.jsonl`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) feedback: Option<PathBuf>,
+    /// Host name under which clients reach the server, besides `localhost` and addresses in numbers;
+    /// repeat for more.
+    #[arg(long = "host", value_name = "NAME")]
+    pub(crate) hosts: Vec<String>,
+}

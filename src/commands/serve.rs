@@ -1,0 +1,69 @@
+//! `kgagent serve`: answer over HTTP until the process is told to stop. `kgagent mcp`: answer a
+//! program that started this process, over standard input and output.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde_json::json;
+use serve::{AccessRules, Server, Service, ServiceOptions, serve_mcp};
+
+use super::ranking;
+use crate::cli::{ServeArgs, ServedArgs};
+use crate::exit::ExitStatus;
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &ServeArgs, ui: &Ui) -> Result<ExitStatus> {
+    ui.catch_interrupts()?;
+    let access = AccessRules {
+        token: token(args)?,
+        hosts: args.hosts.clone(),
+    };
+    let service = Service::open(ServiceOptions {
+        feedback: args.feedback.clone(),
+        ..options(&args.served)?
+    })?;
+    let server = Server::bind(service, args.listen, access)?;
+    let address = server.address()?;
+    ui.say(format!("listening on http://{address}/"));
+    ui.object(&json!({ "listening": format!("http://{address}/") }));
+    server.run(ui.stop())?;
+    ui.say("stopped");
+    Ok(ExitStatus::Done)
+}
+
+pub(crate) fn mcp(args: &ServedArgs) -> Result<ExitStatus> {
+    let service = Service::open(options(args)?)?;
+    serve_mcp(&service, std::io::stdin().lock(), std::io::stdout().lock())
+        .context("the connection failed")?;
+    Ok(ExitStatus::Done)
+}
+
+/// What the options name, not opened yet.
+fn options(args: &ServedArgs) -> Result<ServiceOptions> {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    Ok(ServiceOptions {
+        graphs: args.graphs.clone(),
+        models: args.models.clone(),
+        device: args.device,
+        ranker: ranking::open(&args.ranking)?,
+        workers: args.workers.map_or(cores, usize::from),
+        queue: usize::from(args.queue),
+        deadline: Duration::from_secs(args.deadline),
+        feedback: None,
+        log: Box::new(|line| eprintln!("kgagent: {line}")),
+    })
+}
+
+/// The token of the file, or else of the environment.
+fn token(args: &ServeArgs) -> Result<Option<String>> {
+    if let Some(path) = &args.token_file {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read the token of {}", path.display()))?;
+        return Ok(Some(text.trim().to_owned()));
+    }
+    match std::env::var("KGAGENT_TOKEN") {
+        Ok(token) => Ok(Some(token.trim().to_owned())),
+        Err(std::env::VarError::NotPresent) => Ok(None),
+        Err(error) => anyhow::bail!("KGAGENT_TOKEN: {error}"),
+    }
+}
