@@ -15,7 +15,7 @@ const KB: &str = include_str!("data/kqapro.json");
 
 fn graph() -> FrozenKg {
     let mut triples: Vec<[Term; 3]> = Vec::new();
-    kqapro::each_triple(KB, &mut |triple| triples.push(triple)).unwrap();
+    kqapro::each_triple(KB, 1 << 30, &mut |triple| triples.push(triple)).unwrap();
     FrozenKg::from_triples(triples)
 }
 

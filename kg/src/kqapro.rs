@@ -12,8 +12,10 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use crate::kqapro_parts::{KbPart, KbParts};
+use crate::limits::KB_VALUES;
 use crate::term::{Literal, QUANTITY, RDFS_LABEL, Term};
 
 /// Entities and concepts.
@@ -131,27 +133,30 @@ pub fn text(value: &str) -> String {
     value.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Calls `each` with the triples of a `kb.json`, entity by entity in file order.
+/// Calls `each` with the triples of a `kb.json`, entity by entity in file order. Its entries and the
+/// values of any one of them take at most `memory` bytes.
 ///
 /// # Errors
 /// [`KbError`] with the line of invalid JSON, or the entity and field of an invalid value.
-pub fn each_triple(kb: &str, each: &mut dyn FnMut([Term; 3])) -> Result<(), KbError> {
-    let whole: Value = serde_json::from_str(kb).map_err(|error| KbError {
+pub fn each_triple(
+    kb: &str,
+    memory: usize,
+    each: &mut dyn FnMut([Term; 3]),
+) -> Result<(), KbError> {
+    let parts = KbParts::of(kb, memory).map_err(|error| KbError {
         place: format!("line {}", error.line()),
         message: format!("not KQA Pro's kb.json: {error}"),
         line: error.line() as u64,
     })?;
-    let part = |name: &str| {
-        let wrong = || KbError {
-            place: "line 1".to_owned(),
-            message: format!("not KQA Pro's kb.json: it has no object `{name}`"),
-            line: 1,
-        };
-        whole.get(name).and_then(Value::as_object).ok_or_else(wrong)
+    let missing = |name: &str| KbError {
+        place: "line 1".to_owned(),
+        message: format!("not KQA Pro's kb.json: it has no object `{name}`"),
+        line: 1,
     };
     Kb {
-        concepts: part("concepts")?,
-        entities: part("entities")?,
+        concepts: &parts.concepts.ok_or_else(|| missing("concepts"))?,
+        entities: &parts.entities.ok_or_else(|| missing("entities"))?,
+        memory,
         blanks: 0,
         each,
     }
@@ -159,8 +164,9 @@ pub fn each_triple(kb: &str, each: &mut dyn FnMut([Term; 3])) -> Result<(), KbEr
 }
 
 struct Kb<'k> {
-    concepts: &'k Map<String, Value>,
-    entities: &'k Map<String, Value>,
+    concepts: &'k KbPart<'k>,
+    entities: &'k KbPart<'k>,
+    memory: usize,
     blanks: u64,
     each: &'k mut dyn FnMut([Term; 3]),
 }
@@ -207,6 +213,10 @@ fn parents<'v>(id: &str, of: &'v Value) -> Result<Vec<&'v str>, KbError> {
     Ok(found)
 }
 
+fn owned(ids: Vec<&str>) -> Vec<String> {
+    ids.into_iter().map(str::to_owned).collect()
+}
+
 /// A value: `{type, value, unit}`.
 fn literal(id: &str, value: &Value) -> Result<Literal, KbError> {
     let given = value
@@ -244,7 +254,8 @@ fn literal(id: &str, value: &Value) -> Result<Literal, KbError> {
 
 impl Kb<'_> {
     fn run(&mut self) -> Result<(), KbError> {
-        for (id, node) in self.concepts.iter().chain(self.entities) {
+        for (id, node) in self.concepts.iter().chain(self.entities.iter()) {
+            let node = &self.values(id, node)?;
             let subject = iri(format!("{ENTITY}{id}"));
             (self.each)([
                 subject.clone(),
@@ -259,7 +270,8 @@ impl Kb<'_> {
                 ]);
             }
         }
-        for (id, node) in self.entities {
+        for (id, node) in self.entities.iter() {
+            let node = &self.values(id, node)?;
             let subject = iri(format!("{ENTITY}{id}"));
             for attribute in list(id, node, "attributes")? {
                 let value = literal(id, attribute.get("value").unwrap_or(&Value::Null))?;
@@ -278,7 +290,7 @@ impl Kb<'_> {
                 match string(id, fact, "direction")? {
                     "forward" => self.statement(id, &subject, name, &object, fact)?,
                     // An entity states the fact itself, with "forward"; a concept has no facts.
-                    "backward" if self.concepts.contains_key(object_id) => {
+                    "backward" if self.concepts.get(object_id).is_some() => {
                         self.statement(id, &object, name, &subject, fact)?;
                     }
                     "backward" => {}
@@ -298,15 +310,34 @@ impl Kb<'_> {
     /// All ancestors of a node among the concepts.
     fn ancestors(&self, id: &str, node: &Value) -> Result<BTreeSet<String>, KbError> {
         let mut found = BTreeSet::new();
-        let mut open = parents(id, node)?;
+        let mut open: Vec<String> = owned(parents(id, node)?);
         while let Some(concept) = open.pop() {
-            if found.insert(concept.to_owned())
-                && let Some(above) = self.concepts.get(concept)
-            {
-                open.extend(parents(concept, above)?);
+            if found.contains(&concept) {
+                continue;
             }
+            if let Some(above) = self.concepts.get(&concept) {
+                let above = self.values(&concept, above)?;
+                open.extend(owned(parents(&concept, &above)?));
+            }
+            found.insert(concept);
         }
         Ok(found)
+    }
+
+    /// Reads the text of an entry.
+    fn values(&self, id: &str, entry: &str) -> Result<Value, KbError> {
+        let invalid = |message: String| KbError {
+            place: id.to_owned(),
+            message,
+            line: 1,
+        };
+        if entry.len() > self.memory / KB_VALUES {
+            return Err(invalid(format!(
+                "its values do not fit the memory of {} bytes; raise --memory",
+                self.memory
+            )));
+        }
+        serde_json::from_str(entry).map_err(|error| invalid(error.to_string()))
     }
 
     fn statement(
@@ -392,7 +423,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                each_triple(kb, &mut |_| {}).unwrap_err().place,
+                each_triple(kb, 1 << 20, &mut |_| {}).unwrap_err().place,
                 place,
                 "{kb}"
             );

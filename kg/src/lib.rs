@@ -20,6 +20,7 @@ mod hidden;
 mod hierarchy;
 mod indexing;
 pub mod kqapro;
+mod kqapro_parts;
 mod label;
 pub mod limits;
 mod load;

@@ -51,8 +51,13 @@ pub const JSON_CONTEXT: usize = 1 << 13;
 /// not finished, and for each object around it.
 pub const JSON_EVENT: usize = 96;
 
-/// Memory that a `kb.json` of KQA Pro takes per byte, measured; it is read as a whole.
-pub const KB_COPIES: usize = 4;
+/// A `kb.json` of KQA Pro, which is read as a whole, may take this part of the memory of a load. The
+/// rest is for the places of its entries.
+pub const KB_PART: usize = 4;
+
+/// Memory that the values of one entry of a `kb.json` take per byte of its text, at most: measured
+/// on objects with one short field.
+pub const KB_VALUES: usize = 80;
 
 /// Maximum bytes of an XML entity's declaration. Namespaces, the only use in RDF, have fewer than
 /// a hundred.

@@ -5,14 +5,14 @@ use std::io::{BufRead, Read};
 use super::guard::{GuardedReader, Watch};
 use super::sink::{ReadStop, Sink};
 use crate::kqapro;
-use crate::limits::KB_COPIES;
+use crate::limits::KB_PART;
 use crate::subgraph::OdaReader;
 use crate::term::Term;
 
 /// KQA Pro's `kb.json`, which must fit the memory of the load.
 pub(super) fn kqapro(sink: &mut Sink<'_>, reader: &mut dyn BufRead) -> Result<(), ReadStop> {
     let mut text = String::new();
-    let most = sink.memory() / KB_COPIES;
+    let most = sink.memory() / KB_PART;
     reader.take(most as u64 + 1).read_to_string(&mut text)?;
     if text.len() > most {
         let line = text.bytes().filter(|&byte| byte == b'\n').count() as u64 + 1;
@@ -22,7 +22,7 @@ pub(super) fn kqapro(sink: &mut Sink<'_>, reader: &mut dyn BufRead) -> Result<()
         ));
     }
     let mut result = Ok(());
-    let read = kqapro::each_triple(&text, &mut |triple| {
+    let read = kqapro::each_triple(&text, sink.memory(), &mut |triple| {
         if result.is_ok() {
             let [s, p, o] = triple.map(|term| sink.term(&term));
             result = sink.triple(s, p, o);

@@ -182,6 +182,38 @@ fn json_at_its_limits_fits_the_memory() {
 }
 
 #[test]
+fn files_of_kqa_pro_at_their_limits_fit_the_memory() {
+    let kb = |entities: &str| format!("{{\"concepts\":{{}},\"entities\":{{{entities}}}}}");
+    let entity = |id: &str, inner: &str| format!("\"{id}\":{{\"name\":\"a\",\"x\":{inner}}}");
+    let list = |count: usize| format!("[{}1]", "{\"\":1},".repeat(count));
+    let many: String = (0..700_000).map(|i| format!("\"{i}\":1,")).collect();
+    for (content, expected) in [
+        (kb(&entity("Q1", &list(100_000))), "triples: 1"),
+        (
+            kb(&entity("Q1", &list(200_000))),
+            "Q1: its values do not fit",
+        ),
+        (kb(&format!("{many}\"a\":1")), "more entries than fit"),
+        (
+            kb(&entity("Q1", &"[".repeat(1_000_000))),
+            "not KQA Pro's kb.json",
+        ),
+        (
+            kb(&entity(
+                "Q1",
+                &format!("{}{}", "[".repeat(500), "]".repeat(500)),
+            )),
+            "recursion limit",
+        ),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = file(dir.path(), "kb.json", content.as_bytes());
+        let out = in_child("hostile::load_in_child", &path);
+        assert!(out.contains(expected), "{expected}: {out}");
+    }
+}
+
+#[test]
 fn namespaces_as_entities_are_read() {
     let owl = "<!DOCTYPE rdf:RDF [\n<!ENTITY t \"http://t.test/\">\n<!ENTITY u 'x'>]>\n<rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\" xmlns:t=\"&t;\"><rdf:Description rdf:about=\"&t;a\"><t:r>R&amp;D</t:r></rdf:Description></rdf:RDF>";
     let kg = load("g.owl", &owl.replace("<!ENTITY u 'x'>", ""));
