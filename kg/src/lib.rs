@@ -11,6 +11,7 @@
 //!   schema   search, sparql, value, term
 //! ```
 
+mod construct;
 mod dictionary;
 mod folder;
 mod frozen;
@@ -33,6 +34,7 @@ pub mod subgraph;
 pub mod term;
 pub mod value;
 
+pub use construct::construct;
 pub use folder::{FolderError, GraphFolder, Manifest};
 pub use frozen::{Damage, FreezeError, FrozenKg, NamedGraph};
 pub use graph::Kg;

@@ -39,7 +39,7 @@ export async function showEntity(name, id) {
 async function overview(name) {
   const schema = await json(`/api/graphs/${encodeURIComponent(name)}/schema?limit=60`);
   const list = (title, all, rows) => el("div", { class: "card" }, el("h2", {}, `${title} · ${all}`),
-    el("table", {}, el("tbody", {}, rows.map((row) => el("tr", {}, el("td", {}, link(name, row)), el("td", { class: "rel" }, row.name), el("td", {}, String(row.count)))))));
+    el("table", {}, el("tbody", {}, rows.map((row) => el("tr", {}, el("td", {}, link(name, row)), el("td", { class: "rel" }, row.name), el("td", { class: "number" }, String(row.count)))))));
   return el("div", { class: "pair" }, list("Classes", schema.classes_in_all, schema.classes.slice(0, 30)),
     list("Relations", schema.relations_in_all, schema.relations.filter((row) => !row.hidden)));
 }

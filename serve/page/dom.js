@@ -32,6 +32,8 @@ export const short = (text, most) => {
 };
 
 const TOKEN = "kgagent-token";
+/** The open question for a token, which several requests wait for. */
+let asking = null;
 
 /** A request with the server's token. Asks for the token if the server wants one. */
 export async function request(path, options = {}) {
@@ -41,7 +43,8 @@ export async function request(path, options = {}) {
     if (token) headers.set("Authorization", `Bearer ${token}`);
     const response = await fetch(path, { ...options, headers });
     if (response.status !== 401) return response;
-    sessionStorage.setItem(TOKEN, await askToken());
+    asking ??= askToken().finally(() => { asking = null; });
+    sessionStorage.setItem(TOKEN, await asking);
   }
 }
 

@@ -36,10 +36,11 @@ export function draw(triples, kinds, statements, narrow) {
     node.kind = node.term.literal && !kinds(node.id) ? "literal" : kinds(node.id);
     // A statement has no name, and its id says nothing to people.
     node.dot = statements.has(node.id);
-    node.width = node.dot ? 16 : Math.max(36, 8.2 * Math.min(Array.from(node.text).length, LABEL) + 20);
+    node.width = node.dot ? 16 : Math.max(36, (node.kind === "answer" ? 9 : 8.2) * Math.min(Array.from(node.text).length, LABEL) + 20);
     node.height = node.dot ? 16 : 28;
   }
   layout(all, edges);
+  level(all);
   if (narrow) for (const node of all) [node.x, node.y] = [node.y * 0.7, node.x * 0.75];
   separate(all);
   return paint(all, edges, narrow);
@@ -83,6 +84,23 @@ function layout(nodes, edges) {
       node.y += (node.dy / long) * Math.min(long, heat);
     }
   }
+}
+
+/** Turns the drawing so that it is widest from left to right, and begins with the first subject on the left. */
+function level(nodes) {
+  const middle = (axis) => nodes.reduce((sum, node) => sum + node[axis], 0) / nodes.length;
+  const [cx, cy] = [middle("x"), middle("y")];
+  let [xx, yy, xy] = [0, 0, 0];
+  for (const { x, y } of nodes) {
+    xx += (x - cx) ** 2; yy += (y - cy) ** 2; xy += (x - cx) * (y - cy);
+  }
+  const turn = -0.5 * Math.atan2(2 * xy, xx - yy);
+  const [cos, sin] = [Math.cos(turn), Math.sin(turn)];
+  for (const node of nodes) {
+    const [x, y] = [node.x - cx, node.y - cy];
+    [node.x, node.y] = [x * cos - y * sin, x * sin + y * cos];
+  }
+  if (nodes[0].x > 0) for (const node of nodes) [node.x, node.y] = [-node.x, -node.y];
 }
 
 /** Moves boxes apart until none overlaps. */
@@ -156,7 +174,7 @@ function paint(nodes, edges, narrow) {
     box.append(svg("title", {}, node.text));
     picture.append(box);
   }
-  frame(picture, nodes, narrow ? 330 : 620);
+  frame(picture, nodes, narrow ? 330 : 760);
   return { picture, lines };
 }
 

@@ -41,7 +41,8 @@ async function run() {
   byId("csv").hidden = true;
   show(byId("rows"), el("p", { class: "working" }, "Running"));
   try {
-    const response = await ask("application/sparql-results+json");
+    const response = await ask("application/sparql-results+json, application/n-triples");
+    if (response.headers.get("Content-Type") === "application/n-triples") return show(byId("rows"), el("div", { class: "card scroll" }, el("pre", {}, await response.text())));
     const value = await response.json();
     if (!response.ok) throw new Error(value.error.message);
     const took = `${Math.max(1, Math.round(performance.now() - began))} ms`;

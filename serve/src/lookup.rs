@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use kg::term::{NodeId, RelId};
-use kg::{Kg, QueryError, QueryLimits, ResultsFormat, parse_query};
+use kg::term::{NodeId, RelId, Term};
+use kg::{Kg, QueryAnswer, QueryError, QueryLimits, ResultsFormat, construct, parse_query};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use toolbox::call::parse_program;
@@ -81,7 +81,22 @@ pub(crate) fn program(graph: &ServedGraph, question: &str, calls: &str) -> Resul
     Ok(json!({ "steps": steps }))
 }
 
-/// Queues a query; its result arrives in `format`.
+/// How a client takes results; `None` if it does not take that kind.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Accepted {
+    /// Rows and truth values.
+    pub(crate) rows: Option<ResultsFormat>,
+    /// The media type of triples, which are written as N-Triples.
+    pub(crate) triples: Option<&'static str>,
+}
+
+/// The media types of triples; every N-Triples document is a Turtle document.
+pub(crate) const TRIPLES: [&str; 2] = ["application/n-triples", "text/turtle"];
+
+/// A result with its media type.
+pub(crate) type Written = (&'static str, Vec<u8>);
+
+/// Queues a query; its result arrives in an accepted format.
 ///
 /// # Errors
 /// [`Fault`] if there is no such graph or the queue is full. The result is a fault if the query is
@@ -90,8 +105,8 @@ pub(crate) fn query(
     service: &Arc<Service>,
     graph: &Arc<ServedGraph>,
     query: String,
-    format: ResultsFormat,
-) -> Result<oneshot::Receiver<Result<Vec<u8>, Fault>>, Fault> {
+    accepted: Accepted,
+) -> Result<oneshot::Receiver<Result<Written, Fault>>, Fault> {
     let graph = Arc::clone(graph);
     let (reply, received) = oneshot::channel();
     let shared = Arc::clone(service);
@@ -100,21 +115,41 @@ pub(crate) fn query(
             return;
         }
         count(&shared.metrics.queries);
-        let limits = QueryLimits {
-            rows: ROWS,
-            ..QueryLimits::default()
-        };
-        let answer = parse_query(&query).and_then(|query| graph.kg.query(&query, limits));
-        let written = answer.map_err(|error| fault(&error)).and_then(|answer| {
-            let mut bytes = Vec::new();
-            let written = answer.write(format, &mut bytes);
-            written.map(|()| bytes).map_err(|_| Fault::internal())
-        });
+        let written = run(&graph.kg, &query, accepted);
         // The asker may have left in the meantime.
         let _ = reply.send(written);
     });
     submit(service, job)?;
     Ok(received)
+}
+
+/// Runs a query and writes its result.
+fn run(kg: &dyn Kg, query: &str, accepted: Accepted) -> Result<Written, Fault> {
+    let limits = QueryLimits {
+        rows: ROWS,
+        ..QueryLimits::default()
+    };
+    let refused = |error: QueryError| fault(&error);
+    let query = parse_query(query).map_err(refused)?;
+    if let Some(triples) = construct(kg, &query, limits).map_err(refused)? {
+        let media_type = accepted.triples.ok_or_else(|| not_acceptable(&TRIPLES))?;
+        let line = |[s, p, o]: [Term; 3]| format!("{s} {p} {o} .\n");
+        let text: String = triples.into_iter().map(line).collect();
+        return Ok((media_type, text.into_bytes()));
+    }
+    let answer: QueryAnswer = kg.query(&query, limits).map_err(refused)?;
+    let types = ResultsFormat::ALL.map(ResultsFormat::media_type);
+    let format = accepted.rows.ok_or_else(|| not_acceptable(&types))?;
+    let mut bytes = Vec::new();
+    let written = answer.write(format, &mut bytes);
+    written.map_err(|_| Fault::internal())?;
+    Ok((format.media_type(), bytes))
+}
+
+/// The client takes none of these types.
+pub(crate) fn not_acceptable(types: &[&str]) -> Fault {
+    let message = format!("the result is available as {}", types.join(", "));
+    Fault::new(406, "not_acceptable", message)
 }
 
 fn fault(error: &QueryError) -> Fault {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::answering::{self, AskRequest, Question};
 use crate::explain;
 use crate::fault::Fault;
-use crate::lookup;
+use crate::lookup::{self, Accepted};
 use crate::service::Service;
 use crate::view::{self, EntityPage, Side};
 
@@ -316,9 +316,13 @@ fn program(service: &Service, args: &ProgramArgs) -> Result<Value, Fault> {
 
 fn sparql(service: &Arc<Service>, args: QueryArgs) -> Result<Value, Fault> {
     let graph = service.graph(args.graph.as_deref())?;
-    let received = lookup::query(service, graph, args.query, ResultsFormat::Json)?;
-    let bytes = received.blocking_recv();
-    let bytes = bytes.unwrap_or_else(|_| Err(Fault::internal()))?;
+    let accepted = Accepted {
+        rows: Some(ResultsFormat::Json),
+        triples: None,
+    };
+    let received = lookup::query(service, graph, args.query, accepted)?;
+    let written = received.blocking_recv();
+    let (_, bytes) = written.unwrap_or_else(|_| Err(Fault::internal()))?;
     let mut value: Value = serde_json::from_slice(&bytes).map_err(|_| Fault::internal())?;
     if let Some(rows) = value["results"]["bindings"].as_array_mut() {
         let all = rows.len();

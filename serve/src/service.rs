@@ -106,6 +106,9 @@ impl Service {
                 name: name.clone(),
                 source: Box::new(source),
             })?;
+            if let Some(warning) = model.other_ranker(options.ranker.as_ref()) {
+                (options.log)(&format!("the model `{name}`: {warning}"));
+            }
             let trained = |agent| Some((agent, model.template(agent).ok()?));
             let templates = Agent::ALL.into_iter().filter_map(trained).collect();
             models.push(Arc::new(ServedModel {

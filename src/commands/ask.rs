@@ -85,7 +85,7 @@ fn planner(
     }
     let (planning, template) = Planning::open(agent, model, &args.answering, &mut None)?;
     if let Planning::Local(model) = &planning
-        && let Some(warning) = ranking::mismatch(ranker, model.info())
+        && let Some(warning) = model.other_ranker(ranker)
     {
         ui.warn(&warning);
     }

@@ -1,4 +1,4 @@
-//! `--ranker`: opens rankers and compares them with the one that a model was trained with.
+//! `--ranker`: opens rankers.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,7 +6,6 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use infer::engine::encoder::Encoder;
 use infer::ranker::{EncoderRanker, MixedRanker};
-use model::KgAgentInfo;
 use toolbox::rank::{self, Ranker};
 
 use crate::cli::RankingArgs;
@@ -57,15 +56,4 @@ pub(super) fn option_for(name: &str) -> String {
         Some(_) => "give --ranker lexical+DIR with that encoder's folder".to_owned(),
         None => "give --ranker DIR with that encoder's folder".to_owned(),
     }
-}
-
-/// A warning if the model was trained with another ranker: it relies on the order of the lists.
-pub(super) fn mismatch(ranker: &dyn Ranker, info: &KgAgentInfo) -> Option<String> {
-    let (ours, theirs) = (ranker.name(), &info.ranker);
-    (!theirs.is_empty() && *theirs != ours).then(|| {
-        format!(
-            "the model was trained on lists ranked by `{theirs}`, but these are ranked by \
-             `{ours}`; see --ranker"
-        )
-    })
 }

@@ -15,6 +15,7 @@ use toolbox::call::{CallAcceptor, Except};
 use toolbox::explain::WordTables;
 use toolbox::grammar::{Grammar, GrammarAcceptor};
 use toolbox::prompt::Template;
+use toolbox::rank::Ranker;
 
 use super::{Planner, PlannerInput, Proposal};
 use crate::InferError;
@@ -100,6 +101,18 @@ impl LocalModel {
     #[must_use]
     pub fn info(&self) -> &KgAgentInfo {
         &self.info
+    }
+
+    /// A warning if the model was trained with another ranker: it relies on the order of the lists.
+    #[must_use]
+    pub fn other_ranker(&self, ranker: &dyn Ranker) -> Option<String> {
+        let (ours, theirs) = (ranker.name(), &self.info.ranker);
+        (!theirs.is_empty() && *theirs != ours).then(|| {
+            format!(
+                "the model was trained on lists ranked by `{theirs}`, but these are ranked by \
+                 `{ours}`; see --ranker"
+            )
+        })
     }
 
     /// The default abstention threshold: measured on the model's held-out examples, or a general

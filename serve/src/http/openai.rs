@@ -90,7 +90,7 @@ pub(super) async fn chat(
     let id = question.id().to_owned();
     let mut response = if request.stream {
         let usage = (request.stream_options).is_some_and(|options| options.include_usage);
-        streamed(service, question, request.model, usage)?
+        streamed(service, question, &request.model, usage)?
     } else {
         let stored = answering::ask(service, question, None)?.finished().await?;
         object(&whole(&stored, &request.model))
@@ -228,11 +228,11 @@ impl Chunks {
 fn streamed(
     service: &Arc<Service>,
     question: Question,
-    model: String,
+    model: &str,
     with_usage: bool,
 ) -> Result<Response, Fault> {
     let (sender, response) = stream();
-    let chunks = Chunks::new(sender.clone(), question.id(), &model);
+    let chunks = Chunks::new(sender.clone(), question.id(), model);
     let watching = chunks.clone();
     let watcher: TraceWatcher = Arc::new(move |event: &TraceEvent| {
         if let TraceEvent::Result { call, result } = event {

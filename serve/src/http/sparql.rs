@@ -13,7 +13,7 @@ use super::ask::media_type;
 use super::parameters::Parameters;
 use super::reply::text;
 use crate::fault::Fault;
-use crate::lookup;
+use crate::lookup::{self, Accepted, TRIPLES, not_acceptable};
 use crate::service::Service;
 
 /// The parameters of the protocol. A dataset description is refused: a graph is one dataset.
@@ -76,40 +76,47 @@ fn no_dataset(given: &Parameters) -> Result<(), Fault> {
     Err(Fault::bad("dataset", message))
 }
 
-/// The format that the client likes best.
-fn accepted(headers: &HeaderMap) -> Result<ResultsFormat, Fault> {
-    let Some(accept) = headers.get(header::ACCEPT) else {
-        return Ok(ResultsFormat::Json);
-    };
-    let accept = accept.to_str().unwrap_or_default();
-    let mut best: Option<(f32, ResultsFormat)> = None;
+/// The formats that the client likes best, of rows and of triples.
+///
+/// # Errors
+/// [`Fault`] if it takes neither.
+fn accepted(headers: &HeaderMap) -> Result<Accepted, Fault> {
+    let accept = headers.get(header::ACCEPT);
+    let accept = accept.map_or("*/*", |value| value.to_str().unwrap_or_default());
+    let rows = best(accept, &ResultsFormat::ALL.map(ResultsFormat::media_type));
+    let triples = best(accept, &TRIPLES);
+    if rows.is_none() && triples.is_none() {
+        let types = ResultsFormat::ALL.map(ResultsFormat::media_type);
+        return Err(not_acceptable(&[&types[..], &TRIPLES].concat()));
+    }
+    Ok(Accepted {
+        rows: rows.map(|at| ResultsFormat::ALL[at]),
+        triples: triples.map(|at| TRIPLES[at]),
+    })
+}
+
+/// The place of the media type that an `Accept` header likes best; of equal ones the first.
+fn best(accept: &str, types: &[&str]) -> Option<usize> {
+    let mut best: Option<(f32, usize)> = None;
     for part in accept.split(',') {
         let mut fields = part.split(';').map(str::trim);
         let name = fields.next().unwrap_or_default().to_ascii_lowercase();
         let quality = fields.find_map(|field| field.strip_prefix("q="));
         let quality = quality.map_or(Some(1.0), |text| text.parse().ok());
         let quality: f32 = quality.unwrap_or(0.0);
-        let matching = ResultsFormat::ALL.into_iter().find(|format| {
-            let own = format.media_type();
-            let short = match format {
-                ResultsFormat::Json => "application/json",
-                ResultsFormat::Xml => "application/xml",
-                ResultsFormat::Csv | ResultsFormat::Tsv => own,
-            };
+        let matching = types.iter().position(|own| {
+            // `application/json` stands for `application/sparql-results+json`.
+            let short = own.replace("sparql-results+", "");
             let family = own.split('/').next().unwrap_or_default();
-            name == own || name == short || name == "*/*" || name == format!("{family}/*")
+            name == *own || name == short || name == "*/*" || name == format!("{family}/*")
         });
-        if let Some(format) = matching
+        if let Some(at) = matching
             && quality > best.map_or(0.0, |(quality, _)| quality)
         {
-            best = Some((quality, format));
+            best = Some((quality, at));
         }
     }
-    best.map(|(_, format)| format).ok_or_else(|| {
-        let types = ResultsFormat::ALL.map(ResultsFormat::media_type).join(", ");
-        let message = format!("results are available as {types}");
-        Fault::new(406, "not_acceptable", message)
-    })
+    best.map(|(_, at)| at)
 }
 
 async fn answer(
@@ -118,11 +125,11 @@ async fn answer(
     query: String,
     headers: &HeaderMap,
 ) -> Result<Response, Fault> {
-    let format = accepted(headers)?;
+    let accepted = accepted(headers)?;
     let graph = service.graph(Some(name))?;
-    let received = lookup::query(service, graph, query, format)?;
-    let bytes = received.await.unwrap_or_else(|_| Err(Fault::internal()))?;
-    let mut response = text(format.media_type(), bytes);
+    let received = lookup::query(service, graph, query, accepted)?;
+    let (media_type, bytes) = received.await.unwrap_or_else(|_| Err(Fault::internal()))?;
+    let mut response = text(media_type, bytes);
     response
         .headers_mut()
         .insert(header::VARY, HeaderValue::from_static("Accept"));

@@ -16,7 +16,7 @@ fn talk(lines: &str) -> Vec<Value> {
         .collect()
 }
 
-fn call(name: &str, arguments: Value) -> String {
+fn call(name: &str, arguments: &Value) -> String {
     json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": name, "arguments": arguments } }).to_string() + "\n"
 }
 
@@ -27,7 +27,7 @@ fn a_client_begins_lists_the_tools_and_asks() {
         "{begin}\n{}\n\n{}\n{}",
         json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
         json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }),
-        call("ask", json!({ "question": "capital of peru?" })),
+        call("ask", &json!({ "question": "capital of peru?" })),
     );
     let replies = talk(&lines);
     assert_eq!(replies.len(), 3);
@@ -63,7 +63,7 @@ fn a_client_begins_lists_the_tools_and_asks() {
 #[test]
 fn every_tool_works_and_refuses_what_is_wrong() {
     let content = |name: &str, arguments: Value| {
-        talk(&call(name, arguments))[0]["result"]["structuredContent"].clone()
+        talk(&call(name, &arguments))[0]["result"]["structuredContent"].clone()
     };
     let found = content("search_entities", json!({ "text": "Lisb", "limit": 3 }));
     assert_eq!(found["results"][0]["name"], "lisbon");
@@ -119,7 +119,7 @@ fn every_tool_works_and_refuses_what_is_wrong() {
         ),
         ("sparql", json!({ "query": "DROP ALL" }), "syntax"),
     ] {
-        let reply = talk(&call(name, arguments));
+        let reply = talk(&call(name, &arguments));
         let text = reply[0]["result"]["content"][0]["text"]
             .as_str()
             .unwrap()
@@ -137,7 +137,7 @@ fn what_is_no_message_is_answered_with_an_error_and_the_next_one_works() {
     let ping = json!({ "jsonrpc": "2.0", "id": 9, "method": "ping" });
     let lines = format!(
         "nonsense\n[]\n{{\"id\": 3}}\n{{\"id\": 4, \"method\": \"fly\"}}\n{long}\n{}{ping}",
-        call("fly", json!({}))
+        call("fly", &json!({}))
     );
     let codes: Vec<i64> = talk(&lines)
         .iter()

@@ -69,6 +69,23 @@ fn results_come_in_the_accepted_format() {
         );
         assert!(reply.body.contains(body), "{accept}: {}", reply.body);
     }
+    let construct = format!(
+        "CONSTRUCT {{ ?x <http://e/of> <http://e/peru> }} {}",
+        &LIMA[10..]
+    );
+    for (accept, media_type) in [
+        ("*/*", "application/n-triples"),
+        ("text/turtle", "text/turtle"),
+    ] {
+        let headers = [QUERY, ("Accept", accept)];
+        let reply = server.send("POST", "/sparql/demo", &headers, &construct);
+        assert_eq!(reply.header("content-type"), media_type);
+        let triple = "<http://kgagent.example/lima> <http://e/of> <http://e/peru> .\n";
+        assert_eq!(reply.body, triple);
+    }
+    let headers = [QUERY, ("Accept", "text/csv")];
+    let reply = server.send("POST", "/sparql/demo", &headers, &construct);
+    reply.refused(406, "not_acceptable");
     let reply = server.send("POST", "/sparql/demo", &[QUERY], "ASK { ?a ?b ?c }");
     assert_eq!(reply.json()["boolean"], true);
 }
@@ -79,7 +96,7 @@ fn a_bad_query_is_refused_with_the_reason() {
     let post =
         |headers: &[(&str, &str)], body: &str| server.send("POST", "/sparql/demo", headers, body);
     post(&[QUERY], "SELECT").refused(400, "syntax");
-    post(&[QUERY], "CONSTRUCT WHERE { ?a ?b ?c }").refused(400, "refused");
+    post(&[QUERY], "DESCRIBE <http://kgagent.example/peru>").refused(400, "refused");
     post(
         &[QUERY],
         "SELECT * { SERVICE <http://example.org/> { ?a ?b ?c } }",

@@ -159,8 +159,7 @@ fn settings(args: &EvalArgs, ranker: &Arc<dyn Ranker>, ui: &Ui) -> Result<Vec<Se
                 .trained_as(Path::new(args.model.as_deref().unwrap_or_default()))?
         });
     }
-    if let Some(warning) = loaded.and_then(|model| ranking::mismatch(ranker.as_ref(), model.info()))
-    {
+    if let Some(warning) = loaded.and_then(|model| model.other_ranker(ranker.as_ref())) {
         ui.warn(&warning);
     }
     Ok(settings)

@@ -1,0 +1,159 @@
+//! CONSTRUCT: a query for the template's variables, and the template filled with each row.
+
+use std::collections::BTreeSet;
+
+use spargebra::Query;
+use spargebra::algebra::GraphPattern;
+use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern, Variable};
+
+use crate::graph::Kg;
+use crate::sparql::{QueryAnswer, QueryError, QueryLimits, to_literal};
+use crate::term::Term;
+
+/// The triples of a CONSTRUCT query, sorted and without duplicates; `None` for other queries.
+/// Triples that RDF does not have (an unbound part, a literal as subject) are left out. The row
+/// limit is one of triples too.
+///
+/// # Errors
+/// [`QueryError`] if the query is not allowed or exceeds a limit.
+pub fn construct(
+    kg: &dyn Kg,
+    query: &Query,
+    limits: QueryLimits,
+) -> Result<Option<Vec<[Term; 3]>>, QueryError> {
+    let Query::Construct {
+        template,
+        pattern,
+        base_iri,
+        ..
+    } = query
+    else {
+        return Ok(None);
+    };
+    let select = Query::Select {
+        dataset: None,
+        pattern: GraphPattern::Project {
+            inner: Box::new(pattern.clone()),
+            variables: variables(template),
+        },
+        base_iri: base_iri.clone(),
+    };
+    let QueryAnswer::Rows { variables, rows } = kg.query(&select, limits)? else {
+        return Err(QueryError::Evaluation("CONSTRUCT has no rows".to_owned()));
+    };
+    let mut triples = BTreeSet::new();
+    for (number, row) in rows.iter().enumerate() {
+        let bindings = Bindings {
+            variables: &variables,
+            row,
+            number,
+        };
+        triples.extend(template.iter().filter_map(|triple| bindings.fill(triple)));
+        if triples.len() > limits.rows {
+            return Err(QueryError::Rows(limits.rows));
+        }
+    }
+    Ok(Some(triples.into_iter().collect()))
+}
+
+/// The variables of a template, each once.
+fn variables(template: &[TriplePattern]) -> Vec<Variable> {
+    let mut found: Vec<Variable> = Vec::new();
+    for triple in template {
+        let predicate = match &triple.predicate {
+            NamedNodePattern::Variable(variable) => Some(variable),
+            NamedNodePattern::NamedNode(_) => None,
+        };
+        let ends = [&triple.subject, &triple.object].map(|end| match end {
+            TermPattern::Variable(variable) => Some(variable),
+            _ => None,
+        });
+        for variable in ends.into_iter().chain([predicate]).flatten() {
+            if !found.contains(variable) {
+                found.push(variable.clone());
+            }
+        }
+    }
+    found
+}
+
+/// A row of the query.
+struct Bindings<'a> {
+    variables: &'a [String],
+    row: &'a [Option<Term>],
+    number: usize,
+}
+
+impl Bindings<'_> {
+    fn value(&self, variable: &Variable) -> Option<Term> {
+        let known = self.variables.iter();
+        let at = known
+            .zip(self.row)
+            .find(|(name, _)| *name == variable.as_str());
+        at.and_then(|(_, value)| value.clone())
+    }
+
+    fn term(&self, pattern: &TermPattern) -> Option<Term> {
+        Some(match pattern {
+            TermPattern::NamedNode(node) => Term::Iri(node.as_str().to_owned()),
+            // Each row has its own.
+            TermPattern::BlankNode(node) => {
+                Term::Blank(format!("r{}x{}", self.number, node.as_str()))
+            }
+            TermPattern::Literal(literal) => Term::Literal(to_literal(literal)),
+            TermPattern::Variable(variable) => self.value(variable)?,
+        })
+    }
+
+    fn fill(&self, triple: &TriplePattern) -> Option<[Term; 3]> {
+        let subject = self.term(&triple.subject)?;
+        let predicate = match &triple.predicate {
+            NamedNodePattern::NamedNode(node) => Term::Iri(node.as_str().to_owned()),
+            NamedNodePattern::Variable(variable) => self.value(variable)?,
+        };
+        let is_rdf = !matches!(subject, Term::Literal(_)) && matches!(predicate, Term::Iri(_));
+        let object = self.term(&triple.object)?;
+        is_rdf.then_some([subject, predicate, object])
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::frozen::FrozenKg;
+    use crate::sparql::parse_query;
+    use crate::term::Literal;
+
+    #[test]
+    fn a_template_is_filled_with_every_row_and_what_is_no_triple_is_left_out() {
+        let iri = |name: &str| Term::Iri(format!("http://e/{name}"));
+        let name = Term::Literal(Literal::plain("A"));
+        let kg = FrozenKg::from_triples([
+            [iri("a"), iri("p"), iri("b")],
+            [iri("c"), iri("p"), iri("b")],
+            [iri("a"), iri("name"), name.clone()],
+        ]);
+        let made = |text: &str| construct(&kg, &parse_query(text).unwrap(), QueryLimits::default());
+        assert_eq!(
+            made("CONSTRUCT { ?y <http://e/q> ?x . ?n <http://e/of> ?x . ?x <http://e/n> ?n } { ?x <http://e/p> ?y OPTIONAL { ?x <http://e/name> ?n } }")
+                .unwrap()
+                .unwrap(),
+            [
+                [iri("a"), iri("n"), name],
+                [iri("b"), iri("q"), iri("a")],
+                [iri("b"), iri("q"), iri("c")],
+            ]
+        );
+        let whole = made("CONSTRUCT WHERE { ?a ?p ?b }").unwrap().unwrap();
+        assert_eq!(whole.len(), 3);
+        assert_eq!(
+            made("CONSTRUCT { _:x <http://e/i> ?x } { ?x <http://e/p> ?y } LIMIT 1")
+                .unwrap()
+                .unwrap()
+                .len(),
+            1
+        );
+        assert_eq!(made("ASK {}").unwrap(), None);
+    }
+}
