@@ -7,7 +7,6 @@
 //! the evaluator is also caught there.
 
 use std::any::Any;
-use std::cell::Cell;
 use std::convert::Infallible;
 use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,12 +27,6 @@ use crate::term::Term;
 /// Memory of a row or table entry in addition to its terms.
 const ROW: usize = 128;
 
-thread_local! {
-    /// Memory that is counted for a term of this thread's query: that of a row in which it is the
-    /// only value.
-    static TERM: Cell<usize> = const { Cell::new(0) };
-}
-
 /// Evaluates a query over a graph.
 pub(super) fn evaluate(
     image: &Image,
@@ -41,8 +34,8 @@ pub(super) fn evaluate(
     limits: QueryLimits,
 ) -> Result<QueryAnswer, QueryError> {
     let query = RewrittenQuery::of(query)?;
-    TERM.set(ROW + query.width * size_of::<EvalTerm>());
-    let result = budget::limited(limits, || {
+    let term = ROW + query.width * size_of::<EvalTerm>();
+    let result = budget::limited(limits, term, || {
         catch_unwind(AssertUnwindSafe(|| run(image, &query, limits.rows)))
     });
     result.unwrap_or_else(|payload| {
@@ -97,7 +90,7 @@ fn run(image: &Image, query: &RewrittenQuery, limit: usize) -> Result<QueryAnswe
                     .iter()
                     .map(|value| value.as_ref().map(to_term))
                     .collect();
-                budget::hold_now(size_of_row(&row));
+                budget::hold(size_of_row(&row));
                 rows.push(row);
                 budget::tick();
             }
@@ -153,7 +146,7 @@ struct NewTerm(OxTerm);
 impl NewTerm {
     fn new(term: OxTerm) -> Self {
         let new = Self(term);
-        budget::hold_now(new.bytes());
+        budget::hold(new.bytes());
         new
     }
 
@@ -174,14 +167,12 @@ impl Drop for NewTerm {
 
 impl EvalTerm {
     fn id(id: u32) -> Self {
-        budget::tick();
-        budget::hold(TERM.get());
+        budget::hold_term();
         Self::Id(id)
     }
 
     fn new(term: Rc<NewTerm>) -> Self {
-        budget::tick();
-        budget::hold(TERM.get());
+        budget::hold_term();
         Self::New(term)
     }
 }
@@ -197,7 +188,7 @@ impl Clone for EvalTerm {
 
 impl Drop for EvalTerm {
     fn drop(&mut self) {
-        budget::release(TERM.get());
+        budget::release_term();
     }
 }
 

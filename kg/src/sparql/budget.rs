@@ -25,79 +25,132 @@ pub(crate) enum StopReason {
     Memory,
 }
 
-thread_local! {
-    static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
-    static TICK: Cell<u32> = const { Cell::new(0) };
-    /// Maximum of [`HELD`]; `None` if no query runs, or if it has been stopped.
-    static MEMORY: Cell<Option<usize>> = const { Cell::new(None) };
-    static HELD: Cell<usize> = const { Cell::new(0) };
+/// The counters of a thread.
+struct QueryBudget {
+    deadline: Cell<Option<Instant>>,
+    tick: Cell<u32>,
+    /// Maximum memory in bytes; `None` if no query runs, or if it has been stopped.
+    memory: Cell<Option<usize>>,
+    /// Number of terms.
+    terms: Cell<usize>,
+    /// Memory that is counted for a term: that of a row in which it is the only value.
+    term: Cell<usize>,
+    /// Bytes of everything else.
+    held: Cell<usize>,
 }
 
-/// Runs an evaluation with limits on this thread.
-pub(crate) fn limited<T>(limits: QueryLimits, evaluate: impl FnOnce() -> T) -> T {
-    DEADLINE.set(Instant::now().checked_add(limits.deadline));
-    TICK.set(0);
-    HELD.set(0);
-    MEMORY.set(Some(limits.memory));
+thread_local! {
+    static BUDGET: QueryBudget = const {
+        QueryBudget {
+            deadline: Cell::new(None),
+            tick: Cell::new(0),
+            memory: Cell::new(None),
+            terms: Cell::new(0),
+            term: Cell::new(0),
+            held: Cell::new(0),
+        }
+    };
+}
+
+impl QueryBudget {
+    /// Lifts all limits.
+    fn end(&self) {
+        self.memory.set(None);
+        self.deadline.set(None);
+    }
+
+    fn stop(&self, why: StopReason) -> ! {
+        // Destructors that run while unwinding must not stop a second time.
+        self.end();
+        resume_unwind(Box::new(why))
+    }
+
+    #[inline]
+    fn tick(&self) {
+        let left = self.tick.get();
+        if left > 0 {
+            self.tick.set(left - 1);
+        } else {
+            self.look();
+        }
+    }
+
+    #[cold]
+    fn look(&self) {
+        self.tick.set(TICKS);
+        let deadline = self.deadline.get();
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            self.stop(StopReason::Deadline);
+        }
+        self.check();
+    }
+
+    fn check(&self) {
+        let rows = self.terms.get().saturating_mul(self.term.get());
+        let used = rows.saturating_add(self.held.get());
+        if self.memory.get().is_some_and(|most| used > most) {
+            self.stop(StopReason::Memory);
+        }
+    }
+}
+
+/// Runs an evaluation with limits on this thread. `term` is the memory of a row with one term.
+pub(crate) fn limited<T>(limits: QueryLimits, term: usize, evaluate: impl FnOnce() -> T) -> T {
+    BUDGET.with(|budget| {
+        budget
+            .deadline
+            .set(Instant::now().checked_add(limits.deadline));
+        budget.memory.set(Some(limits.memory));
+        budget.term.set(term);
+        for counter in [&budget.terms, &budget.held] {
+            counter.set(0);
+        }
+        budget.tick.set(0);
+    });
     let result = evaluate();
-    end();
+    BUDGET.with(QueryBudget::end);
     result
 }
 
-/// Lifts all limits.
-fn end() {
-    MEMORY.set(None);
-    DEADLINE.set(None);
-}
-
-fn stop(why: StopReason) -> ! {
-    // Destructors that run while unwinding must not stop a second time.
-    end();
-    resume_unwind(Box::new(why))
-}
-
 /// Counts one unit of work.
+#[inline]
 pub(crate) fn tick() {
-    let left = TICK.get();
-    if left > 0 {
-        TICK.set(left - 1);
-        return;
-    }
-    TICK.set(TICKS);
-    if DEADLINE
-        .get()
-        .is_some_and(|deadline| Instant::now() >= deadline)
-    {
-        stop(StopReason::Deadline);
-    }
-    check();
+    BUDGET.with(QueryBudget::tick);
 }
 
-fn check() {
-    if MEMORY.get().is_some_and(|most| HELD.get() > most) {
-        stop(StopReason::Memory);
-    }
+/// Counts a term, which is also a unit of work.
+#[inline]
+pub(crate) fn hold_term() {
+    BUDGET.with(|budget| {
+        budget.terms.set(budget.terms.get().wrapping_add(1));
+        budget.tick();
+    });
 }
 
-/// Counts memory that [`release`] gives back. The limit is noticed at a later [`tick`].
+/// Gives back what [`hold_term`] counted.
+#[inline]
+pub(crate) fn release_term() {
+    BUDGET.with(|budget| budget.terms.set(budget.terms.get().wrapping_sub(1)));
+}
+
+/// Counts memory in bytes.
 pub(crate) fn hold(bytes: usize) {
-    HELD.set(HELD.get().wrapping_add(bytes));
+    BUDGET.with(|budget| {
+        budget.held.set(budget.held.get().wrapping_add(bytes));
+        budget.check();
+    });
 }
 
 /// Gives back what [`hold`] counted.
 pub(crate) fn release(bytes: usize) {
-    HELD.set(HELD.get().wrapping_sub(bytes));
-}
-
-/// Counts memory that may be large.
-pub(crate) fn hold_now(bytes: usize) {
-    hold(bytes);
-    check();
+    BUDGET.with(|budget| budget.held.set(budget.held.get().wrapping_sub(bytes)));
 }
 
 /// Stops at a text of this many bytes if it is too long.
 pub(crate) fn text(bytes: usize) {
-    if bytes > QUERY_TEXT && MEMORY.get().is_some() {
-        stop(StopReason::Text);
-    }
+    BUDGET.with(|budget| {
+        if bytes > QUERY_TEXT && budget.memory.get().is_some() {
+            budget.stop(StopReason::Text);
+        }
+    });
 }

@@ -108,7 +108,7 @@ fn replaceable(arguments: &[OxTerm]) -> Option<OxTerm> {
 
 /// Implements [`HELD`].
 fn held(arguments: &[OxTerm]) -> Option<OxTerm> {
-    budget::hold_now(arguments.iter().map(length).sum::<usize>() + VALUE);
+    budget::hold(arguments.iter().map(length).sum::<usize>() + VALUE);
     arguments.first().cloned()
 }
 
