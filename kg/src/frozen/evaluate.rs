@@ -167,12 +167,12 @@ impl Drop for NewTerm {
 
 impl EvalTerm {
     fn id(id: u32) -> Self {
-        budget::hold_term();
+        budget::hold_terms(1);
         Self::Id(id)
     }
 
     fn new(term: Rc<NewTerm>) -> Self {
-        budget::hold_term();
+        budget::hold_terms(1);
         Self::New(term)
     }
 }
@@ -246,7 +246,8 @@ impl<'a> QueryableDataset<'a> for Dataset<'a> {
             PatternRows::matching(image, s, p, o)
         };
         rows.map(|row| {
-            let [subject, predicate, object] = row.map(EvalTerm::id);
+            budget::hold_terms(row.len());
+            let [subject, predicate, object] = row.map(EvalTerm::Id);
             Ok(InternalQuad {
                 subject,
                 predicate,

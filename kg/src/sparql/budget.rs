@@ -118,16 +118,16 @@ pub(crate) fn tick() {
     BUDGET.with(QueryBudget::tick);
 }
 
-/// Counts a term, which is also a unit of work.
+/// Counts terms that come together, as one unit of work.
 #[inline]
-pub(crate) fn hold_term() {
+pub(crate) fn hold_terms(count: usize) {
     BUDGET.with(|budget| {
-        budget.terms.set(budget.terms.get().wrapping_add(1));
+        budget.terms.set(budget.terms.get().wrapping_add(count));
         budget.tick();
     });
 }
 
-/// Gives back what [`hold_term`] counted.
+/// Gives back one of the terms that [`hold_terms`] counted.
 #[inline]
 pub(crate) fn release_term() {
     BUDGET.with(|budget| budget.terms.set(budget.terms.get().wrapping_sub(1)));
