@@ -566,6 +566,7 @@ fn the_folder_appears_atomically() {
     assert_eq!(
         names,
         [
+            common::listing::LIST,
             "README.md",
             "refused.jsonl",
             "report.json",
