@@ -4,7 +4,7 @@
 //! an agent adds what its model says.
 //!
 //! ```text
-//! question, adjective     what the question asks
+//! question, cues, adjective  what the question asks
 //! vocabulary, table       the words of relations; translation probabilities (learn makes them)
 //! words                   which words a relation explains
 //! plan, state             candidate programs
@@ -14,6 +14,7 @@
 //! ```
 
 mod adjective;
+mod cues;
 mod learn;
 mod plan;
 mod question;

@@ -1,22 +1,15 @@
 //! What a question asks, read from its words: content words, cues for counts, comparisons, extremes
 //! and yes/no questions. English.
 
-use std::sync::LazyLock;
-
 use kg::value::{Extreme, Op};
 use kg::words;
-use rustc_hash::FxHashSet;
 
-use super::adjective::{Adjective, Degree, adjective};
+use super::adjective::{Adjective, adjective};
+use super::cues::{comparison, counts, degrees, judges};
 use super::table::WordTables;
+use super::vocabulary::is_filler;
 use crate::link::Linked;
 use crate::rank::{is_stop, stem};
-
-/// Words of politeness and filling, which no relation explains.
-const FILLERS: &str = "hey hi hello um uh erm well btw pls plz please thanks thank know need want like wanna gotta wonder wondering curious idea \
-remind question say said exactly actually anyone someone something anything everything thing things ok okay so now again get got us lemme \
-gimme dont don isn didn doesn possible kindly quick quickly help ever mean means called named name names btw im ive id s t d ll re ve m \
-looking look interested search searching provide display return enumerate sort kind whats whos wheres whens hows every bit kinda maybe";
 
 /// The marks of question words. They are content words like any other, because `who` says something
 /// about `director` and `when` about `founded`.
@@ -91,11 +84,6 @@ fn is_content(word: &str) -> bool {
     !is_stop(word) && word.chars().any(char::is_alphabetic) && !is_filler(word)
 }
 
-fn is_filler(word: &str) -> bool {
-    static WORDS: LazyLock<FxHashSet<&str>> = LazyLock::new(|| FILLERS.split(' ').collect());
-    WORDS.contains(word)
-}
-
 /// The stem of a word; of an adjective of degree, the stem of its plain form.
 fn base(word: &str) -> String {
     adjective(word).map_or_else(|| stem(word), |(found, _)| stem(found.plain))
@@ -108,25 +96,6 @@ fn marks(all: &[String]) -> impl Iterator<Item = &'static str> {
         .filter(move |(_, list)| has(list))
         .map(|(mark, _)| *mark);
     asked.chain(counts(all).then_some(HOW_MANY))
-}
-
-fn follows(all: &[String], first: &str, second: &[&str]) -> bool {
-    all.windows(2)
-        .any(|pair| pair[0] == first && second.contains(&pair[1].as_str()))
-}
-
-fn counts(all: &[String]) -> bool {
-    follows(all, "how", &["many", "much"])
-        || all.windows(3).any(|w| {
-            w[1] == "number"
-                && w[2] == "of"
-                && matches!(w[0].as_str(), "the" | "total" | "a" | "exact")
-        })
-        || all.first().is_some_and(|word| word == "number") && follows(all, "number", &["of"])
-        || follows(all, "total", &["of", "number"])
-        || follows(all, "amount", &["of"])
-        || all.first().is_some_and(|word| word == "count")
-        || follows(all, "count", &["of", "the", "all"])
 }
 
 impl Asked {
@@ -178,8 +147,10 @@ impl Asked {
                 )
             })
             .collect();
-        asked.read_degrees(&all);
-        asked.read_comparisons(&all);
+        [asked.extreme, asked.either] = degrees(&all);
+        asked.compare = comparison(&all);
+        asked.between = all.iter().any(|word| word == "between");
+        asked.than = all.iter().any(|word| word == "than");
         asked
     }
 
@@ -196,136 +167,6 @@ impl Asked {
             self.words.push(word);
         }
     }
-
-    /// Extremes: `longest`, `most recent`, `with the fewest`; which of two: `longer … or …`.
-    fn read_degrees(&mut self, all: &[String]) {
-        // Not `3 or more`, `50 or older`.
-        let or = all.iter().enumerate().any(|(i, word)| {
-            let next = all.get(i + 1).map_or("", String::as_str);
-            let more = matches!(next, "more" | "less" | "fewer" | "above" | "below");
-            let degree = adjective(next).map(|(_, degree)| degree);
-            word == "or" && !more && degree != Some(Degree::Comparative)
-        });
-        for (i, word) in all.iter().enumerate() {
-            let before = i.checked_sub(1).map_or("", |before| all[before].as_str());
-            match word.as_str() {
-                // `most recent` is read at `recent`, `at most` is a comparison.
-                "maximum" | "minimum" if number_follows(all, i) => {}
-                "most" | "max" | "maximum" | "highest" | "top" if before != "at" => {
-                    self.extreme = Some([Extreme::Max; 2]);
-                }
-                "least" | "fewest" | "min" | "minimum" if before != "at" => {
-                    self.extreme = Some([Extreme::Min; 2]);
-                }
-                _ => {}
-            }
-            let Some((found, degree)) = adjective(word) else {
-                continue;
-            };
-            let next = all.get(i + 1).map_or("", String::as_str);
-            // "how long did it last", "last name".
-            if word == "last" && i + 1 == all.len() || next == "name" || next == "names" {
-                continue;
-            }
-            let degree = match before {
-                "most" => Degree::Superlative,
-                "more" => Degree::Comparative,
-                _ => degree,
-            };
-            match degree {
-                Degree::Superlative => self.extreme = Some(found.extremes),
-                Degree::Comparative if or => self.either = Some(found.extremes),
-                Degree::Comparative | Degree::Plain => {}
-            }
-        }
-        if or && self.either.is_none() {
-            self.either = self.extreme;
-        }
-    }
-
-    fn read_comparisons(&mut self, all: &[String]) {
-        let mut found = None;
-        for (i, word) in all.iter().enumerate() {
-            let next = all.get(i + 1).map_or("", String::as_str);
-            let before = i.checked_sub(1).map_or("", |before| all[before].as_str());
-            let said = match (word.as_str(), next) {
-                ("at", "least") => Some([Op::Ge; 2]),
-                ("at", "most") => Some([Op::Le; 2]),
-                ("up", "to") | ("maximum", "of") if number_follows(all, i) => Some([Op::Le; 2]),
-                ("minimum", "of") if number_follows(all, i) => Some([Op::Ge; 2]),
-                ("over" | "above" | "past" | "under" | "below", _)
-                    if before != "or" && !number_follows(all, i) =>
-                {
-                    None
-                }
-                ("more" | "greater" | "over" | "above" | "exceed" | "exceeding" | "exceeds", _) => {
-                    Some([Op::Gt; 2])
-                }
-                ("less" | "fewer" | "under" | "below", _) => Some([Op::Lt; 2]),
-                ("after" | "since" | "past", _) => Some([Op::Gt; 2]),
-                ("before" | "until" | "till" | "prior", _) => Some([Op::Lt; 2]),
-                _ => match adjective(word) {
-                    Some((found, Degree::Comparative)) => Some(found.comparisons()),
-                    _ => None,
-                },
-            };
-            let said = said.map(|ops| {
-                ops.map(|op| match before {
-                    "no" | "not" => negated(op),
-                    "or" => inclusive(op),
-                    _ => op,
-                })
-            });
-            found = said.or(found);
-        }
-        self.compare = found;
-        self.between = all.iter().any(|word| word == "between");
-        self.than = all.iter().any(|word| word == "than");
-    }
-}
-
-/// The comparison that holds where `op` does not: `no more than 3`.
-fn negated(op: Op) -> Op {
-    match op {
-        Op::Gt => Op::Le,
-        Op::Lt => Op::Ge,
-        Op::Ge => Op::Lt,
-        Op::Le => Op::Gt,
-        Op::Eq => Op::Ne,
-        Op::Ne => Op::Eq,
-    }
-}
-
-/// The comparison with its bound: `3 or more`.
-fn inclusive(op: Op) -> Op {
-    match op {
-        Op::Gt => Op::Ge,
-        Op::Lt => Op::Le,
-        other => other,
-    }
-}
-
-/// Whether one of the next three words has a digit.
-fn number_follows(all: &[String], i: usize) -> bool {
-    let next = all.iter().skip(i + 1).take(3);
-    next.into_iter()
-        .any(|word| word.bytes().any(|byte| byte.is_ascii_digit()))
-}
-
-/// Whether a question asks if something is so: it begins with an auxiliary verb.
-fn judges(question: &str) -> bool {
-    let all = words(question);
-    let first = all.iter().find(|word| !is_filler(word));
-    // "do you know who", "is there a list of".
-    let polite = follows(&all, "do", &["you"])
-        || follows(&all, "is", &["there"]) && follows(&all, "a", &["list"]);
-    !polite
-        && first.is_some_and(|word| {
-            matches!(
-                word.as_str(),
-                "is" | "are" | "was" | "were" | "do" | "does" | "did" | "has" | "have" | "had"
-            )
-        })
 }
 
 #[cfg(test)]

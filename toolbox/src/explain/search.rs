@@ -451,14 +451,8 @@ impl Search<'_> {
                 if held.is_empty() && !same {
                     continue;
                 }
-                self.judged(
-                    state,
-                    one,
-                    Op::Eq,
-                    Against::Entity(index),
-                    !held.is_empty(),
-                    explainer,
-                );
+                let condition = (one.relation, Op::Eq, Against::Entity(index));
+                self.judged(state, condition, !held.is_empty(), explainer);
             }
             for (index, value) in session.linked().values.iter().enumerate() {
                 if state.tally.values & (1 << index.min(63)) != 0 {
@@ -466,14 +460,8 @@ impl Search<'_> {
                 }
                 for op in ops(explainer, session, one, index) {
                     let held = session.satisfying_value(&state.nodes, one.relation, op, value);
-                    self.judged(
-                        state,
-                        one,
-                        op,
-                        Against::Value(index),
-                        !held.is_empty(),
-                        explainer,
-                    );
+                    let condition = (one.relation, op, Against::Value(index));
+                    self.judged(state, condition, !held.is_empty(), explainer);
                 }
             }
         }
@@ -483,20 +471,13 @@ impl Search<'_> {
     fn judged(
         &mut self,
         state: &State,
-        one: &Adjacent,
-        op: Op,
-        against: Against,
+        (relation, op, against): (Relation, Op, Against),
         held: bool,
         explainer: &mut Explainer<'_, '_>,
     ) {
-        let compared = state.compare(
-            one.relation,
-            op,
-            against.clone(),
-            state.nodes.clone(),
-            explainer,
-        );
-        let mut done = state.finish(Finish::Judge(one.relation, op, against));
+        let nodes = state.nodes.clone();
+        let compared = state.compare(relation, op, against.clone(), nodes, explainer);
+        let mut done = state.finish(Finish::Judge(relation, op, against));
         done.words = compared.words;
         done.tally = compared.tally;
         self.found.push(Found {

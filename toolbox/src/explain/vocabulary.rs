@@ -1,8 +1,18 @@
-//! The words of a graph's relations and classes, as translation tables see them.
+//! The words of a graph's relations and classes, as translation tables see them, and words of
+//! questions that say nothing.
+
+use std::sync::LazyLock;
 
 use kg::words;
+use rustc_hash::FxHashSet;
 
 use crate::rank::{content, stem};
+
+/// Words of politeness and filling, which no relation explains.
+const FILLERS: &str = "hey hi hello um uh erm well btw pls plz please thanks thank know need want like wanna gotta wonder wondering curious idea \
+remind question say said exactly actually anyone someone something anything everything thing things ok okay so now again get got us lemme \
+gimme dont don isn didn doesn possible kindly quick quickly help ever mean means called named name names btw im ive id s t d ll re ve m \
+looking look interested search searching provide display return enumerate sort kind whats whos wheres whens hows every bit kinda maybe";
 
 /// Fewest letters of a part of a compound.
 const SHORTEST: usize = 4;
@@ -28,6 +38,12 @@ pub(super) fn stems(text: &str) -> Vec<String> {
     stems.sort_unstable();
     stems.dedup();
     stems
+}
+
+/// Whether a lower-case word says nothing about what is asked.
+pub(super) fn is_filler(word: &str) -> bool {
+    static WORDS: LazyLock<FxHashSet<&str>> = LazyLock::new(|| FILLERS.split(' ').collect());
+    WORDS.contains(word)
 }
 
 /// The words of a text; those that are unknown but written without a space between known words

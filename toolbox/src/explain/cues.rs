@@ -1,0 +1,160 @@
+//! The cues of a question: words that ask for counts, extremes, comparisons and truth values.
+//! English.
+
+use kg::value::{Extreme, Op};
+use kg::words;
+
+use super::adjective::{Degree, adjective};
+use super::vocabulary::is_filler;
+
+fn follows(all: &[String], first: &str, second: &[&str]) -> bool {
+    all.windows(2)
+        .any(|pair| pair[0] == first && second.contains(&pair[1].as_str()))
+}
+
+/// Whether a question asks for a number of things.
+pub(super) fn counts(all: &[String]) -> bool {
+    follows(all, "how", &["many", "much"])
+        || all.windows(3).any(|w| {
+            w[1] == "number"
+                && w[2] == "of"
+                && matches!(w[0].as_str(), "the" | "total" | "a" | "exact")
+        })
+        || all.first().is_some_and(|word| word == "number") && follows(all, "number", &["of"])
+        || follows(all, "total", &["of", "number"])
+        || follows(all, "amount", &["of"])
+        || all.first().is_some_and(|word| word == "count")
+        || follows(all, "count", &["of", "the", "all"])
+}
+
+/// The extreme that a question asks for (`longest`, `most recent`, `with the fewest`), and the one by
+/// which it asks for one of two (`longer … or …`).
+pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
+    let (mut extreme, mut either) = (None, None);
+    // Not `3 or more`, `50 or older`.
+    let or = all.iter().enumerate().any(|(i, word)| {
+        let next = all.get(i + 1).map_or("", String::as_str);
+        let more = matches!(next, "more" | "less" | "fewer" | "above" | "below");
+        let degree = adjective(next).map(|(_, degree)| degree);
+        word == "or" && !more && degree != Some(Degree::Comparative)
+    });
+    for (i, word) in all.iter().enumerate() {
+        let before = i.checked_sub(1).map_or("", |before| all[before].as_str());
+        match word.as_str() {
+            // `most recent` is read at `recent`, `at most` is a comparison.
+            "maximum" | "minimum" if number_follows(all, i) => {}
+            "most" | "max" | "maximum" | "highest" | "top" if before != "at" => {
+                extreme = Some([Extreme::Max; 2]);
+            }
+            "least" | "fewest" | "min" | "minimum" if before != "at" => {
+                extreme = Some([Extreme::Min; 2]);
+            }
+            _ => {}
+        }
+        let Some((found, degree)) = adjective(word) else {
+            continue;
+        };
+        let next = all.get(i + 1).map_or("", String::as_str);
+        // "how long did it last", "last name".
+        if word == "last" && i + 1 == all.len() || next == "name" || next == "names" {
+            continue;
+        }
+        let degree = match before {
+            "most" => Degree::Superlative,
+            "more" => Degree::Comparative,
+            _ => degree,
+        };
+        match degree {
+            Degree::Superlative => extreme = Some(found.extremes),
+            Degree::Comparative if or => either = Some(found.extremes),
+            Degree::Comparative | Degree::Plain => {}
+        }
+    }
+    if or && either.is_none() {
+        either = extreme;
+    }
+    [extreme, either]
+}
+
+/// The comparison that a question asks for: of a number, and of a time.
+pub(super) fn comparison(all: &[String]) -> Option<[Op; 2]> {
+    let mut found = None;
+    for (i, word) in all.iter().enumerate() {
+        let next = all.get(i + 1).map_or("", String::as_str);
+        let before = i.checked_sub(1).map_or("", |before| all[before].as_str());
+        let said = match (word.as_str(), next) {
+            ("at", "least") => Some([Op::Ge; 2]),
+            ("at", "most") => Some([Op::Le; 2]),
+            ("up", "to") | ("maximum", "of") if number_follows(all, i) => Some([Op::Le; 2]),
+            ("minimum", "of") if number_follows(all, i) => Some([Op::Ge; 2]),
+            ("over" | "above" | "past" | "under" | "below", _)
+                if before != "or" && !number_follows(all, i) =>
+            {
+                None
+            }
+            ("more" | "greater" | "over" | "above" | "exceed" | "exceeding" | "exceeds", _) => {
+                Some([Op::Gt; 2])
+            }
+            ("less" | "fewer" | "under" | "below", _) => Some([Op::Lt; 2]),
+            ("after" | "since" | "past", _) => Some([Op::Gt; 2]),
+            ("before" | "until" | "till" | "prior", _) => Some([Op::Lt; 2]),
+            _ => match adjective(word) {
+                Some((found, Degree::Comparative)) => Some(found.comparisons()),
+                _ => None,
+            },
+        };
+        let said = said.map(|ops| {
+            ops.map(|op| match before {
+                "no" | "not" => negated(op),
+                "or" => inclusive(op),
+                _ => op,
+            })
+        });
+        found = said.or(found);
+    }
+    found
+}
+
+/// The comparison that holds where `op` does not: `no more than 3`.
+fn negated(op: Op) -> Op {
+    match op {
+        Op::Gt => Op::Le,
+        Op::Lt => Op::Ge,
+        Op::Ge => Op::Lt,
+        Op::Le => Op::Gt,
+        Op::Eq => Op::Ne,
+        Op::Ne => Op::Eq,
+    }
+}
+
+/// The comparison with its bound: `3 or more`.
+fn inclusive(op: Op) -> Op {
+    match op {
+        Op::Gt => Op::Ge,
+        Op::Lt => Op::Le,
+        other => other,
+    }
+}
+
+/// Whether one of the next three words has a digit.
+fn number_follows(all: &[String], i: usize) -> bool {
+    let next = all.iter().skip(i + 1).take(3);
+    next.into_iter()
+        .any(|word| word.bytes().any(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether a question asks if something is so: it begins with an auxiliary verb.
+pub(super) fn judges(question: &str) -> bool {
+    let all = words(question);
+    let first = all.iter().find(|word| !is_filler(word));
+    // "do you know who", "is there a list of".
+    let polite = follows(&all, "do", &["you"])
+        || follows(&all, "is", &["there"]) && follows(&all, "a", &["list"]);
+    !polite
+        && first.is_some_and(|word| {
+            matches!(
+                word.as_str(),
+                "is" | "are" | "was" | "were" | "do" | "does" | "did" | "has" | "have" | "had"
+            )
+        })
+}
