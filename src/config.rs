@@ -25,7 +25,10 @@ const FILE_BYTES: u64 = 1 << 20;
 const SERVERS: [&str; 2] = ["kg", "model"];
 
 /// Options that say where to write. `kg` is one of them for `kg load` only.
-const OUTPUTS: [&str; 4] = ["out", "pairs", "trace", "vectors"];
+const OUTPUTS: [&str; 5] = ["feedback", "out", "pairs", "trace", "vectors"];
+
+/// Options of `serve` that decide who may ask.
+const ACCESS: [&str; 3] = ["host", "listen", "token-file"];
 
 /// Parses the command line; missing options come from the environment and the configuration file.
 ///
@@ -173,6 +176,8 @@ impl ConfigFile {
             "where to write"
         } else if SERVERS.contains(&key) && values.iter().any(|value| value.contains("://")) {
             "a server"
+        } else if ACCESS.contains(&key) {
+            "who may ask"
         } else {
             return Ok(());
         };
@@ -238,6 +243,7 @@ mod tests {
             "predictions",
             "skip",
             "start",
+            "token-file",
             "words",
         ];
         let paths = ["DIR", "FILE", "OUT", "PATH", "MODEL"];

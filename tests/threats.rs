@@ -359,6 +359,14 @@ fn a_configuration_file_that_nobody_named_neither_writes_nor_sends() {
         place.write("kgagent.toml", content);
         place.refused(args, &[word, "where to write", "--config kgagent.toml"]);
     }
+    for key in [
+        "listen = \"0.0.0.0:1\"",
+        "token-file = \"t\"",
+        "host = \"evil.example\"",
+    ] {
+        place.write("kgagent.toml", &format!("[serve]\n{key}"));
+        place.refused(&["serve", "--kg", "g"], &["who may ask"]);
+    }
     // What it may set is shown; as the target of `kg load` the same key does not count.
     place.write("kgagent.toml", "kg = \"g\"\n[ask]\nmode = \"paper\"\n");
     let shown = place.done(&["kg", "stats"]);

@@ -9,7 +9,7 @@ use toolbox::answer::{Answer, AnswerValue};
 use toolbox::call::{Arg, Call, Tool};
 use toolbox::exec::{ExecOptions, Session};
 use toolbox::explain::{
-    Candidate, Proposer, SearchLimits, TERM_NAMES, Term, TermWeights, WordTables, decide,
+    Candidate, DecisionTerm, Proposer, SearchLimits, TERM_NAMES, TermWeights, WordTables, decide,
 };
 use toolbox::prompt::Conversation;
 use toolbox::trace::{DecidedCandidate, TraceEvent};
@@ -66,16 +66,17 @@ pub fn answer(
             let (_, conversation) = replay(task, &candidate.calls, left)?;
             let samples = conversation.into_samples();
             let logprob = record.plan(|| planner.logprob_of(&samples))?;
-            candidate.terms[Term::Model] = logprob.map_or(0.0, |log| (log / LOGPROB_UNIT) as f32);
+            candidate.terms[DecisionTerm::Model] =
+                logprob.map_or(0.0, |log| (log / LOGPROB_UNIT) as f32);
             logprobs.push(logprob);
         }
         if let (false, Some(own), Some(logprob)) = (failed, candidates.last_mut(), logprobs.last())
         {
             // The model's own choice counts as much as the model is sure of it.
             let sure = logprob.map_or(1.0, |log| (log / SURE_UNIT).exp() as f32);
-            own.terms[Term::ModelFirst] = sure;
+            own.terms[DecisionTerm::ModelFirst] = sure;
             if own.answer.is_none() {
-                own.terms[Term::ModelGivesUp] = 1.0;
+                own.terms[DecisionTerm::ModelGivesUp] = 1.0;
             }
         }
     }

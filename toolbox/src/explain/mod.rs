@@ -34,7 +34,7 @@ use common::cancel::{Cancel, Cancelled};
 pub use learn::{WordPair, learn};
 pub use search::SearchLimits;
 pub use table::{TableError, WordTables};
-pub use terms::{TERM_NAMES, TERMS, Term, TermWeights, Terms};
+pub use terms::{DecisionTerm, TERM_NAMES, TERMS, TermWeights, Terms};
 
 use crate::call::Call;
 use crate::exec::{ExecOptions, Session, Value, run_program};

@@ -51,13 +51,15 @@ impl WordTables {
     /// # Panics
     /// If the files are damaged, which a test rules out before the program is built.
     #[must_use]
-    #[allow(clippy::expect_used)]
     pub fn base() -> Arc<Self> {
         static BASE: LazyLock<Arc<WordTables>> = LazyLock::new(|| {
             let text = include_str!("../../../data/base/words.tsv");
             let synonyms = include_str!("../../../data/base/synonyms.txt");
-            let mut tables = WordTables::parse(text).expect("data/base/words.tsv is a table");
-            (tables.add_synonyms(synonyms)).expect("data/base/synonyms.txt is a list of synonyms");
+            let mut tables = WordTables::parse(text)
+                .unwrap_or_else(|error| unreachable!("data/base/words.tsv: {error}"));
+            tables
+                .add_synonyms(synonyms)
+                .unwrap_or_else(|error| unreachable!("data/base/synonyms.txt: {error}"));
             Arc::new(tables)
         });
         Arc::clone(&BASE)

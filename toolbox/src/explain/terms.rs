@@ -17,12 +17,12 @@ use crate::link::LAST_DAY;
 /// Probability of a word that nothing explains.
 const FLOOR: f32 = 0.01;
 
-/// Declares [`Term`], [`TERM_NAMES`] and [`TERMS`] from one list.
+/// Declares [`DecisionTerm`], [`TERM_NAMES`] and [`TERMS`] from one list.
 macro_rules! terms {
     ($($id:ident $name:literal,)*) => {
         /// The terms, in order. Names say what each counts.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Term {
+        pub enum DecisionTerm {
             $(#[doc = $name] $id,)*
         }
 
@@ -30,7 +30,7 @@ macro_rules! terms {
         pub const TERM_NAMES: [&str; TERMS] = [$($name,)*];
 
         /// Number of terms.
-        pub const TERMS: usize = [$(Term::$id,)*].len();
+        pub const TERMS: usize = [$(DecisionTerm::$id,)*].len();
     };
 }
 
@@ -103,16 +103,16 @@ impl Terms {
     const ZERO: Self = Self([0.0; TERMS]);
 }
 
-impl Index<Term> for Terms {
+impl Index<DecisionTerm> for Terms {
     type Output = f32;
 
-    fn index(&self, term: Term) -> &f32 {
+    fn index(&self, term: DecisionTerm) -> &f32 {
         &self.0[term as usize]
     }
 }
 
-impl IndexMut<Term> for Terms {
-    fn index_mut(&mut self, term: Term) -> &mut f32 {
+impl IndexMut<DecisionTerm> for Terms {
+    fn index_mut(&mut self, term: DecisionTerm) -> &mut f32 {
         &mut self.0[term as usize]
     }
 }
@@ -168,9 +168,8 @@ impl TermWeights {
 ///
 /// # Panics
 /// If the file is damaged, which a test rules out before the program is built.
-#[allow(clippy::expect_used)]
 fn shipped(text: &str) -> TermWeights {
-    TermWeights::parse(text).expect("the weights that ship are complete")
+    TermWeights::parse(text).unwrap_or_else(|why| unreachable!("weights that ship: {why}"))
 }
 
 impl Default for TermWeights {
@@ -190,23 +189,23 @@ pub(super) fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
     for (p, word) in state.words.iter().zip(&explainer.asked.words) {
         // `who` and `when` are weaker evidence than content words.
         let term = if word.is_mark() {
-            Term::MarksExplained
+            DecisionTerm::MarksExplained
         } else {
-            Term::Explained
+            DecisionTerm::Explained
         };
         terms[term] += (FLOOR + p.min(1.0 - FLOOR)).ln();
         let unexplained = *p < FLOOR && !word.is_mark();
-        terms[Term::UnexplainedWords] += flag(unexplained);
+        terms[DecisionTerm::UnexplainedWords] += flag(unexplained);
     }
-    terms[Term::Asked] = tally.asked;
-    terms[Term::Hops] = tally.hops as f32;
-    terms[Term::Incoming] = tally.incoming as f32;
-    terms[Term::BothWays] = tally.both as f32;
-    terms[Term::Filters] = tally.filters as f32;
-    terms[Term::ClassFilters] = tally.classes as f32;
+    terms[DecisionTerm::Asked] = tally.asked;
+    terms[DecisionTerm::Hops] = tally.hops as f32;
+    terms[DecisionTerm::Incoming] = tally.incoming as f32;
+    terms[DecisionTerm::BothWays] = tally.both as f32;
+    terms[DecisionTerm::Filters] = tally.filters as f32;
+    terms[DecisionTerm::ClassFilters] = tally.classes as f32;
     let entities = (0..linked.entities.len()).filter(|&at| tally.entities & bit(at) == 0);
-    terms[Term::EntitiesUnused] = entities.count() as f32;
-    terms[Term::ValuesUnused] = values_unused(&linked.values, tally.values) as f32;
+    terms[DecisionTerm::EntitiesUnused] = entities.count() as f32;
+    terms[DecisionTerm::ValuesUnused] = values_unused(&linked.values, tally.values) as f32;
     terms
 }
 
@@ -248,24 +247,25 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
         Value::Int(_) | Value::Bool(_) => None,
     };
     let extreme = asked.extreme.is_some() || asked.either.is_some();
-    terms[Term::CountMissing] = flag(asked.count && !counted && !number);
-    terms[Term::CountNotAsked] = flag(counted && !asked.count);
-    terms[Term::ExtremeMissing] = flag(extreme && state.tally.extremes == 0);
-    terms[Term::ExtremeNotAsked] = flag(!extreme && state.tally.extremes > 0);
-    terms[Term::TruthMissing] = flag(asked.judge && !judged);
-    terms[Term::TruthNotAsked] = flag(judged && !asked.judge);
-    terms[Term::TruthHolds] = flag(found.answer == Value::Bool(true));
+    terms[DecisionTerm::CountMissing] = flag(asked.count && !counted && !number);
+    terms[DecisionTerm::CountNotAsked] = flag(counted && !asked.count);
+    terms[DecisionTerm::ExtremeMissing] = flag(extreme && state.tally.extremes == 0);
+    terms[DecisionTerm::ExtremeNotAsked] = flag(!extreme && state.tally.extremes > 0);
+    terms[DecisionTerm::TruthMissing] = flag(asked.judge && !judged);
+    terms[DecisionTerm::TruthNotAsked] = flag(judged && !asked.judge);
+    terms[DecisionTerm::TruthHolds] = flag(found.answer == Value::Bool(true));
     let topics = &explainer.session.linked().entities;
     let has_topic = set.is_some_and(|set| set.iter().any(|node| topics.contains(node)));
-    terms[Term::AnswerIsTopic] = flag(has_topic && asked.either.is_none());
-    terms[Term::AnswerSize] = set.map_or(0.0, |set| (set.len().max(1) as f32).ln());
-    terms[Term::TimeForWhen] = flag(when && kind == Some(Kind::Time));
-    terms[Term::ThingForWhen] = flag(when && set.is_some() && kind != Some(Kind::Time));
-    terms[Term::TextForWhoOrWhere] = flag(who && kind == Some(Kind::Text));
-    terms[Term::NumberForWhoOrWhere] = flag(who && kind.is_some_and(|kind| kind != Kind::Text));
-    terms[Term::TextAnswer] = flag(kind == Some(Kind::Text));
-    terms[Term::NumberNotAsked] = flag(number && !asked.count);
-    terms[Term::FirstWordLast] = state.last;
+    terms[DecisionTerm::AnswerIsTopic] = flag(has_topic && asked.either.is_none());
+    terms[DecisionTerm::AnswerSize] = set.map_or(0.0, |set| (set.len().max(1) as f32).ln());
+    terms[DecisionTerm::TimeForWhen] = flag(when && kind == Some(Kind::Time));
+    terms[DecisionTerm::ThingForWhen] = flag(when && set.is_some() && kind != Some(Kind::Time));
+    terms[DecisionTerm::TextForWhoOrWhere] = flag(who && kind == Some(Kind::Text));
+    terms[DecisionTerm::NumberForWhoOrWhere] =
+        flag(who && kind.is_some_and(|kind| kind != Kind::Text));
+    terms[DecisionTerm::TextAnswer] = flag(kind == Some(Kind::Text));
+    terms[DecisionTerm::NumberNotAsked] = flag(number && !asked.count);
+    terms[DecisionTerm::FirstWordLast] = state.last;
     let content = || {
         asked
             .words
@@ -274,15 +274,15 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
             .filter(|(word, _)| !word.is_mark())
     };
     let all = content().count();
-    terms[Term::NothingExplained] = flag(all > 0 && content().all(|(_, p)| *p < FLOOR));
-    terms[Term::KnownUnexplained] = content()
+    terms[DecisionTerm::NothingExplained] = flag(all > 0 && content().all(|(_, p)| *p < FLOOR));
+    terms[DecisionTerm::KnownUnexplained] = content()
         .filter(|(_, p)| **p < FLOOR)
         .map(|(word, _)| explainer.known(word))
         .sum();
-    terms[Term::ComparedWithTopic] = state.tally.compared as f32;
-    terms[Term::ClassMissing] = flag(explainer.class_asked && !judged && !state.class_said);
-    terms[Term::ComparisonNotAsked] = state.tally.contrary as f32;
-    terms[Term::NamesThings] = state.tally.names as f32;
+    terms[DecisionTerm::ComparedWithTopic] = state.tally.compared as f32;
+    terms[DecisionTerm::ClassMissing] = flag(explainer.class_asked && !judged && !state.class_said);
+    terms[DecisionTerm::ComparisonNotAsked] = state.tally.contrary as f32;
+    terms[DecisionTerm::NamesThings] = state.tally.names as f32;
     terms
 }
 
@@ -290,9 +290,9 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
 pub(super) fn of_abstention(explainer: &Explainer<'_, '_>) -> Terms {
     let content = || explainer.asked.words.iter().filter(|word| !word.is_mark());
     let mut terms = Terms::ZERO;
-    terms[Term::GiveUp] = 1.0;
-    terms[Term::GiveUpPerWord] = content().count() as f32;
-    terms[Term::GiveUpKnown] = content().map(|word| explainer.known(word)).sum();
+    terms[DecisionTerm::GiveUp] = 1.0;
+    terms[DecisionTerm::GiveUpPerWord] = content().count() as f32;
+    terms[DecisionTerm::GiveUpKnown] = content().map(|word| explainer.known(word)).sum();
     terms
 }
 
@@ -336,8 +336,12 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), TERMS);
         assert_eq!(
-            [Term::Model, Term::ModelFirst, Term::NamesThings]
-                .map(|term| TERM_NAMES[term as usize]),
+            [
+                DecisionTerm::Model,
+                DecisionTerm::ModelFirst,
+                DecisionTerm::NamesThings
+            ]
+            .map(|term| TERM_NAMES[term as usize]),
             ["model", "model's first choice", "names things"]
         );
     }
@@ -381,7 +385,10 @@ mod tests {
     #[test]
     fn a_score_is_the_weighted_sum() {
         let mut terms = Terms::ZERO;
-        (terms[Term::Explained], terms[Term::Incoming]) = (2.0, -4.0);
+        (
+            terms[DecisionTerm::Explained],
+            terms[DecisionTerm::Incoming],
+        ) = (2.0, -4.0);
         let weights = numbered();
         let wanted = 2.0 * weights.0[0] - 4.0 * weights.0[3];
         assert!((weights.score(&terms) - wanted).abs() < 1e-6);
