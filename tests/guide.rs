@@ -1,7 +1,7 @@
 //! The walks of `docs/guide/` run as printed: every `sh` block below a line `<!-- run -->` is executed, with smaller sizes.
 //!
 //! A command may end with 0. `ask` may also end with 1: a model this small often has no answer.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
