@@ -1,9 +1,9 @@
 //! Options from the environment and from `kgagent.toml`. The command line comes first, then
 //! `KGAGENT_…`, then the file, then the default.
 //!
-//! A `kgagent.toml` in the current folder may come from somebody else, with the data beside it. If
-//! nobody named it, it may not say where to write nor name a server, to which questions and
-//! `KGAGENT_API_KEY` would be sent, and what it sets is shown.
+//! Somebody else may have put a `kgagent.toml` into a folder with data. So a file that the user did
+//! not name with `--config` may not set output paths, servers (they would receive the questions and
+//! `KGAGENT_API_KEY`) or who may ask `serve`. The program prints what such a file sets.
 
 use std::fs::File;
 use std::io::Read;

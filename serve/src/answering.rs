@@ -1,4 +1,4 @@
-//! From a request to an answer: what is asked is checked before it is queued, and answered on a
+//! Turns a request into an answer. The request is checked first, then queued, then answered on a
 //! thread of the pool.
 
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(crate) struct AskRequest {
     pub(crate) model: Option<String>,
     #[serde(default)]
     pub(crate) agent: Option<String>,
-    /// Topic entities by name, id or label; found in the question if there are none.
+    /// Topic entities by name, id or label; without them, those that linking finds in the question.
     #[serde(default)]
     pub(crate) entities: Vec<String>,
     /// Whether the model may answer from its own knowledge if the graph has no answer.

@@ -46,7 +46,7 @@ pub(crate) fn whole(service: &Service, stored: &StoredAnswer) -> Result<Value, F
 /// The calls of the answer's program.
 ///
 /// # Errors
-/// Why there are none.
+/// Says why the answer has no program of calls.
 fn program(stored: &StoredAnswer) -> Result<Vec<Call>, String> {
     if stored.answer.program.is_empty() {
         return Err("the answer has no program".to_owned());
@@ -58,7 +58,7 @@ fn program(stored: &StoredAnswer) -> Result<Vec<Call>, String> {
 /// The SPARQL query of the answer's program.
 ///
 /// # Errors
-/// Why there is none.
+/// Says why the program has no query.
 pub(crate) fn sparql(kg: &dyn Kg, stored: &StoredAnswer) -> Result<String, String> {
     let calls = program(stored)?;
     datagen::to_sparql::program_to_query(kg, &calls, &topics(kg, stored))

@@ -146,7 +146,7 @@ fn run(kg: &dyn Kg, query: &str, accepted: Accepted) -> Result<Written, Fault> {
     Ok((format.media_type(), bytes))
 }
 
-/// The client takes none of these types.
+/// The error for a client that accepts other media types only.
 pub(crate) fn not_acceptable(types: &[&str]) -> Fault {
     let message = format!("the result is available as {}", types.join(", "));
     Fault::new(406, "not_acceptable", message)

@@ -23,7 +23,7 @@ pub(crate) fn escaped(text: &str) -> String {
                 out.push('\\');
                 out.push(c);
             }
-            // No line ends, and none of the marks that turn the direction of what follows.
+            // Line ends and bidirectional marks become spaces.
             c if c.is_control() || is_mark(c) => out.push(' '),
             c => out.push(c),
         }

@@ -115,7 +115,7 @@ fn error(id: &Value, code: i32, message: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
 }
 
-/// The reply to a message; a notification has none.
+/// The reply to a message; `None` for a notification.
 fn answer(service: &Arc<Service>, line: &[u8]) -> Option<Value> {
     let message: Value = match serde_json::from_slice(line) {
         Ok(message) => message,

@@ -2,12 +2,11 @@
 //! enough to derive the answer again.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::io::Write;
 use std::time::Duration;
 
 use common::acceptor::Acceptor;
 use kg::term::{RelId, Term};
-use kg::{FrozenKg, Kg, LoadOptions};
+use kg::{FrozenKg, Kg};
 use toolbox::answer::{Answer, AnswerValue, Provenance};
 use toolbox::call::{CallAcceptor, parse_call, parse_program};
 use toolbox::exec::{
@@ -16,6 +15,10 @@ use toolbox::exec::{
 use toolbox::limits::PROMPT_TOKENS;
 use toolbox::link::Linked;
 use toolbox::prompt::{Conversation, Layout, Template};
+
+mod support;
+
+use support::graph_of;
 
 /// Invented players and clubs, linked by stints as unnamed nodes.
 const GRAPH: &str = concat!(
@@ -28,17 +31,6 @@ const GRAPH: &str = concat!(
 
 fn graph() -> FrozenKg {
     graph_of(GRAPH)
-}
-
-fn graph_of(turtle: &str) -> FrozenKg {
-    let mut file = tempfile::Builder::new().suffix(".ttl").tempfile().unwrap();
-    file.write_all(turtle.as_bytes()).unwrap();
-    FrozenKg::load(
-        &[file.path().to_path_buf()],
-        &LoadOptions::default(),
-        &|_| {},
-    )
-    .unwrap()
 }
 
 fn session<'g>(kg: &'g FrozenKg, options: ExecOptions) -> Session<'g> {

@@ -3,19 +3,22 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::cancel::Cancel;
 use kg::term::{NodeId, Term};
-use kg::{FrozenKg, Kg, LoadOptions};
+use kg::{FrozenKg, Kg};
 use toolbox::exec::{ExecOptions, Session, Value, run_program};
 use toolbox::explain::{
     Candidate, Proposer, SearchLimits, TERMS, TermWeights, Terms, WordTables, decide,
 };
 use toolbox::link::{self, Linked};
 use toolbox::rank::lexical;
+
+mod support;
+
+use support::graph_of;
 
 /// Countries, cities, rivers, and films whose actors stand behind nodes without a label.
 const GRAPH: &str = r#"
@@ -64,17 +67,6 @@ const GRAPH: &str = r#"
 
 fn graph() -> FrozenKg {
     graph_of(GRAPH)
-}
-
-fn graph_of(turtle: &str) -> FrozenKg {
-    let mut file = tempfile::Builder::new().suffix(".ttl").tempfile().unwrap();
-    file.write_all(turtle.as_bytes()).unwrap();
-    FrozenKg::load(
-        &[file.path().to_path_buf()],
-        &LoadOptions::default(),
-        &|_| {},
-    )
-    .unwrap()
 }
 
 /// A session of the question, linked by its words.

@@ -4,11 +4,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::HashSet;
-use std::io::Write;
 use std::time::{Duration, Instant};
 
 use kg::value::{Extreme, Op};
-use kg::{FrozenKg, Kg, LoadOptions};
+use kg::{FrozenKg, Kg};
 use proptest::prelude::*;
 use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Relation, Session, Value};
 use toolbox::link::Linked;
@@ -18,17 +17,14 @@ use toolbox::triad::{
     solve,
 };
 
+mod support;
+
+use support::graph_of;
+
 const GRAPH: &str = include_str!("data/players.ttl");
 
 fn graph() -> FrozenKg {
-    let mut file = tempfile::Builder::new().suffix(".ttl").tempfile().unwrap();
-    file.write_all(GRAPH.as_bytes()).unwrap();
-    FrozenKg::load(
-        &[file.path().to_path_buf()],
-        &LoadOptions::default(),
-        &|_| {},
-    )
-    .unwrap()
+    graph_of(GRAPH)
 }
 
 /// A question with its entities, triples, links and expected answer, by name.

@@ -1,4 +1,4 @@
-//! The variables of a query, and rows that bind none of them.
+//! The variables of a query, and rows without a bound variable.
 //!
 //! The evaluator calls us for terms only: rows without any term would cost neither time nor memory
 //! that we can count. So whatever could give many such rows binds a hidden variable.

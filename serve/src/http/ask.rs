@@ -7,6 +7,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use infer::agent::TraceWatcher;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use toolbox::trace::TraceEvent;
 
@@ -23,9 +24,7 @@ pub(super) async fn ask(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Fault> {
-    need_json(&headers)?;
-    let request: AskRequest = serde_json::from_slice(&body)
-        .map_err(|error| Fault::bad("body", format!("the body is not a question: {error}")))?;
+    let request: AskRequest = read_json(&headers, &body)?;
     let service = &app.service;
     let question = Question::of(service, request)?;
     if wants_events(&headers) {
@@ -57,13 +56,14 @@ pub(super) async fn ask(
     Ok(object(&reply.finished().await?.object))
 }
 
-/// Bodies of other types could be sent by a form on a foreign page.
-pub(super) fn need_json(headers: &HeaderMap) -> Result<(), Fault> {
-    if media_type(headers).as_deref() == Some("application/json") {
-        return Ok(());
+/// Reads a JSON body. Other media types are refused: a form on a foreign page could send them.
+pub(super) fn read_json<T: DeserializeOwned>(headers: &HeaderMap, body: &[u8]) -> Result<T, Fault> {
+    if media_type(headers).as_deref() != Some("application/json") {
+        let message = "the body must be JSON, with `Content-Type: application/json`";
+        return Err(Fault::new(415, "media_type", message));
     }
-    let message = "the body must be JSON, with `Content-Type: application/json`";
-    Err(Fault::new(415, "media_type", message))
+    serde_json::from_slice(body)
+        .map_err(|error| Fault::bad("body", format!("the body cannot be read: {error}")))
 }
 
 /// The media type of a body, in lower case and without parameters.
@@ -95,9 +95,7 @@ pub(super) async fn say(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Fault> {
-    need_json(&headers)?;
-    let request: FeedbackRequest = serde_json::from_slice(&body)
-        .map_err(|error| Fault::bad("body", format!("the body is no feedback: {error}")))?;
+    let request: FeedbackRequest = read_json(&headers, &body)?;
     let service = Arc::clone(&app.service);
     let kept = tokio::task::spawn_blocking(move || feedback::keep(&service, &request)).await;
     kept.map_err(|_| Fault::internal())??;

@@ -153,7 +153,7 @@ async fn connection(stream: TcpStream, router: axum::Router, mut ends: watch::Re
         .header_read_timeout(HEAD_TIME)
         .serve_connection(TokioIo::new(stream), service);
     let mut serving = std::pin::pin!(serving);
-    // Errors of a connection concern its client only, who sees them.
+    // The client sees the errors of its connection; they concern nobody else.
     tokio::select! {
         _ = serving.as_mut() => return,
         _ = ends.wait_for(|ending| *ending) => serving.as_mut().graceful_shutdown(),

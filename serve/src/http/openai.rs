@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use toolbox::trace::TraceEvent;
 
 use super::App;
-use super::ask::need_json;
+use super::ask::read_json;
 use super::events::{EventSender, stream};
 use super::reply::{object, openai_error};
 use crate::answering::{self, AskRequest, Question, agents_of};
@@ -82,9 +82,7 @@ pub(super) async fn chat(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Fault> {
-    need_json(&headers)?;
-    let request: ChatRequest = serde_json::from_slice(&body)
-        .map_err(|error| Fault::bad("body", format!("the body is no chat request: {error}")))?;
+    let request: ChatRequest = read_json(&headers, &body)?;
     let service = &app.service;
     let question = Question::of(service, asked(service, &request)?)?;
     let id = question.id().to_owned();

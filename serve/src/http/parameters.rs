@@ -1,4 +1,4 @@
-//! Parameters of an address or a form: each at most once, and none that is unknown.
+//! Parameters of an address or a form. Unknown and repeated parameters are errors.
 
 use crate::fault::Fault;
 

@@ -1,4 +1,4 @@
-//! The page: its files, what the browser may do with them, and that text stays text.
+//! The page: its files, its security policy, and labels that look like markup.
 
 use std::path::Path;
 
