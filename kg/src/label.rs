@@ -76,25 +76,30 @@ pub fn fold(text: &str) -> String {
 /// lower to upper case.
 #[must_use]
 pub fn words(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word = String::new();
-    let mut lower = false;
-    for c in text.chars() {
-        if c.is_alphanumeric() {
-            if c.is_uppercase() && lower && !word.is_empty() {
-                words.push(std::mem::take(&mut word));
-            }
-            lower = c.is_lowercase();
-            word.extend(c.to_lowercase());
-        } else {
-            lower = false;
-            if !word.is_empty() {
-                words.push(std::mem::take(&mut word));
-            }
+    placed_words(text)
+        .into_iter()
+        .map(|(_, word)| word)
+        .collect()
+}
+
+/// The [`words`] of a text, each with the byte offset at which it begins.
+#[must_use]
+pub fn placed_words(text: &str) -> Vec<(usize, String)> {
+    let mut words: Vec<(usize, String)> = Vec::new();
+    // Whether the last word is still being read, and whether its last character is lower case.
+    let (mut open, mut lower) = (false, false);
+    for (at, c) in text.char_indices() {
+        if !c.is_alphanumeric() {
+            (open, lower) = (false, false);
+            continue;
         }
-    }
-    if !word.is_empty() {
-        words.push(word);
+        if !open || c.is_uppercase() && lower {
+            words.push((at, String::new()));
+        }
+        (open, lower) = (true, c.is_lowercase());
+        if let Some((_, word)) = words.last_mut() {
+            word.extend(c.to_lowercase());
+        }
     }
     words
 }

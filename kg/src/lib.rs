@@ -41,7 +41,7 @@ pub use graph::Kg;
 pub use hidden::{learned, why_hidden};
 pub use hierarchy::proof;
 pub use indexing::normal_names;
-pub use label::{clean, fold, is_unsafe, one_line, words};
+pub use label::{clean, fold, is_unsafe, one_line, placed_words, words};
 pub use load::{GraphFormat, GraphSource, LoadError, LoadOptions, LoadProgress};
 pub use names::TEXT_NAMESPACE;
 pub use readable::readable_name;

@@ -12,6 +12,12 @@ fn follows(all: &[String], first: &str, second: &[&str]) -> bool {
         .any(|pair| pair[0] == first && second.contains(&pair[1].as_str()))
 }
 
+/// Whether a question asks for others than those that it names.
+pub(super) fn others(all: &[String]) -> bool {
+    let other = ["other", "others", "another", "else"];
+    all.iter().any(|word| other.contains(&word.as_str()))
+}
+
 /// Whether a question asks for a number of things.
 pub(super) fn counts(all: &[String]) -> bool {
     follows(all, "how", &["many", "much"])

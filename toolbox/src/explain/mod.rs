@@ -4,9 +4,9 @@
 //! an agent adds what its model says.
 //!
 //! ```text
-//! question, cues, adjective  what the question asks
+//! question, cues, adjective  what the question asks; focus: the word that names the answer
 //! vocabulary, table       the words of relations; translation probabilities (learn makes them)
-//! words                   which words a relation explains
+//! words, kinship          which words a relation explains, and which a chain of parents and children
 //! plan, state             candidate programs
 //! values, search          the search for them
 //! read                    what a program of a model explains
@@ -15,6 +15,8 @@
 
 mod adjective;
 mod cues;
+mod focus;
+mod kinship;
 mod learn;
 mod plan;
 mod question;

@@ -1,15 +1,16 @@
 //! What a question asks, read from its words: content words, cues for counts, comparisons, extremes
 //! and yes/no questions. English.
 
+use kg::placed_words;
 use kg::value::{Extreme, Op};
 use kg::words;
 
 use super::adjective::{Adjective, adjective};
-use super::cues::{comparison, counts, degrees, judges};
+use super::cues::{comparison, counts, degrees, judges, others};
+use super::focus::{focus, is_content};
 use super::table::WordTables;
-use super::vocabulary::is_filler;
 use crate::link::Linked;
-use crate::rank::{is_stop, stem};
+use crate::rank::stem;
 
 /// The marks of question words. They are content words like any other, because `who` says something
 /// about `director` and `when` about `founded`.
@@ -29,6 +30,8 @@ pub(super) struct AskedWord {
     pub(super) stem: String,
     /// The word as written, in lower case.
     pub(super) word: String,
+    /// The byte offset in the question at which it stands.
+    pub(super) at: usize,
     /// The value of the question that it belongs to.
     pub(super) value: Option<usize>,
     /// Its meaning as an adjective of degree.
@@ -61,6 +64,12 @@ pub(super) struct Asked {
     pub(super) than: bool,
     /// It gives a range.
     pub(super) between: bool,
+    /// It asks for others than those that it names.
+    pub(super) others: bool,
+    /// The index of the content word that names what is asked for.
+    pub(super) focus: Option<usize>,
+    /// The byte range at which it mentions each linked entity.
+    pub(super) mentions: Vec<Option<(usize, usize)>>,
     /// The initials of neighbouring words, with the stems of these words.
     initials: Vec<(String, Vec<String>)>,
 }
@@ -80,10 +89,6 @@ pub(super) fn question_stems(bare: &str) -> Vec<String> {
     stems
 }
 
-fn is_content(word: &str) -> bool {
-    !is_stop(word) && word.chars().any(char::is_alphabetic) && !is_filler(word)
-}
-
 /// The stem of a word; of an adjective of degree, the stem of its plain form.
 fn base(word: &str) -> String {
     adjective(word).map_or_else(|| stem(word), |(found, _)| stem(found.plain))
@@ -101,8 +106,9 @@ fn marks(all: &[String]) -> impl Iterator<Item = &'static str> {
 impl Asked {
     /// Analyses a linked question.
     pub(super) fn new(question: &str, linked: &Linked, tables: &WordTables) -> Self {
-        let bare = linked.bare(question);
-        let all = words(&bare);
+        let bare = linked.blanked(question);
+        let placed = placed_words(&bare);
+        let all: Vec<String> = placed.iter().map(|(_, word)| word.clone()).collect();
         let mut asked = Self {
             count: counts(&all),
             judge: judges(question),
@@ -112,9 +118,27 @@ impl Asked {
             .map(|value| words(&value.lexical))
             .collect();
         let of_value = |word: &String| values.iter().position(|value| value.contains(word));
-        for word in &all {
+        let stems: Vec<String> = all.iter().map(|word| base(word)).collect();
+        let mut skip = 0;
+        for (index, (at, word)) in placed.iter().enumerate() {
+            if skip > 0 {
+                skip -= 1;
+                continue;
+            }
             let value = of_value(word);
-            if value.is_none() && !is_content(word) {
+            if let Some(length) = tables.phrase(&stems[index..]).filter(|_| value.is_none()) {
+                asked.push(AskedWord {
+                    stem: stems[index..index + length].join(" "),
+                    word: all[index..index + length].join(" "),
+                    at: *at,
+                    value,
+                    adjective: None,
+                });
+                skip = length - 1;
+                continue;
+            }
+            // `else` says which answers are asked for, not what they are.
+            if value.is_none() && (!is_content(word) || word == "else") {
                 continue;
             }
             // Numbers are explained by being used, not by a relation's name.
@@ -125,6 +149,7 @@ impl Asked {
             asked.push(AskedWord {
                 stem: tables.meant(&stem).unwrap_or(stem),
                 word: word.clone(),
+                at: *at,
                 value,
                 adjective: adjective(word).map(|(found, _)| found),
             });
@@ -133,6 +158,7 @@ impl Asked {
             asked.push(AskedWord {
                 stem: mark.to_owned(),
                 word: mark.trim_start_matches('#').replace('-', " "),
+                at: bare.len(),
                 value: None,
                 adjective: None,
             });
@@ -151,6 +177,11 @@ impl Asked {
         asked.compare = comparison(&all);
         asked.between = all.iter().any(|word| word == "between");
         asked.than = all.iter().any(|word| word == "than");
+        asked.others = others(&all);
+        asked.mentions = (0..linked.entities.len())
+            .map(|entity| linked.span(entity))
+            .collect();
+        asked.focus = focus(&bare, &placed).and_then(|word| asked.index(&placed[word].1));
         asked
     }
 
@@ -160,6 +191,21 @@ impl Asked {
         let found = (self.initials.iter())
             .any(|(initials, stems)| initials == name && stems.contains(&word.stem));
         if found { 1.0 } else { 0.0 }
+    }
+
+    /// The index of the content word of which a word of the question is the whole or a part.
+    fn index(&self, word: &str) -> Option<usize> {
+        let is = |one: &AskedWord| {
+            one.word.split(' ').any(|part| part == word) && one.value.is_none() && !one.is_mark()
+        };
+        self.words.iter().position(is)
+    }
+
+    /// The number of bytes between a content word and the mention of an entity.
+    pub(super) fn distance(&self, word: usize, entity: usize) -> Option<usize> {
+        let (start, end) = (*self.mentions.get(entity)?)?;
+        let at = self.words.get(word)?.at;
+        Some(start.saturating_sub(at).max(at.saturating_sub(end)))
     }
 
     fn push(&mut self, word: AskedWord) {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use kg::term::NodeId;
 
+use super::kinship::Lineage;
 use super::plan::{Finish, Hop, Plan, Start, Way};
-use super::state::{Found, State, Tally};
+use super::state::{Found, State, Tally, order};
 use super::words::{Explainer, names, strength};
 use crate::call::{Arg, Target, Tool};
 use crate::exec::{EntSet, Observation, Session, Step, Value};
@@ -24,6 +25,10 @@ pub(super) fn found(
         last: 0.0,
         class_said: false,
         classes: Vec::new(),
+        topic: None,
+        distance: None,
+        walked: Vec::new(),
+        lineage: Lineage::default(),
     };
     for step in session.steps() {
         reader.step(session, step, explainer);
@@ -44,6 +49,8 @@ pub(super) fn found(
             words: reader.words.into(),
             last: reader.last,
             class_said: reader.class_said,
+            distance: reader.distance,
+            lineage: reader.lineage,
             tally: reader.tally,
         },
         answer: answer.clone(),
@@ -58,6 +65,14 @@ struct Reader {
     class_said: bool,
     /// The variables that hold the instances of a class.
     classes: Vec<u32>,
+    /// The linked entity that the relations begin at.
+    topic: Option<usize>,
+    /// How far from its mention the word stands that the last relation explains.
+    distance: Option<usize>,
+    /// The relations followed.
+    walked: Vec<Hop>,
+    /// The relations of kin followed last.
+    lineage: Lineage,
 }
 
 impl Reader {
@@ -69,8 +84,10 @@ impl Reader {
         let filter = matches!(step.call.tool, Tool::GetEntityByConstraint | Tool::Judge);
         if let Some((relation, forward)) = step.walked {
             let way = if forward { Way::Out } else { Way::In };
-            let explained = explainer.hop(Hop { relation, way });
+            let hop = Hop { relation, way };
+            let mut explained = explainer.hop(hop);
             if !filter {
+                self.follow(hop, &mut explained.words, explainer);
                 for (mine, word) in self.words.iter_mut().zip(&explainer.asked.words) {
                     if word.is_mark() {
                         *mine = 0.0;
@@ -79,7 +96,7 @@ impl Reader {
             }
             self.explain(&explained.words);
             if !filter {
-                self.last = strength(&explained.words, explainer.first_word());
+                self.last = strength(&explained.words, explainer.asked.focus);
             }
             let weight = if filter { 0.5 } else { 1.0 };
             self.tally.asked += weight * explained.asked;
@@ -131,10 +148,22 @@ impl Reader {
             for class in kg.types(first) {
                 let words = explainer.class(class);
                 self.explain(&words);
-                self.class_said |= names(&words, explainer.first_word());
-                self.last = self.last.max(strength(&words, explainer.first_word()));
+                self.class_said |= names(&words, explainer.asked.focus);
+                self.last = self.last.max(strength(&words, explainer.asked.focus));
             }
         }
+    }
+
+    /// Notes the order of the words that relations explain, relatives, and relations followed back.
+    fn follow(&mut self, hop: Hop, words: &mut Arc<[f32]>, explainer: &Explainer<'_, '_>) {
+        let relations = explainer.relative(&mut self.lineage, hop, words);
+        self.tally.hops -= relations.saturating_sub(1).min(self.tally.hops);
+        let back = |earlier: &Hop| earlier.relation == hop.relation && earlier.way != hop.way;
+        self.tally.returns += usize::from(self.walked.iter().any(back));
+        self.walked.push(hop);
+        let distance = (self.topic).and_then(|topic| explainer.distance(words, topic));
+        self.tally.order += order(self.distance, distance);
+        self.distance = distance.or(self.distance);
     }
 
     fn explain(&mut self, words: &Arc<[f32]>) {
@@ -144,13 +173,22 @@ impl Reader {
     }
 
     /// Notes the entities and values of an argument.
-    fn uses(&mut self, session: &Session<'_>, arg: &Arg, explainer: &Explainer<'_, '_>) {
+    fn uses(&mut self, session: &Session<'_>, arg: &Arg, explainer: &mut Explainer<'_, '_>) {
         let linked = session.linked();
         match arg {
             Arg::Name(name) => {
                 let node: Option<NodeId> = session.kg().by_name(name);
                 if let Some(at) = linked.entities.iter().position(|one| Some(*one) == node) {
                     self.tally.entities |= 1 << at.min(63);
+                    if self.topic != Some(at) {
+                        (self.topic, self.distance) = (Some(at), None);
+                        self.walked.clear();
+                        self.lineage = Lineage::default();
+                        for class in node.iter().flat_map(|&node| session.kg().types(node)) {
+                            let words = explainer.class_of_topic(class, at);
+                            self.explain(&words);
+                        }
+                    }
                 }
             }
             Arg::Literal(literal) => {

@@ -6,6 +6,7 @@ use kg::term::{NodeId, Term};
 use kg::value::{Extreme, Kind, Op};
 use kg::{Kg, readable_name};
 
+use super::kinship::Lineage;
 use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way};
 use super::words::{Explainer, names, strength};
 use crate::exec::{EntSet, Relation, Session, Value};
@@ -20,10 +21,14 @@ pub(super) struct State {
     pub(super) statements: bool,
     /// For each content word, the probability with which the plan explains it.
     pub(super) words: Arc<[f32]>,
-    /// How well the last step explains the question's first content word, from 0 to 1.
+    /// How well the last step explains the word that names what is asked for, from 0 to 1.
     pub(super) last: f32,
-    /// Whether the set is of a class that the first content word names.
+    /// Whether the set is of a class that this word names.
     pub(super) class_said: bool,
+    /// How far from the mention of the first entity the word stands that the last relation explains.
+    pub(super) distance: Option<usize>,
+    /// The relations of kin followed last.
+    pub(super) lineage: Lineage,
     pub(super) tally: Tally,
 }
 
@@ -57,6 +62,11 @@ pub(super) struct Tally {
     pub(super) compared: usize,
     /// Relations that lead from things without a label to their names.
     pub(super) names: usize,
+    /// Relations followed back the way that the plan came.
+    pub(super) returns: usize,
+    /// Relations whose words stand further from the mention than those of the relation before, less
+    /// those whose words stand nearer.
+    pub(super) order: i32,
     /// Linked entities used, as bits.
     pub(super) entities: u64,
     /// Values of the question used, as bits.
@@ -76,6 +86,8 @@ impl Tally {
             extremes: self.extremes + other.extremes,
             compared: self.compared + other.compared,
             names: self.names + other.names,
+            returns: self.returns + other.returns,
+            order: self.order + other.order,
             entities: self.entities | other.entities,
             values: self.values | other.values,
         }
@@ -99,6 +111,15 @@ fn followed(before: &[f32], step: &[f32], explainer: &Explainer<'_, '_>) -> Arc<
             }
         })
         .collect()
+}
+
+/// 1 if a relation's words stand further from the mention than those of the relation before it, -1 if
+/// they stand nearer.
+pub(super) fn order(before: Option<usize>, now: Option<usize>) -> i32 {
+    match (before, now) {
+        (Some(before), Some(now)) => (now > before) as i32 - (now < before) as i32,
+        _ => 0,
+    }
 }
 
 fn joined(a: &[f32], b: &[f32]) -> Arc<[f32]> {
@@ -126,6 +147,8 @@ impl State {
             words,
             last: 0.0,
             class_said: false,
+            distance: None,
+            lineage: Lineage::default(),
             tally,
         };
         state.see_classes(explainer);
@@ -141,9 +164,14 @@ impl State {
         if matches!(kg.term(first), Term::Literal(_)) {
             return;
         }
-        let at = explainer.first_word();
+        let at = explainer.asked.focus;
         for class in kg.types(first) {
-            let said = explainer.class(class);
+            let said = match self.plan.start {
+                Start::Entity(entity) if self.plan.steps.is_empty() => {
+                    explainer.class_of_topic(class, entity)
+                }
+                _ => explainer.class(class),
+            };
             self.words = joined(&self.words, &said);
             self.last = self.last.max(strength(&said, at));
             self.class_said |= names(&said, at);
@@ -152,7 +180,7 @@ impl State {
 
     /// The state after following a relation.
     pub(super) fn walk(&self, hop: Hop, nodes: EntSet, explainer: &mut Explainer<'_, '_>) -> Self {
-        let explained = explainer.hop(hop);
+        let mut explained = explainer.hop(hop);
         let kg = explainer.session.kg();
         let statements = nodes.first().is_some_and(|&node| kg.is_statement(node));
         let mut tally = self.tally;
@@ -167,17 +195,33 @@ impl State {
                 ..self.clone()
             };
         }
+        let mut lineage = self.lineage;
+        let relations = explainer.relative(&mut lineage, hop, &mut explained.words);
         tally.asked += explained.asked;
+        // The relations that lead to a relative count as one.
         tally.hops += usize::from(!statements);
+        tally.hops -= relations.saturating_sub(1).min(tally.hops);
         tally.incoming += usize::from(hop.way == Way::In);
         tally.both += usize::from(hop.way == Way::Both);
+        let returns = self.plan.steps.iter().any(|step| {
+            matches!(step, PlanStep::Walk(earlier)
+                if earlier.relation == hop.relation && earlier.way != hop.way)
+        });
+        tally.returns += usize::from(returns);
+        let distance = match self.plan.start {
+            Start::Entity(entity) => explainer.distance(&explained.words, entity),
+            Start::Entities | Start::Class(_) => None,
+        };
+        tally.order += order(self.distance, distance);
         let mut next = Self {
             plan: self.plan.and(PlanStep::Walk(hop)),
             nodes,
             statements,
             words: followed(&self.words, &explained.words, explainer),
-            last: strength(&explained.words, explainer.first_word()),
+            last: strength(&explained.words, explainer.asked.focus),
             class_said: false,
+            distance: distance.or(self.distance),
+            lineage,
             tally,
         };
         next.see_classes(explainer);
@@ -185,20 +229,23 @@ impl State {
     }
 
     /// Whether a hop leads from things without a label to their names, as in graphs made from
-    /// tables.
+    /// tables. The name of what the question names itself is no answer.
     fn names_things(&self, hop: Hop, explainer: &Explainer<'_, '_>) -> bool {
         let kg = explainer.session.kg();
         let Relation::Plain(relation) = hop.relation else {
             return false;
         };
+        let topic = matches!(self.plan.start, Start::Entity(_)) && self.plan.steps.is_empty();
         hop.way == Way::Out
+            && !topic
             && kg.schema().alias_relations.contains(&relation)
             && self.nodes.first().is_some_and(|&node| match kg.term(node) {
                 Term::Iri(iri) => {
                     let (label, local) = (kg.label(node), readable_name(&iri));
                     // `code=FIN` is the key of a row.
-                    let key = local.as_ref().is_none_or(|name| name.contains('='));
-                    key && (label.is_none() || label == local)
+                    let key = |name: &String| name.contains('=');
+                    let named = label.filter(|label| !key(label) && local.as_ref() != Some(label));
+                    named.is_none() && local.as_ref().is_none_or(key)
                 }
                 Term::Blank(_) | Term::Literal(_) => false,
             })

@@ -146,10 +146,11 @@ impl WordTables {
     }
 
     /// The stem of the tables that a misspelt stem means: the first one in order of letters that
-    /// differs by one letter. `None` for known stems and for short ones, which may be words of the
-    /// graph: coral is not coal.
+    /// differs by one letter, else the longest one that it begins with, if only an ending follows.
+    /// `None` for known stems and for short ones, which may be words of the graph: coral is not coal.
     pub(super) fn meant(&self, misspelt: &str) -> Option<String> {
         const SHORTEST: usize = 6;
+        const ENDING: usize = 3;
         if misspelt.chars().count() < SHORTEST || self.stems.contains_key(misspelt) {
             return None;
         }
@@ -157,7 +158,21 @@ impl WordTables {
             .stems
             .keys()
             .filter(|stem| stem.len().abs_diff(misspelt.len()) <= 1 && nearly(misspelt, stem));
-        near.min().cloned()
+        let begins = || {
+            let ends = misspelt.char_indices().rev().take(ENDING);
+            ends.map(|(at, _)| &misspelt[..at])
+                .find(|stem| stem.chars().count() >= SHORTEST && self.stems.contains_key(*stem))
+        };
+        near.min().cloned().or_else(|| begins().map(str::to_owned))
+    }
+
+    /// The number of words at the start of `stems` that form a phrase of the tables, such as `come
+    /// out`; the longest counts.
+    pub(super) fn phrase(&self, stems: &[String]) -> Option<usize> {
+        const LONGEST: usize = 4;
+        (2..=stems.len().min(LONGEST))
+            .rev()
+            .find(|&length| self.stems.contains_key(&stems[..length].join(" ")))
     }
 
     fn look(&self, table: &FxHashMap<(u32, u32), u8>, given: &str, wanted: &str) -> f32 {
@@ -216,8 +231,8 @@ impl WordTables {
         Ok(tables)
     }
 
-    /// Adds lines of relation words, a colon and question words that mean them; `#` begins a
-    /// comment.
+    /// Adds lines of relation words, a colon and question words that mean them; `_` joins the words
+    /// of a phrase, `#` begins a comment.
     ///
     /// # Errors
     /// [`TableError`] names the first bad line.
@@ -232,9 +247,9 @@ impl WordTables {
                 });
             };
             for relation in words(relations) {
-                for question in words(questions) {
+                for question in questions.split_whitespace() {
                     let relation = self.stem(&stem(&relation));
-                    let question = self.stem(&stem(&question));
+                    let question = self.stem(&stems_of(question).join(" "));
                     raise(&mut self.to_question, (relation, question), SYNONYM);
                     raise(&mut self.to_relation, (question, relation), SYNONYM);
                     self.note(question, SYNONYM);
@@ -262,6 +277,11 @@ impl WordTables {
         self.stems.insert(stem.to_owned(), id);
         id
     }
+}
+
+/// The stems of all words of a text, in order.
+fn stems_of(text: &str) -> Vec<String> {
+    words(text).iter().map(|word| stem(word)).collect()
 }
 
 /// Stores a probability if it is higher than the one known.

@@ -64,7 +64,7 @@ terms! {
     ModelGivesUp "model gives up",
     MarksExplained "question words explained",
     TruthHolds "truth holds",
-    FirstWordLast "first word explained last",
+    FocusLast "focus explained last",
     NothingExplained "nothing explained",
     KnownUnexplained "known words unexplained",
     GiveUpKnown "give up, known words",
@@ -74,6 +74,8 @@ terms! {
     NumberForWhoOrWhere "number or time for who or where",
     ClassMissing "class asked for is missing",
     NamesThings "names things",
+    OthersMissing "others missing",
+    OrderOfWords "order of words",
 }
 
 /// The terms of one candidate.
@@ -200,6 +202,7 @@ pub(super) fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
     terms[DecisionTerm::Asked] = tally.asked;
     terms[DecisionTerm::Hops] = tally.hops as f32;
     terms[DecisionTerm::Incoming] = tally.incoming as f32;
+    terms[DecisionTerm::OrderOfWords] = tally.order as f32;
     terms[DecisionTerm::BothWays] = tally.both as f32;
     terms[DecisionTerm::Filters] = tally.filters as f32;
     terms[DecisionTerm::ClassFilters] = tally.classes as f32;
@@ -265,7 +268,7 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
         flag(who && kind.is_some_and(|kind| kind != Kind::Text));
     terms[DecisionTerm::TextAnswer] = flag(kind == Some(Kind::Text));
     terms[DecisionTerm::NumberNotAsked] = flag(number && !asked.count);
-    terms[DecisionTerm::FirstWordLast] = state.last;
+    terms[DecisionTerm::FocusLast] = state.last;
     let content = || {
         asked
             .words
@@ -283,6 +286,7 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     terms[DecisionTerm::ClassMissing] = flag(explainer.class_asked && !judged && !state.class_said);
     terms[DecisionTerm::ComparisonNotAsked] = state.tally.contrary as f32;
     terms[DecisionTerm::NamesThings] = state.tally.names as f32;
+    terms[DecisionTerm::OthersMissing] = flag(asked.others && state.tally.returns == 0);
     terms
 }
 
@@ -339,10 +343,10 @@ mod tests {
             [
                 DecisionTerm::Model,
                 DecisionTerm::ModelFirst,
-                DecisionTerm::NamesThings
+                DecisionTerm::OrderOfWords
             ]
             .map(|term| TERM_NAMES[term as usize]),
-            ["model", "model's first choice", "names things"]
+            ["model", "model's first choice", "order of words"]
         );
     }
 

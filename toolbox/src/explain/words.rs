@@ -8,6 +8,7 @@ use kg::Kg;
 use kg::term::NodeId;
 use rustc_hash::FxHashMap;
 
+use super::kinship::{Lineage, is_relative};
 use super::plan::{Hop, Way};
 use super::question::{Asked, AskedWord};
 use super::table::WordTables;
@@ -21,6 +22,8 @@ const ALIKE: f32 = 0.25;
 const SAME: f32 = 0.5;
 /// The probability with which a class explains a word that names it.
 const CLASS: f32 = 0.4;
+/// The probability with which relations of kin explain the word for the relative.
+const RELATIVE: f32 = 0.4;
 /// The probability with which an attribute explains an adjective that measures it.
 const MEASURED: f32 = 0.2;
 /// Share of P(relation word | question word) that counts as P(question word | relation word).
@@ -41,8 +44,10 @@ pub(super) struct Explained {
 pub(super) struct Explainer<'s, 'g> {
     pub(super) session: &'s Session<'g>,
     pub(super) asked: &'s Asked,
-    /// Whether the first content word names a class.
+    /// Whether the word that names what is asked for names a class.
     pub(super) class_asked: bool,
+    /// Whether the question names a relative.
+    relatives: bool,
     tables: Arc<WordTables>,
     hops: FxHashMap<Hop, Explained>,
     classes: FxHashMap<NodeId, Arc<[f32]>>,
@@ -54,13 +59,13 @@ impl<'s, 'g> Explainer<'s, 'g> {
             session,
             asked,
             class_asked: false,
+            relatives: asked.words.iter().any(|word| is_relative(&word.word)),
             tables,
             hops: FxHashMap::default(),
             classes: FxHashMap::default(),
         };
-        let first = made.first_word();
         made.class_asked =
-            (session.classes().iter()).any(|&class| names(&made.class(class), first));
+            (session.classes().iter()).any(|&class| names(&made.class(class), asked.focus));
         made
     }
 
@@ -144,10 +149,55 @@ impl<'s, 'g> Explainer<'s, 'g> {
         self.tables.known(&word.stem)
     }
 
-    /// The index of the first content word, which tends to name what is asked for.
-    pub(super) fn first_word(&self) -> Option<usize> {
-        (self.asked.words.iter())
-            .position(|word| !word.is_mark() && word.value.is_none() && word.adjective.is_none())
+    /// The relations of kin followed after one more hop. If they lead to a relative that the question
+    /// names, the words are explained by them, and the number of the relations is returned.
+    pub(super) fn relative(
+        &self,
+        lineage: &mut Lineage,
+        hop: Hop,
+        words: &mut Arc<[f32]>,
+    ) -> usize {
+        if !self.relatives {
+            return 0;
+        }
+        *lineage = lineage.follow(&self.relation_words(hop.relation).0, hop.way);
+        let mut longest = 0;
+        for (at, word) in self.asked.words.iter().enumerate() {
+            let Some(length) = lineage.leads_to(&word.word) else {
+                continue;
+            };
+            longest = longest.max(length);
+            let mut said = words.to_vec();
+            said[at] = said[at].max(RELATIVE);
+            *words = said.into();
+        }
+        longest
+    }
+
+    /// The distance from the mention of an entity to the content word that these probabilities
+    /// explain best.
+    pub(super) fn distance(&self, words: &[f32], entity: usize) -> Option<usize> {
+        const SEEN: f32 = 0.05;
+        let content = (words.iter().zip(&self.asked.words).enumerate())
+            .filter(|(_, (p, word))| **p >= SEEN && !word.is_mark() && word.value.is_none());
+        let (best, _) = content.max_by(|(i, (a, _)), (j, (b, _))| a.total_cmp(b).then(j.cmp(i)))?;
+        self.asked.distance(best, entity)
+    }
+
+    /// What classes of a linked entity explain: only the words next to its mention (`the film
+    /// Alien`), because others speak of the answer (`films by the director of Alien`).
+    pub(super) fn class_of_topic(&mut self, class: NodeId, entity: usize) -> Arc<[f32]> {
+        const NEXT: usize = 1;
+        let words = self.class(class);
+        let near = |at: usize| {
+            let length = self.asked.words[at].word.len();
+            self.asked
+                .distance(at, entity)
+                .is_none_or(|gap| gap <= length + NEXT)
+        };
+        (words.iter().enumerate())
+            .map(|(at, p)| if near(at) { *p } else { 0.0 })
+            .collect()
     }
 
     /// For every content word, the probability with which a class explains it.

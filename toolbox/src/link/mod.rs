@@ -86,6 +86,20 @@ impl Linked {
         })
     }
 
+    /// The linked question with spaces for its entity mentions, so that byte offsets stay.
+    pub(crate) fn blanked(&self, question: &str) -> String {
+        let spaces = replaced(question, &self.spans)
+            .into_iter()
+            .map(|(start, end, _)| (start, end, " ".repeat(end - start)))
+            .collect::<Vec<_>>();
+        replace_ranges(question, &spaces)
+    }
+
+    /// The byte range at which the question mentions an entity, by the index of the entity.
+    pub(crate) fn span(&self, entity: usize) -> Option<(usize, usize)> {
+        self.spans.get(entity).copied().flatten()
+    }
+
     /// Adds a literal unless an equal one is present; returns its index.
     pub fn require(&mut self, literal: &Literal) -> usize {
         self.value_index(literal).unwrap_or_else(|| {

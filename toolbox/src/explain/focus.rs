@@ -1,0 +1,105 @@
+//! What a question is about: the content word that the last step of its program explains.
+//! English.
+
+use super::adjective::adjective;
+use super::vocabulary::is_filler;
+use crate::rank::is_stop;
+
+const QUESTION_WORDS: &[&str] = &[
+    "what", "which", "who", "whom", "whose", "where", "when", "how",
+];
+/// Forms of `do`: the verb that they help comes last.
+const DO: &[&str] = &["do", "does", "did"];
+const BE: &[&str] = &["is", "are", "was", "were", "s"];
+
+/// The index of the word of a question that names what is asked for, among its words with their
+/// byte offsets in it: the noun behind the question word (`which river`), the adjective behind `how`,
+/// the verb at the end (`where was the author of … born`), else the first noun.
+pub(super) fn focus(question: &str, words: &[(usize, String)]) -> Option<usize> {
+    let word = |at: usize| words.get(at).map_or("", |(_, word)| word.as_str());
+    let noun = |at: &usize| {
+        let word = word(*at);
+        is_content(word) && word != "else" && adjective(word).is_none()
+    };
+    let first = || (0..words.len()).find(noun);
+    let Some(asking) = (0..words.len()).find(|&at| asks(question, words, at)) else {
+        return first();
+    };
+    let asked = word(asking);
+    let next = match word(asking + 1) {
+        "else" => word(asking + 2),
+        next => next,
+    };
+    if asked == "how" && adjective(next).is_some() {
+        return Some(asking + 1);
+    }
+    let place_or_time = matches!(asked, "where" | "when" | "how");
+    let verb_last = DO.contains(&next) || BE.contains(&next) && (place_or_time || asking > 0);
+    let mut behind = asking + 1..words.len();
+    let found = if verb_last {
+        behind.rfind(noun)
+    } else {
+        behind.find(noun)
+    };
+    found.or_else(first)
+}
+
+pub(super) fn is_content(word: &str) -> bool {
+    !is_stop(word) && word.chars().any(char::is_alphabetic) && !is_filler(word)
+}
+
+/// Whether a word is the question word of a question, not the pronoun of a relative clause (`the
+/// river on which …`): no noun stands before it.
+fn asks(question: &str, words: &[(usize, String)], at: usize) -> bool {
+    if !QUESTION_WORDS.contains(&words[at].1.as_str()) {
+        return false;
+    }
+    let Some(before) = (0..at).rev().find(|&before| {
+        let word = words[before].1.as_str();
+        is_content(word) && adjective(word).is_none()
+    }) else {
+        return true;
+    };
+    let (start, word) = &words[before];
+    let between = question.get(start + word.len()..words[at].0);
+    between.is_some_and(|text| text.contains([',', '-', '–', ':', ';', '?', '.', '!']))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_that_names_what_is_asked_for_is_found() {
+        for (question, word) in [
+            ("which river flows through the capital", "river"),
+            ("how long is the river on which it lies", "long"),
+            ("how many rivers cross it", "rivers"),
+            ("where was the man born", "born"),
+            ("what did the author write", "write"),
+            ("what else did the author write", "write"),
+            ("when did it open", "open"),
+            ("into what does the river that crosses it flow?", "flow"),
+            ("who painted it", "painted"),
+            (
+                "who is the wife of the composer that was born there",
+                "wife",
+            ),
+            ("what is the capital", "capital"),
+            ("in which country is the stadium", "country"),
+            ("the clubs - what leagues are they in?", "leagues"),
+            ("rivers which cross it", "rivers"),
+            ("the river on which it lies", "river"),
+            ("capital", "capital"),
+            ("tell me where the painter died", "painter"),
+        ] {
+            let words = kg::placed_words(question);
+            let found = focus(question, &words).unwrap();
+            assert_eq!(words[found].1, word, "{question}");
+        }
+        assert_eq!(focus("", &[]), None);
+        let words = kg::placed_words("who is it");
+        assert_eq!(focus("who is it", &words), None);
+    }
+}

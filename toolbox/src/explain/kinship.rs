@@ -1,0 +1,134 @@
+//! Relatives that a graph has no relation for, as chains of parents, children and spouses: a
+//! grandmother is a parent of a parent. English.
+
+use super::plan::Way;
+
+/// A relation of kin, followed in one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kin {
+    Parent = 1,
+    Child = 2,
+    Spouse = 3,
+}
+
+use Kin::{Child, Parent, Spouse};
+
+/// Words for relatives, with the relations that lead to them.
+const RELATIVES: &[(&str, &[Kin])] = &[
+    ("sibling,brother,sister", &[Parent, Child]),
+    (
+        "grandparent,grandfather,grandmother,grandma,grandpa,granddad,granny",
+        &[Parent, Parent],
+    ),
+    (
+        "grandchild,grandchildren,grandson,granddaughter,grandkid",
+        &[Child, Child],
+    ),
+    ("uncle,aunt,auntie", &[Parent, Parent, Child]),
+    ("nephew,niece", &[Parent, Child, Child]),
+    ("mother in law,father in law", &[Spouse, Parent]),
+    ("brother in law,sister in law", &[Spouse, Parent, Child]),
+    ("son in law,daughter in law", &[Child, Spouse]),
+    (
+        "great grandparent,great grandfather,great grandmother",
+        &[Parent, Parent, Parent],
+    ),
+    (
+        "great grandchild,great grandchildren,great grandson,great granddaughter",
+        &[Child, Child, Child],
+    ),
+];
+
+/// The relations that lead to a relative.
+fn chain(word: &str) -> Option<&'static [Kin]> {
+    let is = |name: &str| word == name || word.strip_suffix('s') == Some(name);
+    let found = (RELATIVES.iter()).find(|(names, _)| names.split(',').any(is));
+    found.map(|(_, chain)| *chain)
+}
+
+/// Whether a word names a relative.
+pub(super) fn is_relative(word: &str) -> bool {
+    chain(word).is_some()
+}
+
+/// The relations of kin that a plan followed last, as digits to base four.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Lineage(u32);
+
+impl Lineage {
+    /// After one more relation, whose name has these stems.
+    pub(super) fn follow(self, stems: &[String], way: Way) -> Self {
+        let has = |wanted: &[&str]| stems.iter().any(|stem| wanted.contains(&stem.as_str()));
+        let kin = if has(&["parent"]) {
+            if way == Way::In { Child } else { Parent }
+        } else if has(&["child"]) {
+            if way == Way::In { Parent } else { Child }
+        } else if has(&["spous", "partn", "marri"]) {
+            Spouse
+        } else {
+            return Self::default();
+        };
+        Self((self.0 << 2) | kin as u32)
+    }
+
+    /// The number of relations that lead to a relative of this name, if the last ones do.
+    pub(super) fn leads_to(self, word: &str) -> Option<usize> {
+        let chain = chain(word)?;
+        let code = chain.iter().fold(0, |code, kin| (code << 2) | *kin as u32);
+        let last = self.0 & ((1 << (2 * chain.len())) - 1);
+        (last == code).then_some(chain.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lineage(steps: &[(&str, Way)]) -> Lineage {
+        let follow = |lineage: Lineage, (stem, way): &(&str, Way)| {
+            lineage.follow(&[(*stem).to_owned()], *way)
+        };
+        steps.iter().fold(Lineage::default(), follow)
+    }
+
+    #[test]
+    fn relatives_are_reached_by_their_relations_in_either_direction() {
+        let (out, back) = (Way::Out, Way::In);
+        for (steps, word, length) in [
+            (
+                vec![("parent", out), ("parent", out)],
+                "grandmother",
+                Some(2),
+            ),
+            (
+                vec![("child", back), ("parent", out)],
+                "grandparents",
+                Some(2),
+            ),
+            (vec![("child", out), ("child", out)], "grandkids", Some(2)),
+            (vec![("parent", out), ("child", out)], "brother", Some(2)),
+            (vec![("parent", out), ("parent", back)], "siblings", Some(2)),
+            (
+                vec![("spous", out), ("parent", out)],
+                "mother in law",
+                Some(2),
+            ),
+            (
+                vec![("parent", out), ("parent", out), ("child", out)],
+                "aunt",
+                Some(3),
+            ),
+            (
+                vec![("spous", out), ("parent", out), ("child", out)],
+                "sister",
+                Some(2),
+            ),
+            (vec![("parent", out)], "grandmother", None),
+            (vec![("parent", out), ("author", out)], "grandmother", None),
+            (vec![("parent", out), ("parent", out)], "mother", None),
+            (vec![], "aunt", None),
+        ] {
+            assert_eq!(lineage(&steps).leads_to(word), length, "{word}: {steps:?}");
+        }
+    }
+}
