@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use kg::term::NodeId;
+use rustc_hash::FxHashMap;
 
 use super::kinship::Lineage;
 use super::plan::{Finish, Hop, Plan, Start, Way};
@@ -22,13 +23,9 @@ pub(super) fn found(
         words: explainer.asked.words.iter().map(|_| 0.0).collect(),
         tally: Tally::default(),
         finish: Finish::Set,
-        last: 0.0,
-        class_said: false,
         classes: Vec::new(),
-        topic: None,
-        distance: None,
-        walked: Vec::new(),
-        lineage: Lineage::default(),
+        way: Followed::default(),
+        ways: FxHashMap::default(),
     };
     for step in session.steps() {
         reader.step(session, step, explainer);
@@ -47,10 +44,11 @@ pub(super) fn found(
             nodes,
             statements: false,
             words: reader.words.into(),
-            last: reader.last,
-            class_said: reader.class_said,
-            distance: reader.distance,
-            lineage: reader.lineage,
+            last: reader.way.last,
+            class_said: reader.way.class_said,
+            distance: reader.way.distance,
+            lineage: reader.way.lineage,
+            named: false,
             tally: reader.tally,
         },
         answer: answer.clone(),
@@ -61,10 +59,17 @@ struct Reader {
     words: Vec<f32>,
     tally: Tally,
     finish: Finish,
-    last: f32,
-    class_said: bool,
     /// The variables that hold the instances of a class.
     classes: Vec<u32>,
+    /// How the set of the present step was reached.
+    way: Followed,
+    /// How the sets of variables were reached.
+    ways: FxHashMap<u32, Followed>,
+}
+
+/// How a set was reached.
+#[derive(Clone, Default)]
+struct Followed {
     /// The linked entity that the relations begin at.
     topic: Option<usize>,
     /// How far from its mention the word stands that the last relation explains.
@@ -73,6 +78,10 @@ struct Reader {
     walked: Vec<Hop>,
     /// The relations of kin followed last.
     lineage: Lineage,
+    /// How well the last relation or its class explains the word that names what is asked for.
+    last: f32,
+    /// Whether the set is of a class that this word names.
+    class_said: bool,
 }
 
 impl Reader {
@@ -81,6 +90,7 @@ impl Reader {
             self.uses(session, arg, explainer);
         }
         let kg = session.kg();
+        self.begin(session, step, explainer);
         let filter = matches!(step.call.tool, Tool::GetEntityByConstraint | Tool::Judge);
         if let Some((relation, forward)) = step.walked {
             let way = if forward { Way::Out } else { Way::In };
@@ -96,7 +106,7 @@ impl Reader {
             }
             self.explain(&explained.words);
             if !filter {
-                self.last = strength(&explained.words, explainer.asked.focus);
+                self.way.last = strength(&explained.words, explainer.asked.focus);
             }
             let weight = if filter { 0.5 } else { 1.0 };
             self.tally.asked += weight * explained.asked;
@@ -108,7 +118,7 @@ impl Reader {
                     .and_then(|set| set.first().copied())
                     .is_some_and(|node| kg.is_statement(node));
                 self.tally.hops += usize::from(!statements);
-                self.class_said = false;
+                self.way.class_said = false;
             }
             Tool::GetEntityByConstraint => {
                 let extreme = step
@@ -141,29 +151,38 @@ impl Reader {
             Tool::Count => self.finish = Finish::Count,
             _ => {}
         }
+        let made = matches!(
+            step.call.tool,
+            Tool::GetHeadEntity | Tool::GetTailEntity | Tool::GetEntityByType
+        );
         if let Some(&first) = set(step).and_then(|set| set.first())
+            && made
             && kg.term(first).as_literal().is_none()
         {
-            self.class_said = false;
+            self.way.class_said = false;
             for class in kg.types(first) {
                 let words = explainer.class(class);
                 self.explain(&words);
-                self.class_said |= names(&words, explainer.asked.focus);
-                self.last = self.last.max(strength(&words, explainer.asked.focus));
+                self.way.class_said |= names(&words, explainer.asked.focus);
+                self.way.last = self.way.last.max(strength(&words, explainer.asked.focus));
             }
+        }
+        if let Target::Var(index) = step.call.target {
+            self.ways.insert(index, self.way.clone());
         }
     }
 
     /// Notes the order of the words that relations explain, relatives, and relations followed back.
     fn follow(&mut self, hop: Hop, words: &mut Arc<[f32]>, explainer: &Explainer<'_, '_>) {
-        let relations = explainer.relative(&mut self.lineage, hop, words);
+        let way = &mut self.way;
+        let relations = explainer.relative(&mut way.lineage, hop, words);
         self.tally.hops -= relations.saturating_sub(1).min(self.tally.hops);
         let back = |earlier: &Hop| earlier.relation == hop.relation && earlier.way != hop.way;
-        self.tally.returns += usize::from(self.walked.iter().any(back));
-        self.walked.push(hop);
-        let distance = (self.topic).and_then(|topic| explainer.distance(words, topic));
-        self.tally.order += order(self.distance, distance);
-        self.distance = distance.or(self.distance);
+        self.tally.returns += usize::from(way.walked.iter().any(back));
+        way.walked.push(hop);
+        let distance = way.topic.and_then(|topic| explainer.distance(words, topic));
+        self.tally.order += order(way.distance, distance);
+        way.distance = distance.or(way.distance);
     }
 
     fn explain(&mut self, words: &Arc<[f32]>) {
@@ -172,23 +191,36 @@ impl Reader {
         }
     }
 
+    /// Notes how the set of the first argument was reached.
+    fn begin(&mut self, session: &Session<'_>, step: &Step, explainer: &mut Explainer<'_, '_>) {
+        self.way = match step.call.args.first() {
+            Some(Arg::Var(index)) => self.ways.get(index).cloned().unwrap_or_default(),
+            _ => Followed::default(),
+        };
+        let walks = matches!(step.call.tool, Tool::GetHeadEntity | Tool::GetTailEntity);
+        let Some(Arg::Name(name)) = step.call.args.first().filter(|_| walks) else {
+            return;
+        };
+        let node: Option<NodeId> = session.kg().by_name(name);
+        let entities = &session.linked().entities;
+        let Some(at) = entities.iter().position(|one| Some(*one) == node) else {
+            return;
+        };
+        self.way.topic = Some(at);
+        for class in session.kg().types(entities[at]) {
+            let words = explainer.class_of_topic(class, at);
+            self.explain(&words);
+        }
+    }
+
     /// Notes the entities and values of an argument.
-    fn uses(&mut self, session: &Session<'_>, arg: &Arg, explainer: &mut Explainer<'_, '_>) {
+    fn uses(&mut self, session: &Session<'_>, arg: &Arg, explainer: &Explainer<'_, '_>) {
         let linked = session.linked();
         match arg {
             Arg::Name(name) => {
                 let node: Option<NodeId> = session.kg().by_name(name);
                 if let Some(at) = linked.entities.iter().position(|one| Some(*one) == node) {
                     self.tally.entities |= 1 << at.min(63);
-                    if self.topic != Some(at) {
-                        (self.topic, self.distance) = (Some(at), None);
-                        self.walked.clear();
-                        self.lineage = Lineage::default();
-                        for class in node.iter().flat_map(|&node| session.kg().types(node)) {
-                            let words = explainer.class_of_topic(class, at);
-                            self.explain(&words);
-                        }
-                    }
                 }
             }
             Arg::Literal(literal) => {

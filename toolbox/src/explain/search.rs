@@ -223,7 +223,7 @@ impl Search<'_> {
         explainer: &mut Explainer<'_, '_>,
         next: &mut Vec<State>,
     ) -> Searched {
-        if state.nodes.is_empty() || state.nodes.len() > self.limits.class {
+        if state.nodes.is_empty() || state.nodes.len() > self.limits.class || state.named {
             return Ok(());
         }
         if state.nodes.len() <= self.limits.set {

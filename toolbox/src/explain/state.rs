@@ -29,6 +29,8 @@ pub(super) struct State {
     pub(super) distance: Option<usize>,
     /// The relations of kin followed last.
     pub(super) lineage: Lineage,
+    /// Whether the set consists of the names of things, which end a plan.
+    pub(super) named: bool,
     pub(super) tally: Tally,
 }
 
@@ -149,6 +151,7 @@ impl State {
             class_said: false,
             distance: None,
             lineage: Lineage::default(),
+            named: false,
             tally,
         };
         state.see_classes(explainer);
@@ -191,6 +194,7 @@ impl State {
                 plan: self.plan.and(PlanStep::Walk(hop)),
                 nodes,
                 words: joined(&self.words, &explained.words),
+                named: true,
                 tally,
                 ..self.clone()
             };
@@ -222,6 +226,7 @@ impl State {
             class_said: false,
             distance: distance.or(self.distance),
             lineage,
+            named: false,
             tally,
         };
         next.see_classes(explainer);

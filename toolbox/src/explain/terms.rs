@@ -76,6 +76,7 @@ terms! {
     NamesThings "names things",
     OthersMissing "others missing",
     OrderOfWords "order of words",
+    GiveUpWithoutWords "give up, no words",
 }
 
 /// The terms of one candidate.
@@ -296,6 +297,7 @@ pub(super) fn of_abstention(explainer: &Explainer<'_, '_>) -> Terms {
     let mut terms = Terms::ZERO;
     terms[DecisionTerm::GiveUp] = 1.0;
     terms[DecisionTerm::GiveUpPerWord] = content().count() as f32;
+    terms[DecisionTerm::GiveUpWithoutWords] = flag(content().next().is_none());
     terms[DecisionTerm::GiveUpKnown] = content().map(|word| explainer.known(word)).sum();
     terms
 }
@@ -343,10 +345,10 @@ mod tests {
             [
                 DecisionTerm::Model,
                 DecisionTerm::ModelFirst,
-                DecisionTerm::OrderOfWords
+                DecisionTerm::GiveUpWithoutWords
             ]
             .map(|term| TERM_NAMES[term as usize]),
-            ["model", "model's first choice", "order of words"]
+            ["model", "model's first choice", "give up, no words"]
         );
     }
 
