@@ -19,7 +19,6 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use toolbox::agent::Agent;
 
-pub(crate) use self::agent::*;
 pub(crate) use self::answer::*;
 pub(crate) use self::datagen::*;
 pub(crate) use self::export::*;

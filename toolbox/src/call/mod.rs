@@ -29,4 +29,4 @@ pub use except::{Except, ExceptState};
 pub use grammar::{Param, Returns, SIGNATURES, Signature, tool_list};
 pub use parse::{ParseError, Span, parse_call, parse_program};
 pub use print::{print_name, print_program};
-pub use schema::{arguments_of, call_of, live_schema, tool_definitions};
+pub use schema::{argument_names, arguments_of, call_of, live_schema, tool_definitions};

@@ -22,7 +22,8 @@ const SETS: &str = "sets";
 
 /// The JSON names of a tool's arguments, in the order of its parameters. A tool that takes any
 /// number of sets has one argument, a list.
-fn argument_names(row: &Signature) -> Vec<&'static str> {
+#[must_use]
+pub fn argument_names(row: &Signature) -> Vec<&'static str> {
     if row.variadic {
         return vec![SETS];
     }

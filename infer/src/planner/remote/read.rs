@@ -5,7 +5,7 @@
 //! `</think>` without a beginning makes everything before it a thought.
 
 use serde_json::Value;
-use toolbox::call::{Call, Target, Tool, call_of, parse_call};
+use toolbox::call::{Call, Target, Tool, argument_names, call_of, parse_call};
 
 /// What begins and ends thoughts inside a text.
 const THOUGHTS: [(&str, &str); 3] = [
@@ -133,7 +133,8 @@ fn bare(line: &str) -> &str {
     if line.starts_with("```") {
         return "";
     }
-    line.trim_matches('`').trim().trim_end_matches(';')
+    let line = line.trim_end_matches(';').trim_matches('`');
+    line.trim().trim_end_matches(';')
 }
 
 /// The label before the first colon of a line, in lower case, and what follows it.
@@ -282,19 +283,17 @@ fn call_in(
         .take(CLOSINGS)
         .find_map(|(end, _)| {
             let arguments = &inside[..end];
-            parsed(arguments).or_else(|| parsed(&plain(arguments)))
+            parsed(arguments).or_else(|| parsed(&plain(tool, arguments)))
         })
 }
 
-/// Arguments without quotation marks and names, as in `set="e0"`.
-fn plain(arguments: &str) -> String {
+/// A tool's arguments without quotation marks and names, as in `set="e0"`.
+fn plain(tool: Tool, arguments: &str) -> String {
+    let names = argument_names(tool.signature());
     let argument = |text: &str| {
         let text = text.trim();
-        let named = text.split_once(['=', ':']).filter(|(name, value)| {
-            !value.is_empty()
-                && !name.is_empty()
-                && name.trim().chars().all(|c| c.is_ascii_alphabetic() || c == '_')
-        });
+        let named = text.split_once(['=', ':']);
+        let named = named.filter(|(name, _)| names.contains(&name.trim()));
         let value = named.map_or(text, |(_, value)| value);
         value.trim().trim_matches(['"', '\'', '`']).to_owned()
     };
