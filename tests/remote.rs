@@ -123,12 +123,19 @@ fn serve(mut stream: TcpStream, answer: &Answer, seen: &Mutex<Vec<(Value, Option
         }
         Answer::Allowed => {
             let grammar = request["grammar"].as_str().unwrap();
-            send(&mut stream, 200, &completion(grammar.split('"').nth(1).unwrap()));
+            send(
+                &mut stream,
+                200,
+                &completion(grammar.split('"').nth(1).unwrap()),
+            );
         }
         Answer::Program(calls) => {
             // The turn follows from the request alone, so the order of requests does not matter.
             let turns = request["messages"].as_array().unwrap();
-            let written = turns.iter().filter(|turn| turn["role"] == "assistant").count();
+            let written = turns
+                .iter()
+                .filter(|turn| turn["role"] == "assistant")
+                .count();
             let text = calls[written.min(calls.len() - 1)];
             std::thread::sleep(Duration::from_millis(20));
             send(&mut stream, 200, &completion(text));
@@ -202,14 +209,24 @@ fn a_request_is_a_chat_and_its_reply_is_used() {
 fn a_server_that_takes_grammars_gets_one() {
     let grammar = json!("root ::= (\"red\" | \"blue\")\n");
     let own = [
-        (Constraint::Grammar, "grammar", "repeat_penalty", grammar.clone()),
+        (
+            Constraint::Grammar,
+            "grammar",
+            "repeat_penalty",
+            grammar.clone(),
+        ),
         (
             Constraint::StructuredOutputs,
             "structured_outputs",
             "repetition_penalty",
             json!({ "grammar": grammar }),
         ),
-        (Constraint::Ebnf, "ebnf", "repetition_penalty", grammar.clone()),
+        (
+            Constraint::Ebnf,
+            "ebnf",
+            "repetition_penalty",
+            grammar.clone(),
+        ),
     ];
     for (constraint, field, penalty, value) in own {
         let server = Server::start(vec![Answer::Say("red")]);
@@ -218,10 +235,7 @@ fn a_server_that_takes_grammars_gets_one() {
             .write(&turns(), &colours())
             .unwrap();
         let body = &server.seen.lock().unwrap()[0].0;
-        assert_eq!(
-            (&body[field], body[penalty].as_f64()),
-            (&value, Some(1.0))
-        );
+        assert_eq!((&body[field], body[penalty].as_f64()), (&value, Some(1.0)));
     }
 }
 
@@ -396,7 +410,10 @@ fn https_needs_a_certificate_that_is_trusted() {
         .unwrap();
     let config = Arc::new(config);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("https://localhost:{}/v1", listener.local_addr().unwrap().port());
+    let url = format!(
+        "https://localhost:{}/v1",
+        listener.local_addr().unwrap().port()
+    );
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let connection = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
@@ -424,7 +441,10 @@ fn https_needs_a_certificate_that_is_trusted() {
     };
     assert_eq!(ask(Some(&made.cert.pem())).unwrap(), "red");
     let error = ask(None).unwrap_err().to_string();
-    assert!(error.contains("certificate") && error.contains("--ca"), "{error}");
+    assert!(
+        error.contains("certificate") && error.contains("--ca"),
+        "{error}"
+    );
     let error = ask(Some("no certificate")).unwrap_err().to_string();
     assert!(error.contains("must be PEM"), "{error}");
 }

@@ -367,6 +367,8 @@ fn a_configuration_file_that_nobody_named_neither_writes_nor_sends() {
         place.write("kgagent.toml", &format!("[serve]\n{key}"));
         place.refused(&["serve", "--kg", "g"], &["who may ask"]);
     }
+    place.write("kgagent.toml", "ca = \"ca.pem\"\n");
+    place.refused(&ask, &["`ca`", "which servers to believe"]);
     // What it may set is shown; as the target of `kg load` the same key does not count.
     place.write("kgagent.toml", "kg = \"g\"\n[ask]\nmode = \"paper\"\n");
     let shown = place.done(&["kg", "stats"]);

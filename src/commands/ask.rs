@@ -96,8 +96,7 @@ fn planner(
         seed: args.seed,
         concurrency: 1,
     };
-    let (planning, template) =
-        Planning::open(agent, model, &args.answering, serving, &mut None)?;
+    let (planning, template) = Planning::open(agent, model, &args.answering, serving, &mut None)?;
     if let Planning::Local(model) = &planning
         && let Some(warning) = model.other_ranker(ranker)
     {

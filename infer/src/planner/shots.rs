@@ -6,7 +6,6 @@ use common::transcript::{Part, Role, Turn};
 use serde::Deserialize;
 use toolbox::agent::Agent;
 
-use super::remote::Protocol;
 use crate::InferError;
 
 const SHOTS: &str = include_str!("shots.jsonl");
@@ -48,11 +47,12 @@ pub fn shots(agent: Agent, n: usize) -> Result<Vec<Vec<Turn>>, InferError> {
     Ok(found)
 }
 
-/// Instructions for a model that was not trained on an agent's turns.
-pub(super) const fn instructions(agent: Agent, protocol: Protocol) -> &'static str {
-    match (agent, protocol) {
-        (Agent::KgAgent, Protocol::Text) => KG_AGENT,
-        (Agent::KgAgent, Protocol::Tools) => KG_AGENT_TOOLS,
+/// Instructions for a model that was not trained on an agent's turns; `tools` says whether it makes
+/// calls as tool calls.
+pub(super) const fn instructions(agent: Agent, tools: bool) -> &'static str {
+    match (agent, tools) {
+        (Agent::KgAgent, false) => KG_AGENT,
+        (Agent::KgAgent, true) => KG_AGENT_TOOLS,
         (Agent::Oda, _) => ODA,
         (Agent::Triad, _) => TRIAD,
     }

@@ -38,9 +38,11 @@ pub(crate) fn say(text: &str) -> Answer {
 
 /// A completion with one tool call.
 pub(crate) fn tool(name: &str, arguments: &str) -> Answer {
-    Answer::Message(json!({ "role": "assistant", "content": null, "tool_calls": [
+    Answer::Message(
+        json!({ "role": "assistant", "content": null, "tool_calls": [
         { "id": "1", "type": "function", "function": { "name": name, "arguments": arguments } },
-    ] }))
+    ] }),
+    )
 }
 
 /// A stream of these texts, with the count of tokens at its end.
@@ -50,8 +52,12 @@ pub(crate) fn stream(texts: &[&str]) -> Answer {
         .iter()
         .map(|text| piece(&json!({ "choices": [{ "delta": { "content": text } }] })))
         .collect();
-    pieces.push(piece(&json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }] })));
-    pieces.push(piece(&json!({ "choices": [], "usage": { "prompt_tokens": 9, "completion_tokens": 5 } })));
+    pieces.push(piece(
+        &json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }] }),
+    ));
+    pieces.push(piece(
+        &json!({ "choices": [], "usage": { "prompt_tokens": 9, "completion_tokens": 5 } }),
+    ));
     pieces.push("data: [DONE]\n\n".to_owned());
     Answer::Stream(pieces)
 }
@@ -126,7 +132,8 @@ fn serve(mut stream: TcpStream, answers: &[Answer], seen: &Mutex<Vec<Value>>, se
         Answer::Cut(message) => complete(&mut stream, &message, "length"),
         Answer::Raw(status, headers, bytes) => send(&mut stream, status, headers, &bytes),
         Answer::Stream(pieces) => {
-            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+            let head =
+                "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
             let _ = stream.write_all(head.as_bytes());
             for piece in pieces {
                 if stream.write_all(piece.as_bytes()).is_err() {
@@ -137,7 +144,10 @@ fn serve(mut stream: TcpStream, answers: &[Answer], seen: &Mutex<Vec<Value>>, se
             }
         }
         Answer::Close => {
-            let _ = write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{{\"choices\":");
+            let _ = write!(
+                stream,
+                "HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{{\"choices\":"
+            );
         }
         Answer::Die => {}
         Answer::Hang => std::thread::sleep(Duration::from_secs(30)),
@@ -148,11 +158,17 @@ fn serve(mut stream: TcpStream, answers: &[Answer], seen: &Mutex<Vec<Value>>, se
                 Some(grammar) => grammar.split('"').nth(1).map(str::to_owned),
                 None => {
                     let text = &given["json_schema"]["schema"]["properties"]["text"];
-                    text["enum"][0].as_str().map(|text| json!({ "text": text }).to_string())
+                    text["enum"][0]
+                        .as_str()
+                        .map(|text| json!({ "text": text }).to_string())
                 }
             };
             let text = allowed.unwrap_or_else(|| "Yes.".to_owned());
-            complete(&mut stream, &json!({ "role": "assistant", "content": text }), "stop");
+            complete(
+                &mut stream,
+                &json!({ "role": "assistant", "content": text }),
+                "stop",
+            );
         }
     }
 }

@@ -150,8 +150,13 @@ fn settings(args: &EvalArgs, ranker: &Arc<dyn Ranker>, ui: &Ui) -> Result<Vec<Se
         if settings.iter().any(|setting| setting.agent == agent) {
             bail!("{} is named twice", agent.name());
         }
-        let (planning, template) =
-            Planning::open(&agent, args.model.as_deref(), answering, serving, &mut loaded)?;
+        let (planning, template) = Planning::open(
+            &agent,
+            args.model.as_deref(),
+            answering,
+            serving,
+            &mut loaded,
+        )?;
         settings.push(Setting {
             exclude: args.exclude_topics,
             ranker: Arc::clone(ranker),

@@ -117,7 +117,14 @@ pub(super) fn print(evaluated: &[Evaluation], ui: &Ui) {
 
 /// Prints what the server of a model counted for each agent.
 fn print_served(evaluated: &[Evaluation], ui: &Ui) {
-    let head = ["served", "requests", "prompt tokens", "cached", "written tokens", "cost"];
+    let head = [
+        "served",
+        "requests",
+        "prompt tokens",
+        "cached",
+        "written tokens",
+        "cost",
+    ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for one in evaluated {
         let Some((counted, cost)) = one.served else {

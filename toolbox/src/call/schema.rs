@@ -63,9 +63,7 @@ pub fn tool_definitions() -> Vec<Value> {
 fn schema_of(param: Param) -> Value {
     let operators = OPERATORS.iter().map(ToString::to_string);
     match param {
-        Param::Set => {
-            text("a result such as v0, an entity such as e0, or [] for the empty set")
-        }
+        Param::Set => text("a result such as v0, an entity such as e0, or [] for the empty set"),
         Param::Relation => {
             text("a relation that a list has shown for the set; ~ before it walks it backwards")
         }
@@ -208,7 +206,11 @@ fn live_choices(tool: Tool, param: Param, live: &Live) -> Vec<String> {
         }
         Param::Class => live.classes.clone(),
         Param::Comparator | Param::Operator => match schema_of(param)["enum"].as_array() {
-            Some(all) => all.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            Some(all) => all
+                .iter()
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect(),
             None => Vec::new(),
         },
         Param::Value => {
@@ -306,10 +308,7 @@ fn argument(param: Param, value: &Value) -> Result<String, String> {
                 items.iter().map(|item| argument(param, item)).collect();
             Ok(format!("[{}]", items?.join(", ")))
         }
-        other => Err(format!(
-            "`{other}` is no {}; give a string",
-            param.word()
-        )),
+        other => Err(format!("`{other}` is no {}; give a string", param.word())),
     }
 }
 
@@ -386,7 +385,11 @@ mod tests {
                 .unwrap_or_else(|| panic!("{text} is missing"));
             for (name, value) in arguments.as_object().unwrap() {
                 let property = &tool["properties"][name];
-                let choices = if name == SETS { &property["items"] } else { property };
+                let choices = if name == SETS {
+                    &property["items"]
+                } else {
+                    property
+                };
                 let choices = choices["enum"].as_array().unwrap();
                 let values = value.as_array().cloned().unwrap_or(vec![value.clone()]);
                 assert!(
@@ -397,7 +400,9 @@ mod tests {
         }
         let tools = schema["properties"]["call"]["anyOf"].as_array().unwrap();
         assert!(
-            !tools.iter().any(|one| one.to_string().contains("get_entity_by_type")),
+            !tools
+                .iter()
+                .any(|one| one.to_string().contains("get_entity_by_type")),
             "no class is live"
         );
     }
@@ -410,7 +415,10 @@ mod tests {
             let found = tools.iter().find(|tool| tool["function"]["name"] == name);
             found.unwrap()["function"]["parameters"].clone()
         };
-        assert_eq!(of("get_tail_entity")["required"], json!(["set", "relation"]));
+        assert_eq!(
+            of("get_tail_entity")["required"],
+            json!(["set", "relation"])
+        );
         assert_eq!(of("get_relation")["required"], json!(["set"]));
         assert!(of("get_relation")["properties"]["other_set"].is_object());
         assert_eq!(of("union")["properties"][SETS]["minItems"], 2);
@@ -437,7 +445,10 @@ mod tests {
             text("count", json!({ "set": "v0), end(v0" })),
             Ok("v1 = count(<v0), end(v0>)".to_owned())
         );
-        assert_eq!(text("end", json!({ "set": [] })), Ok("ans = end([])".to_owned()));
+        assert_eq!(
+            text("end", json!({ "set": [] })),
+            Ok("ans = end([])".to_owned())
+        );
         for (name, arguments, says) in [
             ("walk", json!({}), "is no tool"),
             ("count", json!("v0"), "no object"),

@@ -6,7 +6,7 @@ use toolbox::agent::Agent;
 use toolbox::call::{Call, Target, arguments_of, parse_call};
 
 use super::super::shots::{instructions, shots};
-use super::options::{Protocol, RemoteOptions};
+use super::options::RemoteOptions;
 use crate::InferError;
 
 /// The messages of a request. A model of ours gets the turns of its training; any other gets
@@ -26,8 +26,7 @@ pub(super) fn messages(
     let text = system.map(Turn::text).unwrap_or_default();
     let agent = text.lines().next().and_then(|name| Agent::named(name).ok());
     if let (Some(agent), [first, others @ ..]) = (agent, turns) {
-        let protocol = if tools { Protocol::Tools } else { Protocol::Text };
-        let more = Part::ours(format!("\n{}", instructions(agent, protocol)));
+        let more = Part::ours(format!("\n{}", instructions(agent, tools)));
         all.push(Turn {
             parts: [first.parts.clone(), vec![more]].concat(),
             ..first.clone()
@@ -98,7 +97,11 @@ fn tool_messages(turns: &[Turn]) -> Vec<Value> {
             (Role::Assistant, Ok(call)) => {
                 let id = call_id(calls);
                 calls += 1;
-                messages.push(call_message(&id, call.tool.name(), &arguments_of(&call).to_string()));
+                messages.push(call_message(
+                    &id,
+                    call.tool.name(),
+                    &arguments_of(&call).to_string(),
+                ));
                 open = Some((id, variable(&call)));
             }
             (Role::Assistant, Err(_)) => {

@@ -419,7 +419,10 @@ fn ask_again(
     if let (true, Some(call)) = (tools, reply.calls.first()) {
         messages.push(call_message(REJECTED, &call.name, &call.arguments));
         let such = such("Possible calls begin so");
-        messages.push(result_message(REJECTED, &format!("error: {problem}.{such}")));
+        messages.push(result_message(
+            REJECTED,
+            &format!("error: {problem}.{such}"),
+        ));
         return;
     }
     let mut said: String = reply.text.chars().take(SHOWN).collect();

@@ -123,16 +123,16 @@ impl RemoteOptions {
             );
         }
         if self.protocol == Protocol::Tools && self.own {
-            return Err(
-                "models trained here write calls as text: leave out the protocol `tools`",
-            );
+            return Err("models trained here write calls as text: leave out the protocol `tools`");
         }
         if self
             .key
             .as_ref()
             .is_some_and(|key| !key.bytes().all(|byte| byte.is_ascii_graphic()))
         {
-            return Err("the key has characters that no HTTP header may have, such as a line break");
+            return Err(
+                "the key has characters that no HTTP header may have, such as a line break",
+            );
         }
         Ok(())
     }

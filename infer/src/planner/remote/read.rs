@@ -64,7 +64,9 @@ pub(super) fn split(text: &str) -> (String, String) {
     let mut rest = text;
     for _ in 0..SPLITS {
         let first = |of: &dyn Fn(&(&'static str, &'static str)) -> &'static str| {
-            let found = THOUGHTS.iter().filter_map(|tags| Some((rest.find(of(tags))?, tags)));
+            let found = THOUGHTS
+                .iter()
+                .filter_map(|tags| Some((rest.find(of(tags))?, tags)));
             found.min_by_key(|(at, _)| *at)
         };
         let (opens, closes) = (first(&|tags| tags.0), first(&|tags| tags.1));
@@ -104,11 +106,20 @@ pub(super) fn turn(said: &str, wanted: &Wanted<'_>) -> Option<String> {
 /// The text that stands for a reply in which nothing can be used: its first line with content.
 pub(super) fn unusable(said: &str) -> String {
     let mut lines = said.lines().map(bare).filter(|line| !line.is_empty());
-    lines.next().unwrap_or_default().chars().take(UNUSABLE).collect()
+    lines
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .take(UNUSABLE)
+        .collect()
 }
 
 /// A tool call by name and JSON arguments, as text.
-pub(super) fn tool_call(name: &str, arguments: &str, wanted: &Wanted<'_>) -> Result<String, String> {
+pub(super) fn tool_call(
+    name: &str,
+    arguments: &str,
+    wanted: &Wanted<'_>,
+) -> Result<String, String> {
     let Some(next) = wanted.call else {
         return Err("no tool is wanted here: write text".to_owned());
     };
@@ -144,7 +155,12 @@ fn labelled(line: &str) -> Option<(String, &str)> {
     let (label, rest) = line.split_once(':')?;
     let label = label.trim_end_matches(|c: char| mark(c) || c.is_ascii_digit());
     let plain = label.len() <= LABEL && label.chars().all(|c| c.is_ascii_alphabetic() || c == ' ');
-    plain.then(|| (label.to_lowercase(), rest.trim_start_matches(['*', '_', ' ', '\t'])))
+    plain.then(|| {
+        (
+            label.to_lowercase(),
+            rest.trim_start_matches(['*', '_', ' ', '\t']),
+        )
+    })
 }
 
 fn first_word(label: &str) -> &str {
@@ -248,7 +264,11 @@ fn first_call(text: &str, next: u32, wanted: &Wanted<'_>) -> Option<String> {
         if calls > CALLS {
             return None;
         }
-        let (open, close) = if opening == "(" { ('(', ')') } else { ('[', ']') };
+        let (open, close) = if opening == "(" {
+            ('(', ')')
+        } else {
+            ('[', ']')
+        };
         let mut end = text.len().min(at + CALL);
         while !text.is_char_boundary(end) {
             end -= 1;
@@ -355,23 +375,55 @@ mod tests {
             ("```python\nget_relation(e0)\n```", 0),
             ("Thought: count(v0) may do.\nAction: get_relation(e0)", 0),
             ("Thought: get_relation(e0)? No. Action: ans = end(v0)", 3),
-            ("**Action 1:** `get_relation(e0)`\nObservation: out a b\nans = end(v0)", 0),
+            (
+                "**Action 1:** `get_relation(e0)`\nObservation: out a b\nans = end(v0)",
+                0,
+            ),
             ("Observation: get_relation(e0)\nans = end(v0)", 3),
-            ("I shall call get_relation(v9), no, get_relation(e0). Then ans = end(v0)", 0),
+            (
+                "I shall call get_relation(v9), no, get_relation(e0). Then ans = end(v0)",
+                0,
+            ),
             ("v7 = get_tail_entity( e0,people.person.partner )", 1),
-            ("get_tail_entity(\n  \"e0\",\n  \"people.person.partner\"\n)", 1),
-            ("get_tail_entity(set=\"e0\", relation='people.person.partner')", 1),
+            (
+                "get_tail_entity(\n  \"e0\",\n  \"people.person.partner\"\n)",
+                1,
+            ),
+            (
+                "get_tail_entity(set=\"e0\", relation='people.person.partner')",
+                1,
+            ),
             ("Action: get_tail_entity[e0, people.person.partner]", 1),
-            ("Action: get_tail_entity\nAction Input: e0, people.person.partner", 1),
+            (
+                "Action: get_tail_entity\nAction Input: e0, people.person.partner",
+                1,
+            ),
             ("Action: get_relation\nAction Input: {\"set\": \"e0\"}", 0),
             ("so get_tail_entity(e0, <odd (name)>) it is", 2),
-            ("<tool_call>\n{\"name\": \"get_relation\", \"arguments\": {\"set\": \"e0\"}}\n</tool_call>", 0),
-            ("{\"call\": {\"tool\": \"get_relation\", \"set\": \"e0\", \"other_set\": null}}", 0),
-            ("{\"function\": \"end\", \"arguments\": \"{\\\"set\\\": \\\"v0\\\"}\"}", 3),
+            (
+                "<tool_call>\n{\"name\": \"get_relation\", \"arguments\": {\"set\": \"e0\"}}\n</tool_call>",
+                0,
+            ),
+            (
+                "{\"call\": {\"tool\": \"get_relation\", \"set\": \"e0\", \"other_set\": null}}",
+                0,
+            ),
+            (
+                "{\"function\": \"end\", \"arguments\": \"{\\\"set\\\": \\\"v0\\\"}\"}",
+                3,
+            ),
         ] {
             assert_eq!(call(said).as_deref(), Some(CALLS[at]), "{said}");
         }
-        for said in ["", "get_relation(e0", "I do not know.", "Thought: get_relation(e0)", "my_end(v0)", "{", "(((("] {
+        for said in [
+            "",
+            "get_relation(e0",
+            "I do not know.",
+            "Thought: get_relation(e0)",
+            "my_end(v0)",
+            "{",
+            "((((",
+        ] {
             assert_eq!(call(said), None, "{said}");
         }
     }
@@ -383,7 +435,10 @@ mod tests {
             call: None,
         };
         for (said, text) in [
-            ("Thought: none fits yet\nAction: neighbor e0", Some("neighbor e0")),
+            (
+                "Thought: none fits yet\nAction: neighbor e0",
+                Some("neighbor e0"),
+            ),
             ("I choose `neighbor e0` now.", Some("neighbor e0")),
             ("{\"text\": \"neighbor e0\"}", Some("neighbor e0")),
             ("<e0, a, ?x>\n<?x, b, c0>", Some("<e0, a, ?x> <?x, b, c0>")),
@@ -413,7 +468,16 @@ mod tests {
     #[test]
     fn long_replies_end() {
         let begun = std::time::Instant::now();
-        for piece in ["get_relation(", "get_relation(e0, ", "{\"a\":", "{", "end())", "x\n", "(", "<think>"] {
+        for piece in [
+            "get_relation(",
+            "get_relation(e0, ",
+            "{\"a\":",
+            "{",
+            "end())",
+            "x\n",
+            "(",
+            "<think>",
+        ] {
             let text = piece.repeat((1 << 20) / piece.len());
             let (said, _) = split(&text);
             assert_eq!(call(&said), None, "{piece}");

@@ -37,9 +37,8 @@ impl Reply {
     pub(super) fn of(body: &Value) -> Result<Self, String> {
         let message = &body["choices"][0]["message"];
         if !message.is_object() {
-            return Err(error_in(body).unwrap_or_else(|| {
-                "the answer has no choices[0].message.content".to_owned()
-            }));
+            return Err(error_in(body)
+                .unwrap_or_else(|| "the answer has no choices[0].message.content".to_owned()));
         }
         let mut reply = Self::default();
         reply.add(body, message);
@@ -69,7 +68,9 @@ impl Reply {
         let calls = message["tool_calls"].as_array();
         for (position, call) in calls.into_iter().flatten().enumerate() {
             // Pieces of one call share its index.
-            let index = call["index"].as_u64().and_then(|index| usize::try_from(index).ok());
+            let index = call["index"]
+                .as_u64()
+                .and_then(|index| usize::try_from(index).ok());
             let index = index.unwrap_or(position);
             if index >= CALLS {
                 continue;
@@ -79,7 +80,9 @@ impl Reply {
             }
             let function = &call["function"];
             let known = &mut self.calls[index];
-            known.name.push_str(function["name"].as_str().unwrap_or_default());
+            known
+                .name
+                .push_str(function["name"].as_str().unwrap_or_default());
             match &function["arguments"] {
                 Value::String(text) => known.arguments.push_str(text),
                 // Some servers send the object itself.
@@ -106,7 +109,10 @@ impl Reply {
 
     /// Bytes that the model has written.
     pub(super) fn written(&self) -> usize {
-        let calls = self.calls.iter().map(|call| call.name.len() + call.arguments.len());
+        let calls = self
+            .calls
+            .iter()
+            .map(|call| call.name.len() + call.arguments.len());
         self.text.len() + self.thought.len() + calls.sum::<usize>()
     }
 

@@ -150,9 +150,9 @@ impl Transport {
         let value: Value = serde_json::from_str(&text).map_err(|_| {
             RequestFailure::transient(format!("the answer is not JSON: {}", self.quoted(&text)))
         })?;
-        Reply::of(&value)
-            .map(Some)
-            .map_err(|message| RequestFailure::transient(format!("{message}: {}", self.quoted(&text))))
+        Reply::of(&value).map(Some).map_err(|message| {
+            RequestFailure::transient(format!("{message}: {}", self.quoted(&text)))
+        })
     }
 
     /// Why a request could not be sent.
@@ -186,7 +186,11 @@ impl Transport {
     }
 
     /// The failure that a status other than 200 stands for.
-    fn refused(&self, status: u16, response: &mut ureq::http::Response<ureq::Body>) -> RequestFailure {
+    fn refused(
+        &self,
+        status: u16,
+        response: &mut ureq::http::Response<ureq::Body>,
+    ) -> RequestFailure {
         if (300..400).contains(&status) {
             let to = self.quoted(&header(response, "location"));
             return RequestFailure::permanent(format!(
