@@ -556,7 +556,7 @@ fn a_json_schema_lists_the_live_calls() {
         reply(json!({ "call": { "tool": "end", "set": "v0" } })),
     ]);
     let mut planner = planner(&server, |options| {
-        options.constraint = Constraint::JsonSchema
+        options.constraint = Constraint::JsonSchema;
     });
     let outcome = answer(&mut planner, &AgentKind::KgAgent).unwrap();
     assert_eq!(calls(&outcome), [LIST, WALK, END]);
@@ -702,7 +702,7 @@ fn a_server_that_asks_to_wait_is_waited_for() {
     ] {
         let server = Server::start(vec![answer]);
         let mut planner = planner(&server, |options| {
-            options.deadline = Duration::from_millis(1500)
+            options.deadline = Duration::from_millis(1500);
         });
         let begun = Instant::now();
         let error = planner.write(&[], &red).unwrap_err().to_string();

@@ -82,9 +82,10 @@ fn text(description: &str) -> Value {
     json!({ "type": "string", "description": description })
 }
 
+/// A schema of an object with these properties and no others.
 fn object(properties: Map<String, Value>, required: &[String]) -> Value {
     json!({
-        "type": "object", "properties": properties, "required": required,
+        "type": "object", "properties": Value::Object(properties), "required": required,
         "additionalProperties": false,
     })
 }
@@ -166,7 +167,7 @@ fn live_sets(tool: Tool, live: &Live) -> Vec<String> {
         Tool::GetTailEntity => !set.scalar && !set.out.is_empty(),
         Tool::GetHeadEntity => !set.scalar && !set.incoming.is_empty(),
         Tool::GetEntityByConstraint | Tool::Judge | Tool::RetrieveRelation => {
-            !set.scalar && !(set.out.is_empty() && set.incoming.is_empty())
+            !(set.scalar || set.out.is_empty() && set.incoming.is_empty())
         }
         _ => !set.scalar,
     };

@@ -128,7 +128,7 @@ impl RemoteOptions {
         if self
             .key
             .as_ref()
-            .is_some_and(|key| !key.bytes().all(|byte| byte.is_ascii_graphic()))
+            .is_some_and(|key| !key.bytes().all(|byte| (b' '..=b'~').contains(&byte)))
         {
             return Err(
                 "the key has characters that no HTTP header may have, such as a line break",
