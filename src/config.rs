@@ -3,7 +3,7 @@
 //!
 //! Somebody else may have put a `kgagent.toml` into a folder with data. So a file that the user did
 //! not name with `--config` may not set output paths, servers (they would receive the questions and
-//! `KGAGENT_API_KEY`) or who may ask `serve`. The program prints what such a file sets.
+//! `KGAGENT_API_KEY`), whose certificates are believed, or who may ask `serve`. The program prints what such a file sets.
 
 use std::fs::File;
 use std::io::Read;
@@ -29,6 +29,9 @@ const OUTPUTS: [&str; 5] = ["feedback", "out", "pairs", "trace", "vectors"];
 
 /// Options of `serve` that decide who may ask.
 const ACCESS: [&str; 3] = ["host", "listen", "token-file"];
+
+/// Options that say which servers to believe.
+const TRUST: [&str; 1] = ["ca"];
 
 /// Parses the command line; missing options come from the environment and the configuration file.
 ///
@@ -178,6 +181,8 @@ impl ConfigFile {
             "a server"
         } else if ACCESS.contains(&key) {
             "who may ask"
+        } else if TRUST.contains(&key) {
+            "which servers to believe"
         } else {
             return Ok(());
         };
@@ -232,6 +237,7 @@ mod tests {
     fn every_option_with_a_path_is_an_input_or_an_output() {
         const INPUTS: &[&str] = &[
             "base",
+            "ca",
             "config",
             "data",
             "decode",

@@ -24,6 +24,10 @@ use toolbox::grammar::Grammar;
 enum Answer {
     /// A completion with this text.
     Say(&'static str),
+    /// The only text that the request's grammar allows.
+    Allowed,
+    /// The next of these calls, by the number of turns that the request already has.
+    Program(&'static [&'static str]),
     /// A status and a body.
     Raw(u16, &'static str),
     /// Half a body, then the connection ends.
@@ -76,6 +80,11 @@ impl Server {
     }
 }
 
+/// The body of a completion with this text.
+fn completion(text: &str) -> String {
+    json!({ "choices": [{ "message": { "role": "assistant", "content": text } }], "usage": { "prompt_tokens": 7, "completion_tokens": 3 } }).to_string()
+}
+
 fn serve(mut stream: TcpStream, answer: &Answer, seen: &Mutex<Vec<(Value, Option<String>)>>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let (mut length, mut key) = (0, None);
@@ -99,9 +108,8 @@ fn serve(mut stream: TcpStream, answer: &Answer, seen: &Mutex<Vec<(Value, Option
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();
-    seen.lock()
-        .unwrap()
-        .push((serde_json::from_slice(&body).unwrap(), key));
+    let request: Value = serde_json::from_slice(&body).unwrap();
+    seen.lock().unwrap().push((request.clone(), key));
     let send = |stream: &mut TcpStream, status: u16, body: &str| {
         let _ = write!(
             stream,
@@ -111,8 +119,26 @@ fn serve(mut stream: TcpStream, answer: &Answer, seen: &Mutex<Vec<(Value, Option
     };
     match answer {
         Answer::Say(text) => {
-            let body = json!({ "choices": [{ "message": { "role": "assistant", "content": text } }], "usage": { "prompt_tokens": 7, "completion_tokens": 3 } });
-            send(&mut stream, 200, &body.to_string());
+            send(&mut stream, 200, &completion(text));
+        }
+        Answer::Allowed => {
+            let grammar = request["grammar"].as_str().unwrap();
+            send(
+                &mut stream,
+                200,
+                &completion(grammar.split('"').nth(1).unwrap()),
+            );
+        }
+        Answer::Program(calls) => {
+            // The turn follows from the request alone, so the order of requests does not matter.
+            let turns = request["messages"].as_array().unwrap();
+            let written = turns
+                .iter()
+                .filter(|turn| turn["role"] == "assistant")
+                .count();
+            let text = calls[written.min(calls.len() - 1)];
+            std::thread::sleep(Duration::from_millis(20));
+            send(&mut stream, 200, &completion(text));
         }
         Answer::Raw(status, body) => send(&mut stream, *status, body),
         Answer::Close => {
@@ -167,7 +193,10 @@ fn a_request_is_a_chat_and_its_reply_is_used() {
     assert!(
         [
             "grammar",
-            "guided_grammar",
+            "structured_outputs",
+            "ebnf",
+            "response_format",
+            "tools",
             "repeat_penalty",
             "repetition_penalty"
         ]
@@ -178,25 +207,35 @@ fn a_request_is_a_chat_and_its_reply_is_used() {
 
 #[test]
 fn a_server_that_takes_grammars_gets_one() {
+    let grammar = json!("root ::= (\"red\" | \"blue\")\n");
     let own = [
-        (Constraint::Grammar, "grammar", "repeat_penalty"),
         (
-            Constraint::GuidedGrammar,
-            "guided_grammar",
+            Constraint::Grammar,
+            "grammar",
+            "repeat_penalty",
+            grammar.clone(),
+        ),
+        (
+            Constraint::StructuredOutputs,
+            "structured_outputs",
             "repetition_penalty",
+            json!({ "grammar": grammar }),
+        ),
+        (
+            Constraint::Ebnf,
+            "ebnf",
+            "repetition_penalty",
+            grammar.clone(),
         ),
     ];
-    for (constraint, field, penalty) in own {
+    for (constraint, field, penalty, value) in own {
         let server = Server::start(vec![Answer::Say("red")]);
         server
             .planner(|options| options.constraint = constraint)
             .write(&turns(), &colours())
             .unwrap();
         let body = &server.seen.lock().unwrap()[0].0;
-        assert_eq!(
-            (&body[field], body[penalty].as_f64()),
-            (&json!("root ::= (\"red\" | \"blue\")\n"), Some(1.0))
-        );
+        assert_eq!((&body[field], body[penalty].as_f64()), (&value, Some(1.0)));
     }
 }
 
@@ -350,11 +389,64 @@ fn an_unreachable_server_and_other_protocols_are_errors() {
         error.contains("no answer") && error.contains("(3 tries)"),
         "{error}"
     );
-    let error = RemotePlanner::new(RemoteOptions::new("https://example.com/v1"))
+    let error = RemotePlanner::new(RemoteOptions::new("ftp://example.com/v1"))
         .err()
         .unwrap()
         .to_string();
-    assert!(error.contains("only http://"), "{error}");
+    assert!(error.contains("begins with http:// or https://"), "{error}");
+}
+
+/// A server behind https: it is believed only with its own authority's certificate.
+#[test]
+fn https_needs_a_certificate_that_is_trusted() {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key)
+        .unwrap();
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!(
+        "https://localhost:{}/v1",
+        listener.local_addr().unwrap().port()
+    );
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let connection = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
+            let mut stream = rustls::StreamOwned::new(connection, stream.unwrap());
+            let mut request = [0; 1 << 16];
+            // The client gives up during the handshake if it does not trust the certificate.
+            if stream.read(&mut request).is_err() {
+                continue;
+            }
+            let body = completion("red");
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n", body.len());
+            let _ = write!(stream, "{head}connection: close\r\n\r\n{body}");
+            stream.conn.send_close_notify();
+            let _ = stream.flush();
+        }
+    });
+    let ask = |authorities: Option<&str>| {
+        let options = RemoteOptions {
+            authorities: authorities.map(|pem| pem.as_bytes().to_vec()),
+            deadline: Duration::from_secs(20),
+            ..RemoteOptions::new(&url)
+        };
+        let turn = RemotePlanner::new(options)?.write(&turns(), &colours());
+        turn.map(|proposal| proposal.text)
+    };
+    assert_eq!(ask(Some(&made.cert.pem())).unwrap(), "red");
+    let error = ask(None).unwrap_err().to_string();
+    assert!(
+        error.contains("certificate") && error.contains("--ca"),
+        "{error}"
+    );
+    let error = ask(Some("no certificate")).unwrap_err().to_string();
+    assert!(error.contains("must be PEM"), "{error}");
 }
 
 #[test]
@@ -372,7 +464,7 @@ fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
         let out = command
             .args(args)
             .current_dir(place.path())
-            .env("KGAGENT_API_KEY", "from the environment")
+            .env("KGAGENT_API_KEY", "from-the-environment")
             .output()
             .unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -399,7 +491,9 @@ fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
         "ans = end(v9)",
         "ans = end(v0)",
     ];
-    let server = Server::start(calls.map(Answer::Say).to_vec());
+    // The first request tries whether the server obeys the grammar.
+    let probed = std::iter::once(Answer::Allowed).chain(calls.map(Answer::Say));
+    let server = Server::start(probed.collect());
     let question = "Who was the partner of Johann Wolfgang von Goethe?";
     let ask = [
         "ask",
@@ -419,10 +513,10 @@ fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
     assert_eq!(code, 0, "{out}");
     assert!(out.contains("answer    Christiane Vulpius"), "{out}");
     let seen = server.seen.lock().unwrap();
-    let (body, key) = &seen[0];
+    let (body, key) = &seen[1];
     assert_eq!(
         (seen.len(), &body["model"], key.as_deref()),
-        (4, &json!("big"), Some("Bearer from the environment"))
+        (5, &json!("big"), Some("Bearer from-the-environment"))
     );
     assert!(
         body["messages"][0]["content"]
@@ -431,7 +525,7 @@ fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
             .contains("get_tail_entity"),
         "a model that was not trained here reads the tools"
     );
-    let grammar = |i: usize| seen[i].0["grammar"].as_str().unwrap();
+    let grammar = |i: usize| seen[i + 1].0["grammar"].as_str().unwrap();
     assert!(
         grammar(0).starts_with("root ::= ")
             && grammar(0).contains("\"get_relation(\"")
@@ -482,7 +576,7 @@ fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
     // error.
     let source = format!("jsonl={}", data("questions.cases.jsonl"));
     let eval = |server: &Server, out: &str| {
-        let threads = ["--threads", "1", "--traces", "--json"];
+        let threads = ["--concurrency", "1", "--traces", "--json"];
         run(&[
             &[
                 "eval",
@@ -521,6 +615,25 @@ fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
         code == 2 && out.contains("failed at all 3") && !place.path().join("none").exists(),
         "{out}"
     );
+    // Any number of questions at a time gives the same results, and the tokens are counted.
+    let program: &[&str] = &["get_relation(e0)", "ans = end([])"];
+    let results = ["1", "8"].map(|concurrency| {
+        let server = Server::start(vec![Answer::Program(program)]);
+        let folder = format!("at-{concurrency}");
+        let given = ["eval", "--kg", "g", "--model", &server.url, "--served", "own"];
+        let more = ["--source", &source, "--out", &folder, "--concurrency", concurrency];
+        let (code, out) = run(&[&given[..], &more, &["--price", "1,2"]].concat());
+        assert_eq!(code, 0, "{out}");
+        assert!(out.contains("written tokens"), "{out}");
+        let file = |name: &str| std::fs::read_to_string(place.path().join(&folder).join(name));
+        let metrics: Value = serde_json::from_str(&file("metrics.json").unwrap()).unwrap();
+        assert_eq!(
+            metrics["served"],
+            json!({ "requests": 6, "prompt_tokens": 42, "cached_tokens": 0, "completion_tokens": 18, "cost": 0.000_078 })
+        );
+        file("predictions.jsonl").unwrap()
+    });
+    assert_eq!(results[0], results[1]);
     // A hanging server ends the command with an error that names it.
     let server = Server::start(vec![Answer::Hang]);
     let (code, out) = run(&[

@@ -367,6 +367,8 @@ fn a_configuration_file_that_nobody_named_neither_writes_nor_sends() {
         place.write("kgagent.toml", &format!("[serve]\n{key}"));
         place.refused(&["serve", "--kg", "g"], &["who may ask"]);
     }
+    place.write("kgagent.toml", "ca = \"ca.pem\"\n");
+    place.refused(&ask, &["`ca`", "which servers to believe"]);
     // What it may set is shown; as the target of `kg load` the same key does not count.
     place.write("kgagent.toml", "kg = \"g\"\n[ask]\nmode = \"paper\"\n");
     let shown = place.done(&["kg", "stats"]);
@@ -384,13 +386,14 @@ fn an_interrupted_evaluation_keeps_what_is_answered_and_continues() {
     let questions = (0..6).map(|i| QUESTION.replace("\"1\"", &format!("\"{i}\"")));
     place.write("q.jsonl", &questions.collect::<String>());
     let server = Server::slow("no call", Duration::from_millis(60));
-    let eval = |out| {
-        let source = ["--source", "jsonl=q.jsonl", "--threads", "1"];
+    // Another number of questions at a time continues the same evaluation.
+    let eval = |out, concurrency| {
+        let source = ["--source", "jsonl=q.jsonl", "--concurrency", concurrency];
         let model = ["eval", "--kg", "g", "--model", &server.url, "--out", out];
         place.command(&[&model[..], &source].concat())
     };
     let asked = || std::mem::take(&mut *server.seen.lock().unwrap()).len();
-    let mut running = eval("result")
+    let mut running = eval("result", "1")
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
@@ -419,11 +422,11 @@ fn an_interrupted_evaluation_keeps_what_is_answered_and_continues() {
     );
     assert!(partial.exists() && !place.path().join("result").exists());
     asked();
-    let output = eval("result").output().unwrap();
+    let output = eval("result", "8").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", self::said(&output).1);
     assert!(!partial.exists());
     let rest = asked();
-    eval("whole").output().unwrap();
+    eval("whole", "2").output().unwrap();
     assert!(rest < asked(), "{rest} requests after the interruption");
     let predictions = place.read("result/predictions.jsonl");
     assert_eq!(predictions.lines().count(), 6);

@@ -1,13 +1,10 @@
 //! The agents on the command line: their names, their options and how they plan.
 
-use std::time::Duration;
-
 use clap::{Args, ValueEnum};
 use infer::agent::AgentKind;
 use infer::agent::Deciding;
 use infer::agent::Robust;
 use infer::agent::TriadOptions;
-use infer::planner::{Constraint, RemoteOptions};
 use toolbox::observe::ObserveOptions;
 use toolbox::oda::{OdaOptions, Reflection, TurnForm};
 use toolbox::triad;
@@ -280,78 +277,5 @@ impl TriadArgs {
             work,
             select_entities: linked,
         }
-    }
-}
-
-const CONSTRAINTS: Names<Constraint> = &[
-    (
-        "none",
-        "No constraint: replies are checked, and asked for again at most twice",
-        Constraint::None,
-    ),
-    (
-        "grammar",
-        "llama.cpp's field `grammar`",
-        Constraint::Grammar,
-    ),
-    (
-        "guided-grammar",
-        "vLLM's field `guided_grammar`",
-        Constraint::GuidedGrammar,
-    ),
-];
-
-/// What a served model was trained on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Served {
-    /// Any model: the prompt explains the turns and shows worked examples.
-    Any,
-    /// An export of a model trained here: it gets the turns of its training.
-    Own,
-}
-
-/// A model behind a server (`--model http://HOST:PORT/v1`). The key comes from the environment
-/// only: `KGAGENT_API_KEY`.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct RemoteArgs {
-    /// Server: name of the model.
-    #[arg(long, default_value = "default", value_name = "NAME")]
-    served_model: String,
-    /// Server: what the model was trained on.
-    #[arg(long, value_enum, default_value = "any", value_name = "WHAT")]
-    pub(crate) served: Served,
-    /// Server: how to constrain what the model writes.
-    #[arg(long, value_parser = one_of(CONSTRAINTS), default_value = "none")]
-    constraint: Constraint,
-    /// Server: maximum time per turn in seconds, including retries.
-    #[arg(
-        long,
-        default_value_t = 120,
-        value_name = "SECONDS",
-        value_parser = clap::value_parser!(u64).range(1..=86_400)
-    )]
-    timeout: u64,
-    /// Server: number of worked examples in the prompt; there are eight per agent.
-    #[arg(long, default_value_t = 3, value_name = "N")]
-    shots: usize,
-}
-
-impl RemoteArgs {
-    /// How to ask the server at `url`.
-    pub(crate) fn options(&self, url: &str) -> anyhow::Result<RemoteOptions> {
-        let key = match std::env::var("KGAGENT_API_KEY") {
-            Ok(key) => Some(key),
-            Err(std::env::VarError::NotPresent) => None,
-            Err(error) => anyhow::bail!("KGAGENT_API_KEY: {error}"),
-        };
-        Ok(RemoteOptions {
-            model: self.served_model.clone(),
-            key,
-            constraint: self.constraint,
-            own: self.served == Served::Own,
-            deadline: Duration::from_secs(self.timeout),
-            shots: self.shots,
-            ..RemoteOptions::new(url)
-        })
     }
 }

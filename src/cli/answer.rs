@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use infer::engine::EngineDevice;
 use toolbox::exec::ExcludeWhen;
+use toolbox::usage::Prices;
 
-use super::agent::{AGENTS, AgentArgs, MakeAgent, RemoteArgs};
+use super::agent::{AGENTS, AgentArgs, MakeAgent};
 use super::datagen::RankingArgs;
 use super::graph::KgArg;
+use super::remote::RemoteArgs;
 use super::values::{Names, one_of, share};
 
 /// Where topic entities come from.
@@ -54,6 +56,10 @@ pub(crate) struct AnsweringArgs {
     pub(crate) ranking: RankingArgs,
     #[command(flatten)]
     pub(crate) remote: RemoteArgs,
+    /// Server: prices of a million tokens, to tell what the answers cost:
+    /// PROMPT,COMPLETION[,CACHED].
+    #[arg(long, value_name = "PRICES", value_parser = Prices::read)]
+    pub(crate) price: Option<Prices>,
     /// Device for a model folder or file.
     #[arg(long, value_parser = one_of(DEVICES), default_value = "cpu", value_name = "DEVICE")]
     pub(crate) device: EngineDevice,
@@ -78,7 +84,7 @@ pub(crate) struct AnsweringArgs {
 pub(crate) struct AskArgs {
     #[command(flatten)]
     pub(crate) answering: AnsweringArgs,
-    /// Model folder, GGUF file, http://HOST:PORT/v1 of an OpenAI-compatible server, or
+    /// Model folder, GGUF file, http(s)://HOST:PORT/v1 of an OpenAI-compatible server, or
     /// scripted:FILE.
     ///
     /// FILE has the turns to replay in place of a model's, one a line. The agents `retrieval` and
@@ -100,13 +106,16 @@ pub(crate) struct AskArgs {
     /// Write a trace to this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
+    /// Server: seed of the sampling, if the temperature is not 0.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct EvalArgs {
     #[command(flatten)]
     pub(crate) answering: AnsweringArgs,
-    /// Model folder, GGUF file, http://HOST:PORT/v1 of an OpenAI-compatible server, or `oracle`.
+    /// Model folder, GGUF file, http(s)://HOST:PORT/v1 of an OpenAI-compatible server, or `oracle`.
     ///
     /// The oracle replays gold programs as kg-agent or oda. The agents `retrieval` and `tog` need
     /// no model.
@@ -137,7 +146,7 @@ pub(crate) struct EvalArgs {
     /// Maximum number of questions (of each hop count, if the source has hop counts).
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
-    /// Seed of the sample under --limit.
+    /// Seed of the sample under --limit, and of a server's sampling.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Hide one relation per question that its gold program needs; the right answer is then "none".
@@ -164,6 +173,16 @@ pub(crate) struct EvalArgs {
     /// Number of worker threads [default: all cores].
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
+    /// Server: number of questions to ask at a time.
+    ///
+    /// Answers do not depend on it, as far as the server's do not.
+    #[arg(
+        long,
+        default_value_t = 8,
+        value_name = "N",
+        value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=1024)
+    )]
+    pub(crate) concurrency: usize,
 }
 
 #[derive(Debug, Args)]

@@ -6,6 +6,7 @@ mod answer;
 mod datagen;
 mod export;
 mod graph;
+mod remote;
 mod serve;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -18,11 +19,11 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use toolbox::agent::Agent;
 
-pub(crate) use self::agent::*;
 pub(crate) use self::answer::*;
 pub(crate) use self::datagen::*;
 pub(crate) use self::export::*;
 pub(crate) use self::graph::*;
+pub(crate) use self::remote::*;
 pub(crate) use self::serve::*;
 pub(crate) use self::train::*;
 

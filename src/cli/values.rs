@@ -26,6 +26,14 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "a share is a number from 0 to 1".to_owned())
 }
 
+/// A sampling temperature: a number from 0 to 2.
+pub(super) fn temperature(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|temperature| (0.0..=2.0).contains(temperature))
+        .ok_or_else(|| "a temperature is a number from 0 to 2".to_owned())
+}
+
 /// A number of bytes: a whole number, optionally followed by KiB, MiB or GiB.
 pub(super) fn size(text: &str) -> Result<usize, String> {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];

@@ -12,8 +12,9 @@ use toolbox::exec::{Exclude, ExecOptions};
 use toolbox::link;
 use toolbox::prompt::Template;
 use toolbox::rank::Ranker;
+use toolbox::usage::ServedUsage;
 
-use super::eval::Planning;
+use super::eval::{Planning, Serving};
 use super::{graph, output, ranking};
 use crate::cli::AskArgs;
 use crate::exit::ExitStatus;
@@ -55,7 +56,15 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<ExitStatus> {
     }
     let names: Vec<String> = entities.iter().map(|&node| graph.name(node)).collect();
     print_text(ui, &args.question, &names, &outcome);
-    ui.object(&outcome.object(&args.question, &names));
+    let mut object = outcome.object(&args.question, &names);
+    if let Some(served) = &outcome.served {
+        let cost = args.answering.price.map(|price| price.cost(served));
+        print_served(ui, served, cost);
+        if let Some(cost) = cost {
+            object["served"]["cost"] = cost.into();
+        }
+    }
+    ui.object(&object);
     Ok(if outcome.answer.is_none() {
         ExitStatus::Negative
     } else {
@@ -83,7 +92,11 @@ fn planner(
             Template::of(agent.trained_as()),
         ));
     }
-    let (planning, template) = Planning::open(agent, model, &args.answering, &mut None)?;
+    let serving = Serving {
+        seed: args.seed,
+        concurrency: 1,
+    };
+    let (planning, template) = Planning::open(agent, model, &args.answering, serving, &mut None)?;
     if let Planning::Local(model) = &planning
         && let Some(warning) = model.other_ranker(ranker)
     {
@@ -135,6 +148,19 @@ pub(super) fn print_text(ui: &Ui, question: &str, entities: &[String], outcome: 
             emptied.step, emptied.call, emptied.why
         ));
     }
+}
+
+/// Prints what a server counted, and what it costs if that is known.
+fn print_served(ui: &Ui, served: &ServedUsage, cost: Option<f64>) {
+    let cost = cost.map(|cost| format!(", cost {cost:.6}"));
+    ui.say(format!(
+        "served    {} requests, {} prompt tokens ({} cached), {} written{}",
+        served.requests,
+        served.prompt_tokens,
+        served.cached_tokens,
+        served.completion_tokens,
+        cost.unwrap_or_default()
+    ));
 }
 
 /// The answer of an outcome in one line.

@@ -207,7 +207,7 @@ fn logprobs(events: &[TraceEvent]) -> Vec<f64> {
 fn compare(then: &[TraceEvent], now: &[TraceEvent], tokens: bool) -> Result<Option<String>> {
     let comparable = |events: &[TraceEvent]| -> Result<Vec<String>, serde_json::Error> {
         let kept = events.iter().filter(|event| match event {
-            TraceEvent::Timing { .. } => false,
+            TraceEvent::Timing { .. } | TraceEvent::Reply(_) => false,
             TraceEvent::Tokens { .. } => tokens,
             _ => true,
         });

@@ -37,7 +37,9 @@ pub fn of_calls(acceptor: &CallAcceptor) -> String {
 /// The grammar of a [`Grammar`].
 #[must_use]
 pub fn of_grammar(grammar: &Grammar) -> String {
-    format!("root ::= {}\n", expression(grammar))
+    // GBNF cannot say that there is no text at all.
+    let whole = expression(grammar).unwrap_or_else(|| literal(""));
+    format!("root ::= {whole}\n")
 }
 
 /// A text as a GBNF literal.
@@ -56,33 +58,39 @@ pub fn literal(text: &str) -> String {
     out
 }
 
-fn expression(grammar: &Grammar) -> String {
-    match grammar {
+/// The expression of a grammar; `None` if it matches no text. Such parts are left out, because an
+/// empty choice matches the empty text in GBNF.
+fn expression(grammar: &Grammar) -> Option<String> {
+    let all = |parts: &[Grammar]| parts.iter().filter_map(expression).collect::<Vec<_>>();
+    Some(match grammar {
         Grammar::Text(text) => literal(text),
         Grammar::Seq(parts) if parts.is_empty() => literal(""),
-        Grammar::Seq(parts) => parts.iter().map(expression).collect::<Vec<_>>().join(" "),
-        Grammar::Any(choices) => format!(
-            "({})",
-            choices
-                .iter()
-                .map(expression)
-                .collect::<Vec<_>>()
-                .join(" | ")
-        ),
+        Grammar::Seq(parts) => {
+            let parts: Option<Vec<String>> = parts.iter().map(expression).collect();
+            parts?.join(" ")
+        }
+        Grammar::Any(choices) => {
+            let choices = all(choices);
+            if choices.is_empty() {
+                return None;
+            }
+            format!("({})", choices.join(" | "))
+        }
         Grammar::List {
             items,
             separator,
             min,
             max,
         } => {
-            let item = format!(
-                "({})",
-                items.iter().map(expression).collect::<Vec<_>>().join(" | ")
-            );
+            let items = all(items);
+            if items.len() < *min {
+                return None;
+            }
             let max = (*max).min(items.len());
             if max == 0 {
-                return literal("");
+                return Some(literal(""));
             }
+            let item = format!("({})", items.join(" | "));
             // Some parsers of this format reject a repetition with a maximum of zero.
             let more = match max - 1 {
                 0 => String::new(),
@@ -105,7 +113,7 @@ fn expression(grammar: &Grammar) -> String {
                 .collect();
             format!("[^\\x00-\\x1F\\x7F{escaped}]{{{min},{max}}}")
         }
-    }
+    })
 }
 
 #[cfg(test)]
@@ -153,6 +161,13 @@ mod tests {
         assert_eq!(
             of_grammar(&Grammar::list([Grammar::text("t0")], " ", 1, 1)),
             "root ::= (\"t0\")\n"
+        );
+        // What no text can complete is left out.
+        let dead = Grammar::seq([Grammar::text("= x"), Grammar::any([])]);
+        let item = Grammar::seq([Grammar::text("t0"), Grammar::maybe(dead.clone())]);
+        assert_eq!(
+            of_grammar(&Grammar::list([item, dead], " ", 1, 2)),
+            "root ::= (\"t0\" (\"\"))\n"
         );
         let free = Grammar::seq([Grammar::text("say \"\\"), Grammar::free(1, 9, ">")]);
         assert_eq!(

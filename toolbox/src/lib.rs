@@ -9,7 +9,7 @@
 //! exec                           sessions: the tools, relation lists, evidence
 //! explain                        candidate programs and the reasons for and against them
 //! observe ─▶ prompt              observation of the surroundings; prompt templates, conversations
-//! answer ─▶ trace, metrics       results
+//! usage, answer ─▶ trace, metrics   results; tokens of a served model
 //! oda, triad                     the turns of the two other agents
 //! ```
 //!
@@ -36,3 +36,4 @@ pub mod text_values;
 pub mod tokens;
 pub mod trace;
 pub mod triad;
+pub mod usage;

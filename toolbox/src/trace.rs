@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::answer::Answer;
 use crate::exec::{Observation, Relation, Session, Step, Value};
+use crate::usage::ServedUsage;
 use common::transcript::Turn;
 
 /// Version of the event format; readers reject other versions.
@@ -22,6 +23,8 @@ pub enum TraceEvent {
         /// The turns.
         turns: Vec<Turn>,
     },
+    /// What a served model replied besides the call.
+    Reply(ServedReply),
     /// What the model decoded.
     Tokens {
         /// New prompt tokens of this question, without the opening shared by all questions.
@@ -74,6 +77,22 @@ pub enum TraceEvent {
         /// Seconds spent in the model.
         model: f64,
     },
+}
+
+/// A reply of a served model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServedReply {
+    /// The whole reply; empty if it is just the call.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// What the server gave as the model's thoughts, apart from the text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub thought: String,
+    /// Why nothing in it could be used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// What the server counted.
+    pub usage: ServedUsage,
 }
 
 /// The first event of a trace: everything that a replay needs.

@@ -4,6 +4,7 @@ use common::transcript::Turn;
 use toolbox::answer::{Answer, AnswerValue, Provenance};
 use toolbox::explain::Terms;
 use toolbox::trace::TraceEvent;
+use toolbox::usage::ServedUsage;
 
 use crate::InferError;
 
@@ -31,6 +32,8 @@ pub struct Outcome {
     pub asked: usize,
     /// Tokens read and written by the model.
     pub tokens: usize,
+    /// What the server counted, if the model is a served one.
+    pub served: Option<ServedUsage>,
     /// Seconds in the model.
     pub model_seconds: f64,
     /// Seconds in the graph.
@@ -108,6 +111,7 @@ impl Outcome {
             invalid: 0,
             asked: 0,
             tokens: 0,
+            served: None,
             model_seconds: 0.0,
             kg_seconds: 0.0,
             phases: Vec::new(),
@@ -136,6 +140,9 @@ impl Outcome {
             "question": question, "entities": entities, "answer": self.answer,
             "calls": self.calls, "tokens": self.tokens,
         });
+        if let Some(served) = self.served {
+            object["served"] = serde_json::json!(served);
+        }
         if let Some(failure) = self.failure {
             object["failure"] = failure.into();
         }
@@ -176,16 +183,26 @@ impl Outcome {
 
     /// The error message, if the model and not the graph is the reason for having no answer.
     #[must_use]
-    pub fn stuck(&self) -> Option<&str> {
+    pub fn stuck(&self) -> Option<String> {
         if !self
             .failure
             .is_some_and(|failure| [PLANNER_FAILED, NO_CALL, NO_END].contains(&failure))
         {
             return None;
         }
-        self.events.iter().rev().find_map(|event| match event {
-            TraceEvent::Error { message } => Some(message.as_str()),
+        let mut events = self.events.iter().rev();
+        let message = events.find_map(|event| match event {
+            TraceEvent::Error { message } => Some(message.clone()),
             _ => None,
+        })?;
+        // What was wrong with the reply says more than why the call in it does not parse.
+        let problem = events.find_map(|event| match event {
+            TraceEvent::Reply(reply) => Some(reply.problem.clone()),
+            _ => None,
+        });
+        Some(match problem.flatten() {
+            Some(problem) => format!("{problem}: {message}"),
+            None => message,
         })
     }
 }

@@ -81,6 +81,10 @@ impl Recorder {
         } = *proposal;
         self.outcome.asked += 1;
         self.outcome.tokens += read + decided + forced;
+        for reply in &proposal.replies {
+            *self.outcome.served.get_or_insert_default() += reply.usage;
+            self.event(TraceEvent::Reply(reply.clone()));
+        }
         if tokens {
             self.event(TraceEvent::Tokens {
                 read,

@@ -249,6 +249,7 @@ impl LocalPlanner {
             decided: written.decided,
             forced: written.forced,
             logprob: rounded(written.logprob),
+            replies: Vec::new(),
         })
     }
 

@@ -14,11 +14,12 @@ use toolbox::exec::Session;
 use toolbox::explain::WordTables;
 use toolbox::grammar::Grammar;
 use toolbox::prompt::Template;
+use toolbox::trace::ServedReply;
 
 use crate::InferError;
 
 pub use local::{LocalModel, LocalPlanner, words_of};
-pub use remote::{Constraint, RemoteOptions, RemotePlanner, public_address};
+pub use remote::{Constraint, Protocol, RemoteOptions, RemotePlanner, public_address};
 pub use shots::shots;
 
 /// The state in which a planner writes a call.
@@ -46,6 +47,8 @@ pub struct Proposal {
     pub forced: usize,
     /// Log-probability of the chosen tokens under the constraint.
     pub logprob: f64,
+    /// The replies of a server, the last of which has the text.
+    pub replies: Vec<ServedReply>,
 }
 
 /// Writes calls and other turns, one at a time.

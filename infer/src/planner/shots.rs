@@ -47,18 +47,24 @@ pub fn shots(agent: Agent, n: usize) -> Result<Vec<Vec<Turn>>, InferError> {
     Ok(found)
 }
 
-/// Instructions for a model that was not trained on an agent's turns.
-pub(super) const fn instructions(agent: Agent) -> &'static str {
-    match agent {
-        Agent::KgAgent => KG_AGENT,
-        Agent::Oda => ODA,
-        Agent::Triad => TRIAD,
+/// Instructions for a model that was not trained on an agent's turns; `tools` says whether it makes
+/// calls as tool calls.
+pub(super) const fn instructions(agent: Agent, tools: bool) -> &'static str {
+    match (agent, tools) {
+        (Agent::KgAgent, false) => KG_AGENT,
+        (Agent::KgAgent, true) => KG_AGENT_TOOLS,
+        (Agent::Oda, _) => ODA,
+        (Agent::Triad, _) => TRIAD,
     }
 }
 
 const KG_AGENT: &str = "Answer a question over a knowledge graph by calls of these tools, one call a turn and nothing else. get_relation(SET) lists the relations of a set;
 only relations that a list has shown can be walked. e0 is an entity of the question, x0 a value, c0 a class, v0 a result. ans = end(v0) gives the
 answer, ans = end([]) says that the graph has none.";
+
+const KG_AGENT_TOOLS: &str = "Answer a question over a knowledge graph by calling the tools, one call a turn. get_relation lists the relations of a set;
+only relations that a list has shown can be walked. e0 is an entity of the question, x0 a value, c0 a class. A result has the name before the colon, such as
+v0, and later calls name it so. end with v0 gives the answer, end with [] says that the graph has none.";
 
 const ODA: &str = "Answer a question over a knowledge graph in turns. Choose exactly one action a turn and never one that was taken before:
 neighbor SET            the triples around a set, grouped by relation (~ before a relation: walked from tails to heads)

@@ -34,7 +34,7 @@ use toolbox::rank::Ranker;
 
 pub(super) use self::gold::gold_labels;
 pub(super) use self::run::evaluate;
-pub(super) use self::setting::{Planning, Setting};
+pub(super) use self::setting::{Planning, Serving, Setting};
 pub(super) use self::table::{head, row};
 pub(super) use self::write::write;
 
@@ -140,20 +140,30 @@ fn settings(args: &EvalArgs, ranker: &Arc<dyn Ranker>, ui: &Ui) -> Result<Vec<Se
     let linked = args.entities == EntitySource::Linked;
     let mut loaded = None;
     let mut settings: Vec<Setting> = Vec::new();
+    let serving = Serving {
+        seed: args.seed,
+        concurrency: args.concurrency,
+    };
     for agent in &args.agents {
         let agent = agent(&answering.agents, linked);
         let agent = answering.agents.for_planner(agent, args.model.as_deref());
         if settings.iter().any(|setting| setting.agent == agent) {
             bail!("{} is named twice", agent.name());
         }
-        let (planning, template) =
-            Planning::open(&agent, args.model.as_deref(), answering, &mut loaded)?;
+        let (planning, template) = Planning::open(
+            &agent,
+            args.model.as_deref(),
+            answering,
+            serving,
+            &mut loaded,
+        )?;
         settings.push(Setting {
             exclude: args.exclude_topics,
             ranker: Arc::clone(ranker),
             batch: args.batch,
             abstention_threshold: answering.abstention_threshold,
             model_knowledge: answering.allow_model_knowledge,
+            price: answering.price,
             withhold: args.withhold,
             ..Setting::new(agent, planning, template, args.entities)
                 .trained_as(Path::new(args.model.as_deref().unwrap_or_default()))?

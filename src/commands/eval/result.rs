@@ -8,6 +8,7 @@ use toolbox::answer::{AnswerValue, Emptied, Provenance};
 use toolbox::explain::Terms;
 use toolbox::metrics::{Metrics, Scores};
 use toolbox::trace::TraceEvent;
+use toolbox::usage::ServedUsage;
 
 use super::seen::Seen;
 
@@ -29,6 +30,9 @@ pub(super) struct Prediction {
     pub(super) invalid_calls: usize,
     pub(super) asked: usize,
     pub(super) tokens: usize,
+    /// What the server of the model counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) served: Option<ServedUsage>,
     pub(super) groups: Vec<(String, String)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failure: Option<String>,
@@ -68,6 +72,9 @@ pub(in crate::commands) struct Evaluation {
     pub(super) skipped: Vec<(String, String)>,
     /// How much of the questions the model has read in training; `None` if nothing was trained.
     pub(super) seen: Option<Seen>,
+    /// What the server of the model counted for all questions, and what that costs if prices are
+    /// known; `None` without a server.
+    pub(super) served: Option<(ServedUsage, Option<f64>)>,
     pub(super) predictions: Vec<Prediction>,
     /// One per prediction.
     pub(super) traces: Vec<Vec<TraceEvent>>,

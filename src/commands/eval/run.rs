@@ -90,6 +90,7 @@ fn collect(
         linking,
         skipped: Vec::new(),
         seen: None,
+        served: None,
         predictions: Vec::new(),
         traces: Vec::new(),
     };
@@ -123,6 +124,12 @@ fn collect(
         );
     }
     evaluation.metrics = Metrics::of(&scored);
+    let counted = evaluation.predictions.iter().filter_map(|one| one.served);
+    let all = counted.reduce(|mut sum, one| {
+        sum += one;
+        sum
+    });
+    evaluation.served = all.map(|all| (all, setting.price.map(|price| price.cost(&all))));
     evaluation.seen = setting.training.seen(&asked);
     Ok(evaluation)
 }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use infer::agent::AgentKind;
 use infer::engine::Batch;
-use infer::planner::{LocalModel, LocalPlanner, Planner, RemotePlanner, Scripted};
+use infer::planner::{LocalModel, LocalPlanner, Planner, Protocol, RemotePlanner, Scripted};
 use toolbox::exec::ExcludeWhen;
 use toolbox::prompt::Template;
 use toolbox::rank::{self, Ranker};
+use toolbox::usage::Prices;
 
 use super::super::oracle;
 use super::seen::TrainingQuestions;
@@ -21,10 +22,19 @@ pub(in crate::commands) enum Planning {
     Oracle,
     /// A model folder or file.
     Local(Arc<LocalModel>),
-    /// A model behind a server.
-    Remote(RemotePlanner),
+    /// A model behind a server, and how many questions it gets at a time.
+    Remote(RemotePlanner, usize),
     /// Nothing: the agent needs no planner.
     Unneeded,
+}
+
+/// How a served model is asked, beside the options of the server.
+#[derive(Clone, Copy)]
+pub(in crate::commands) struct Serving {
+    /// Seed of its sampling.
+    pub(in crate::commands) seed: u64,
+    /// Questions at a time.
+    pub(in crate::commands) concurrency: usize,
 }
 
 /// Weights up to this size fit into a processor's cache, where one question per thread is faster
@@ -40,6 +50,7 @@ impl Planning {
         agent: &AgentKind,
         model: Option<&str>,
         answering: &AnsweringArgs,
+        serving: Serving,
         loaded: &mut Option<Arc<LocalModel>>,
     ) -> Result<(Self, Template)> {
         let remote = &answering.remote;
@@ -53,10 +64,15 @@ impl Planning {
             ),
             Some(oracle::NAME) => (Self::Oracle, usual),
             Some(url) if url.starts_with("http://") || url.starts_with("https://") => {
-                // A model that was not trained on these dialogues needs a description of the tools.
-                let toolbox = agent.writes_programs() && remote.served == Served::Any;
+                // A model that was not trained on these dialogues needs a description of the tools,
+                // which a request may also have in a field of its own.
+                let toolbox = agent.writes_programs()
+                    && remote.served == Served::Any
+                    && remote.protocol == Protocol::Text;
+                let planner = RemotePlanner::new(remote.options(url, serving.seed)?)?;
+                planner.probe()?;
                 (
-                    Self::Remote(RemotePlanner::new(remote.options(url)?)?),
+                    Self::Remote(planner, serving.concurrency),
                     Template { toolbox, ..usual },
                 )
             }
@@ -83,15 +99,18 @@ impl Planning {
                 LocalPlanner::new(model)
                     .with_abstention_threshold(threshold.unwrap_or(model.abstention_threshold())),
             )),
-            Self::Remote(planner) => Some(Box::new(planner.clone())),
+            Self::Remote(planner, _) => Some(Box::new(planner.clone())),
             Self::Unneeded => Some(Box::new(Scripted::new(Vec::new()))),
         }
     }
 
-    /// The number of questions to answer in one batch; `None` if threads work independently.
+    /// The number of questions to answer at a time by planners of their own threads; `None` if the
+    /// threads of the pool work independently.
     pub(super) fn batch(&self, requested: Option<usize>, questions: usize) -> Option<usize> {
-        let Self::Local(model) = self else {
-            return None;
+        let model = match self {
+            Self::Local(model) => model,
+            Self::Remote(_, concurrency) => return Some((*concurrency).min(questions)),
+            Self::Oracle | Self::Unneeded => return None,
         };
         let usual = if model.engine().is_on_device() || model.engine().bytes() > CACHED {
             BATCH
@@ -101,15 +120,20 @@ impl Planning {
         Some(requested.unwrap_or(usual).min(questions)).filter(|n| *n > 1)
     }
 
-    /// `n` planners that decode in one batch, for one thread each.
+    /// `n` planners, for one thread each. Those of a local model decode in one batch.
     pub(super) fn planners(
         &self,
         n: usize,
         threads: usize,
         threshold: Option<f64>,
     ) -> Result<Vec<Box<dyn Planner + Send>>> {
-        let Self::Local(model) = self else {
-            return Ok(Vec::new());
+        let model = match self {
+            Self::Local(model) => model,
+            Self::Remote(planner, _) => {
+                let planner = |_| -> Box<dyn Planner + Send> { Box::new(planner.clone()) };
+                return Ok((0..n).map(planner).collect());
+            }
+            Self::Oracle | Self::Unneeded => return Ok(Vec::new()),
         };
         let batch = Batch::new(model.engine(), threads)?;
         let threshold = threshold.unwrap_or(model.abstention_threshold());
@@ -124,7 +148,7 @@ impl Planning {
         match self {
             Self::Oracle => oracle::NAME,
             Self::Local(_) => "local model",
-            Self::Remote(_) => "remote model",
+            Self::Remote(..) => "remote model",
             Self::Unneeded => "none",
         }
     }
@@ -146,6 +170,8 @@ pub(in crate::commands) struct Setting {
     pub(super) abstention_threshold: Option<f64>,
     /// Whether the model may answer from its own knowledge if the graph has no answer.
     pub(super) model_knowledge: bool,
+    /// Prices of a served model's tokens.
+    pub(super) price: Option<Prices>,
     /// Whether a relation that the question needs is hidden from the agent.
     pub(super) withhold: bool,
     /// The questions that the model was trained on.
@@ -170,6 +196,7 @@ impl Setting {
             batch: None,
             abstention_threshold: None,
             model_knowledge: false,
+            price: None,
             withhold: false,
             training: TrainingQuestions::None,
         }
@@ -179,7 +206,7 @@ impl Setting {
     pub(in crate::commands) fn trained_as(self, model: &Path) -> Result<Self> {
         let training = match self.planning {
             Planning::Oracle | Planning::Unneeded => TrainingQuestions::None,
-            Planning::Remote(_) => TrainingQuestions::Unknown,
+            Planning::Remote(..) => TrainingQuestions::Unknown,
             Planning::Local(_) => TrainingQuestions::of_model(model)?,
         };
         Ok(Self { training, ..self })

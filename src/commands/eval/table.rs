@@ -107,10 +107,41 @@ pub(super) fn print(evaluated: &[Evaluation], ui: &Ui) {
         ui.say("");
         ui.table(&rows);
     }
+    print_served(evaluated, ui);
     print_skipped(evaluated, ui);
     // All agents have the same model.
     if let Some(seen) = evaluated.iter().find_map(Evaluation::seen) {
         ui.say(seen);
+    }
+}
+
+/// Prints what the server of a model counted for each agent.
+fn print_served(evaluated: &[Evaluation], ui: &Ui) {
+    let head = [
+        "served",
+        "requests",
+        "prompt tokens",
+        "cached",
+        "written tokens",
+        "cost",
+    ];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    for one in evaluated {
+        let Some((counted, cost)) = one.served else {
+            continue;
+        };
+        rows.push(vec![
+            one.agent.to_owned(),
+            counted.requests.to_string(),
+            counted.prompt_tokens.to_string(),
+            counted.cached_tokens.to_string(),
+            counted.completion_tokens.to_string(),
+            cost.map_or_else(|| "–".to_owned(), |cost| format!("{cost:.6}")),
+        ]);
+    }
+    if rows.len() > 1 {
+        ui.say("");
+        ui.table(&rows);
     }
 }
 

@@ -72,6 +72,8 @@ impl<'a> Work<'a> {
             model,
             state_of(Path::new(model)),
             format!("{asked:?} {answered:?} {:?}", answering.remote),
+            // Only a server samples.
+            model.contains("://").then_some(args.seed),
         ]);
         Self { args, fixed }
     }

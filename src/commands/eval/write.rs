@@ -74,6 +74,12 @@ pub(super) fn metrics_object(
     if let Some(seen) = &evaluated.seen {
         metrics["seen"] = seen.object();
     }
+    if let Some((counted, cost)) = evaluated.served {
+        metrics["served"] = json!(counted);
+        if let Some(cost) = cost {
+            metrics["served"]["cost"] = json!(cost);
+        }
+    }
     metrics["agent"] = json!(evaluated.agent);
     metrics["setting"] = setting.clone();
     if let Some(linking) = &evaluated.linking {

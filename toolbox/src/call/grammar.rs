@@ -208,7 +208,7 @@ impl Tool {
 }
 
 impl Param {
-    fn word(self) -> &'static str {
+    pub(super) fn word(self) -> &'static str {
         match self {
             Self::Set => "set",
             Self::Relation => "relation",

@@ -21,6 +21,7 @@ mod except;
 mod grammar;
 mod parse;
 mod print;
+mod schema;
 
 pub use accept::{CallAcceptor, CallState, Live, LiveSet};
 pub use ast::{Arg, Call, Handle, HandleKind, Target, Tool};
@@ -28,3 +29,4 @@ pub use except::{Except, ExceptState};
 pub use grammar::{Param, Returns, SIGNATURES, Signature, tool_list};
 pub use parse::{ParseError, Span, parse_call, parse_program};
 pub use print::{print_name, print_program};
+pub use schema::{argument_names, arguments_of, call_of, live_schema, tool_definitions};

@@ -142,6 +142,19 @@ pub(super) fn shown(event: &TraceEvent) -> String {
                 escape(&text.join("\n"))
             )
         }
+        TraceEvent::Reply(reply) => {
+            let problem = reply.problem.iter().map(|problem| format!("({problem})"));
+            let parts = [&reply.thought, &reply.text].map(String::clone);
+            let parts: Vec<String> = parts.into_iter().chain(problem).collect();
+            let text = parts.join("\n");
+            if text.trim().is_empty() {
+                return String::new();
+            }
+            format!(
+                "<li><details><summary>reply</summary><pre><bdi>{}</bdi></pre></details></li>",
+                escape(text.trim())
+            )
+        }
         TraceEvent::Call { text, .. } => format!("<li><code>{}</code></li>", escape(text)),
         TraceEvent::Result { result, .. } => {
             format!("<li>→ <bdi>{}</bdi></li>", escape(&result_text(result)))

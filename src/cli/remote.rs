@@ -1,0 +1,140 @@
+//! A model behind a server on the command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use infer::planner::{Constraint, Protocol, RemoteOptions};
+
+use super::values::{Names, one_of, share, temperature};
+
+const CONSTRAINTS: Names<Constraint> = &[
+    (
+        "none",
+        "No constraint: replies are checked, and asked for again at most twice",
+        Constraint::None,
+    ),
+    (
+        "grammar",
+        "llama.cpp: its field `grammar`",
+        Constraint::Grammar,
+    ),
+    (
+        "structured-outputs",
+        "vLLM 0.11 or newer: a grammar in its field `structured_outputs`",
+        Constraint::StructuredOutputs,
+    ),
+    ("ebnf", "SGLang: its field `ebnf`", Constraint::Ebnf),
+    (
+        "json-schema",
+        "OpenAI and servers like it: a JSON schema in the field `response_format`",
+        Constraint::JsonSchema,
+    ),
+];
+
+const PROTOCOLS: Names<Protocol> = &[
+    ("text", "As text, one a line", Protocol::Text),
+    (
+        "tools",
+        "As tool calls: the request defines the tools; the turns of oda and triad stay text",
+        Protocol::Tools,
+    ),
+];
+
+/// What a served model was trained on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Served {
+    /// Any model: the prompt explains the turns and shows worked examples.
+    Any,
+    /// An export of a model trained here: it gets the turns of its training.
+    Own,
+}
+
+/// A model behind a server (`--model http://HOST:PORT/v1`). The key comes from the environment
+/// only: `KGAGENT_API_KEY`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct RemoteArgs {
+    /// Server: name of the model.
+    #[arg(long, default_value = "default", value_name = "NAME")]
+    served_model: String,
+    /// Server: what the model was trained on.
+    #[arg(long, value_enum, default_value = "any", value_name = "WHAT")]
+    pub(crate) served: Served,
+    /// Server: how to constrain what the model writes. Before the first question one request tries
+    /// whether the server obeys.
+    #[arg(long, value_parser = one_of(CONSTRAINTS), default_value = "none")]
+    constraint: Constraint,
+    /// Server: how the model makes calls.
+    #[arg(long, value_parser = one_of(PROTOCOLS), default_value = "text")]
+    pub(crate) protocol: Protocol,
+    /// Server: maximum time per turn in seconds, including retries.
+    #[arg(
+        long,
+        default_value_t = 120,
+        value_name = "SECONDS",
+        value_parser = clap::value_parser!(u64).range(1..=86_400)
+    )]
+    timeout: u64,
+    /// Server: number of worked examples in the prompt; there are eight per agent.
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    shots: usize,
+    /// Server: maximum tokens of a turn; a model that thinks first needs some thousands.
+    #[arg(
+        long,
+        default_value_t = 256,
+        value_name = "N",
+        value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=1_000_000)
+    )]
+    max_tokens: usize,
+    /// Server: sampling temperature; 0 always takes the likeliest token.
+    #[arg(long, default_value_t = 0.0, value_name = "T", value_parser = temperature)]
+    temperature: f64,
+    /// Server: sample from the likeliest tokens that have this probability together [default: the
+    /// server's].
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    top_p: Option<f64>,
+    /// Server: text at which the model stops, such as `Observation:`; repeat for more.
+    #[arg(long, value_name = "TEXT")]
+    stop: Vec<String>,
+    /// Server: stream replies, and end the request when the model goes on after a complete call.
+    #[arg(long)]
+    stream: bool,
+    /// Server: certificates (PEM) to trust for https instead of the public authorities.
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+}
+
+impl RemoteArgs {
+    /// How to ask the server at `url`. The seed is that of its sampling.
+    pub(crate) fn options(&self, url: &str, seed: u64) -> anyhow::Result<RemoteOptions> {
+        let key = match std::env::var("KGAGENT_API_KEY") {
+            Ok(key) => Some(key).filter(|key| !key.is_empty()),
+            Err(std::env::VarError::NotPresent) => None,
+            // The message of this error would quote the key.
+            Err(std::env::VarError::NotUnicode(_)) => {
+                anyhow::bail!("KGAGENT_API_KEY is not valid UTF-8")
+            }
+        };
+        let read = |path: &PathBuf| {
+            std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+        };
+        Ok(RemoteOptions {
+            model: self.served_model.clone(),
+            key,
+            authorities: self.ca.as_ref().map(read).transpose()?,
+            constraint: self.constraint,
+            protocol: self.protocol,
+            own: self.served == Served::Own,
+            deadline: Duration::from_secs(self.timeout),
+            shots: self.shots,
+            max_tokens: self.max_tokens,
+            temperature: self.temperature,
+            top_p: self.top_p,
+            seed,
+            stop: self.stop.clone(),
+            stream: self.stream,
+            ..RemoteOptions::new(url)
+        })
+    }
+}
