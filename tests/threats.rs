@@ -157,16 +157,9 @@ fn a_folder_with_something_else_in_it_is_not_replaced() {
     );
     fs::remove_file(place.path().join("g/notes.txt")).unwrap();
     place.done(&["kg", "load", "--kg", "g", "source.nt"]);
-    let gold = [
-        "datagen",
-        "gold",
-        "--kg",
-        "g",
-        "--source",
-        "jsonl=q.jsonl",
-        "--out",
-        "data0",
-    ];
+    let gold: Vec<&str> = "datagen gold --kg g --source jsonl=q.jsonl --out data0"
+        .split(' ')
+        .collect();
     place.done(&gold);
     place.done(&gold);
     place.write("data0/more/notes.txt", "years of work");
