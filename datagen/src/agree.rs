@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kg::spargebra::Query;
 use kg::{Kg, QueryAnswer, QueryLimits};
 use rayon::prelude::*;
+use toolbox::call::ToolTable;
 use serde::Serialize;
 
 use crate::Refusal;
@@ -124,7 +125,7 @@ fn agreement(fronts: &[(&str, &GoldQuestion)], seed: u64) -> Agreement {
     let mut queries = Vec::new();
     let mut refused = Vec::new();
     for (name, question) in fronts {
-        match (parsed(question), converted(question, None)) {
+        match (parsed(question), converted(question, None, ToolTable::Paper)) {
             (Ok(query), Ok(program)) => {
                 programs.push(program.calls);
                 queries.push((*name, *question, query));

@@ -85,7 +85,7 @@ impl Execution<'_> {
         match arg {
             Arg::Var(index) => match self.variables.get(*index as usize)? {
                 Value::Set(set) => Some(set.clone()),
-                Value::Int(_) | Value::Bool(_) => None,
+                Value::Int(_) | Value::Bool(_) | Value::Table(_) => None,
             },
             Arg::Name(name) => Some([self.kg.by_name(name)?].into()),
             _ => None,

@@ -235,7 +235,7 @@ impl QueryWriter<'_> {
         match arg {
             Arg::Var(index) => match self.call(*index)?.1 {
                 Value::Set(set) => Ok(set),
-                Value::Int(_) | Value::Bool(_) => Err(Inexpressible::Argument(arg.to_string())),
+                Value::Int(_) | Value::Bool(_) | Value::Table(_) => Err(Inexpressible::Argument(arg.to_string())),
             },
             Arg::Name(name) => Ok(self.kg.by_name(name).into_iter().collect()),
             Arg::List(items) => {

@@ -96,7 +96,7 @@ pub(super) fn absent(
     options: &VerifyOptions,
 ) -> Option<Result<Verified, RankError>> {
     let answer = kg.query(query, options.limits).ok()?;
-    if !GoldAnswer::of(kg, &answer).is_ok_and(|gold| gold.is_empty()) {
+    if !GoldAnswer::of(kg, &answer, false).is_ok_and(|gold| gold.is_empty()) {
         return None;
     }
     // Without a graph, names come from IRIs. Names that the graph knows get its spelling.
