@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use kg::spargebra::Query;
 use kg::{Kg, QueryAnswer, QueryLimits};
 use rayon::prelude::*;
-use toolbox::call::ToolTable;
 use serde::Serialize;
+use toolbox::call::ToolTable;
 
 use crate::Refusal;
 use crate::question::GoldQuestion;
@@ -125,7 +125,10 @@ fn agreement(fronts: &[(&str, &GoldQuestion)], seed: u64) -> Agreement {
     let mut queries = Vec::new();
     let mut refused = Vec::new();
     for (name, question) in fronts {
-        match (parsed(question), converted(question, None, ToolTable::Paper)) {
+        match (
+            parsed(question),
+            converted(question, None, ToolTable::Paper),
+        ) {
             (Ok(query), Ok(program)) => {
                 programs.push(program.calls);
                 queries.push((*name, *question, query));

@@ -6,8 +6,8 @@ use std::fmt;
 
 use kg::Kg;
 use rayon::prelude::*;
-use toolbox::call::ToolTable;
 use serde::{Deserialize, Serialize};
+use toolbox::call::ToolTable;
 
 use super::item::{DatasetPart, Fate, Item};
 use crate::fingerprint::Fingerprint;

@@ -76,7 +76,10 @@ impl QueryWriter<'_> {
     }
 
     /// The number of rows of a table, as the only solution.
-    pub(super) fn counted_rows(&mut self, arg: &Arg) -> Result<(GraphPattern, Variable), Inexpressible> {
+    pub(super) fn counted_rows(
+        &mut self,
+        arg: &Arg,
+    ) -> Result<(GraphPattern, Variable), Inexpressible> {
         let rows = self.rows(arg)?;
         let count = self.fresh();
         let pattern = GraphPattern::Group {
@@ -221,7 +224,12 @@ impl QueryWriter<'_> {
 
     fn grouped(&mut self, call: &Call, rows: &Rows) -> Result<Rows, Inexpressible> {
         let invalid = || Inexpressible::Argument(call.to_string());
-        let of = |column: u32| rows.columns.get(column as usize).cloned().ok_or_else(invalid);
+        let of = |column: u32| {
+            rows.columns
+                .get(column as usize)
+                .cloned()
+                .ok_or_else(invalid)
+        };
         let (mut variables, mut aggregates, mut columns) = (Vec::new(), Vec::new(), Vec::new());
         for arg in call.args.iter().skip(1) {
             let Arg::Field(field) = arg else {
@@ -307,7 +315,8 @@ impl QueryWriter<'_> {
                 let test = algebra::replace(&test, &mut |_| own.clone().into());
                 kept(algebra::filter(rows.pattern, test))
             }
-            (Arg::Op(op), Arg::Column(other, place)) if matches!(first, Arg::Column(table, _) if table == other) => {
+            (Arg::Op(op), Arg::Column(other, place)) if matches!(first, Arg::Column(table, _) if table == other) =>
+            {
                 let other = rows.columns.get(*place as usize).ok_or_else(invalid)?;
                 let test = compare(own.into(), *op, other.clone().into());
                 kept(algebra::filter(rows.pattern, test))
@@ -341,7 +350,10 @@ impl QueryWriter<'_> {
     }
 
     /// The pattern of `count`, and its variable.
-    pub(super) fn count_of(&mut self, call: &Call) -> Result<(GraphPattern, Variable), Inexpressible> {
+    pub(super) fn count_of(
+        &mut self,
+        call: &Call,
+    ) -> Result<(GraphPattern, Variable), Inexpressible> {
         let invalid = || Inexpressible::Argument(call.to_string());
         let counted = call.args.first().ok_or_else(invalid)?;
         self.counted_rows(counted)
@@ -352,7 +364,10 @@ impl QueryWriter<'_> {
         let nodes = match arg {
             Arg::Column(index, column) => match self.call(*index)?.1 {
                 Value::Table(table) => {
-                    if table.column(*column as usize).any(|cell| matches!(cell, Cell::Computed(_))) {
+                    if table
+                        .column(*column as usize)
+                        .any(|cell| matches!(cell, Cell::Computed(_)))
+                    {
                         return Ok(None);
                     }
                     table.set(*column as usize).unwrap_or_default()

@@ -256,7 +256,9 @@ impl QueryWriter<'_> {
         match arg {
             Arg::Var(index) => match self.call(*index)?.1 {
                 Value::Set(set) => Ok(set),
-                Value::Int(_) | Value::Bool(_) | Value::Table(_) => Err(Inexpressible::Argument(arg.to_string())),
+                Value::Int(_) | Value::Bool(_) | Value::Table(_) => {
+                    Err(Inexpressible::Argument(arg.to_string()))
+                }
             },
             Arg::Name(name) => Ok(self.kg.by_name(name).into_iter().collect()),
             Arg::Column(table, column) => match self.call(*table)?.1 {

@@ -152,9 +152,7 @@ impl Outcome {
             return format!("none: the model failed to reach one: {reason}");
         }
         match &self.answer.value {
-            value if value.is_empty() => {
-                "none: the graph has no answer to this".to_owned()
-            }
+            value if value.is_empty() => "none: the graph has no answer to this".to_owned(),
             AnswerValue::Set(members) => {
                 let shown: Vec<&str> = members
                     .iter()

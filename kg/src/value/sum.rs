@@ -162,10 +162,26 @@ mod tests {
         let xsd = |lexical: &str, local| Literal::xsd(lexical, local);
         let cases = [
             (&[][..], ("0", "integer"), ("0", "integer")),
-            (&[("1", "integer"), ("2", "int")], ("3", "integer"), ("1.5", "decimal")),
-            (&[("0.1", "decimal"), ("2", "integer")], ("2.1", "decimal"), ("1.05", "decimal")),
-            (&[("1", "integer"), ("1.5", "float")], ("2.5", "float"), ("1.25", "float")),
-            (&[("1.5", "float"), ("2", "double")], ("3.5", "double"), ("1.75", "double")),
+            (
+                &[("1", "integer"), ("2", "int")],
+                ("3", "integer"),
+                ("1.5", "decimal"),
+            ),
+            (
+                &[("0.1", "decimal"), ("2", "integer")],
+                ("2.1", "decimal"),
+                ("1.05", "decimal"),
+            ),
+            (
+                &[("1", "integer"), ("1.5", "float")],
+                ("2.5", "float"),
+                ("1.25", "float"),
+            ),
+            (
+                &[("1.5", "float"), ("2", "double")],
+                ("3.5", "double"),
+                ("1.75", "double"),
+            ),
         ];
         for (numbers, (total, local), (mean, kind)) in cases {
             let found = both(numbers).map(|(total, mean)| {
@@ -177,13 +193,21 @@ mod tests {
                 (plain(total), plain(mean))
             });
             let wanted = |literal: Literal| (literal.lexical, literal.datatype);
-            assert_eq!(found, Some((wanted(xsd(total, local)), wanted(xsd(mean, kind)))));
+            assert_eq!(
+                found,
+                Some((wanted(xsd(total, local)), wanted(xsd(mean, kind))))
+            );
         }
     }
 
     #[test]
     fn what_is_no_number_or_too_large_is_refused() {
-        for bad in [("1", "string"), ("x", "integer"), ("1.5", "integer"), ("2011", "gYear")] {
+        for bad in [
+            ("1", "string"),
+            ("x", "integer"),
+            ("1.5", "integer"),
+            ("2011", "gYear"),
+        ] {
             assert!(sum(&[bad]).is_none(), "{bad:?}");
         }
         let most = i64::MAX.to_string();

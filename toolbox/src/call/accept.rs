@@ -236,7 +236,9 @@ impl CallAcceptor {
             Stage::MoreTables(chosen) => self.more_tables(chosen),
             Stage::Table(tool) => self.tables(*tool),
             Stage::Test(table, column) => self.row_tests(*table, *column),
-            Stage::RowValue(table, column, equal) => closed(self.row_values(*table, *column, *equal)),
+            Stage::RowValue(table, column, equal) => {
+                closed(self.row_values(*table, *column, *equal))
+            }
             Stage::Fields(tool, table, chosen) => self.fields(*tool, *table, chosen),
             Stage::Size => closed(&self.live.sizes),
             Stage::Done => Vec::new(),

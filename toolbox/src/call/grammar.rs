@@ -383,7 +383,10 @@ mod tests {
         for row in ToolTable::Extended.rows() {
             assert_eq!(row.tool.signature().name, row.name);
             assert_eq!(Tool::by_name(row.name), Some(row.tool));
-            assert_eq!(ToolTable::Paper.has(row.tool), SIGNATURES.iter().any(|own| own.tool == row.tool));
+            assert_eq!(
+                ToolTable::Paper.has(row.tool),
+                SIGNATURES.iter().any(|own| own.tool == row.tool)
+            );
         }
         assert_eq!(tool_list(ToolTable::Paper).lines().count(), 13);
         assert_eq!(tool_list(ToolTable::Extended).lines().count(), 20);

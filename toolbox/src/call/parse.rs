@@ -192,9 +192,7 @@ impl Parser<'_> {
             (
                 Returns::Set | Returns::Number | Returns::Truth | Returns::Table,
                 Some(Target::Var(index)),
-            ) => {
-                Some(Target::Var(index))
-            }
+            ) => Some(Target::Var(index)),
             _ => None,
         };
         right.ok_or_else(|| {

@@ -113,7 +113,9 @@ pub enum ToolError {
     #[error("v{0} is a number or a truth value, not a table or a set")]
     NotATable(u32),
     /// A column of computed values where nodes are needed.
-    #[error("v{table}.k{column} has computed values, which are not in the graph; end(v{table}) answers with them")]
+    #[error(
+        "v{table}.k{column} has computed values, which are not in the graph; end(v{table}) answers with them"
+    )]
     Computed {
         /// The variable.
         table: u32,
@@ -121,7 +123,9 @@ pub enum ToolError {
         column: u32,
     },
     /// A sum or a mean of values that are not all numbers, or that is too large.
-    #[error("`{word} k{column}` needs numbers whose sum fits their datatype; it stopped at `{value}`")]
+    #[error(
+        "`{word} k{column}` needs numbers whose sum fits their datatype; it stopped at `{value}`"
+    )]
     NotANumber {
         /// `sum` or `average`.
         word: &'static str,

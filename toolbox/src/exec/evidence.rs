@@ -239,7 +239,9 @@ impl Derivation<'_, '_> {
         if let (Tool::Extend, Some((relation, forward))) = (step.call.tool, step.walked) {
             for row in table.rows() {
                 self.clock.tick()?;
-                if let (Some(Cell::Node(node)), Some(Cell::Node(value))) = (row.get(from), row.last()) {
+                if let (Some(Cell::Node(node)), Some(Cell::Node(value))) =
+                    (row.get(from), row.last())
+                {
                     self.keep(*node, relation, forward, *value);
                 }
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::session::{Session, SetKey};
-use super::table::TableColumn;
+use super::table::Table;
 use super::types::{Naming, Relation, Value};
 use crate::call::{Arg, Live, LiveColumn, LiveSet, LiveTable, ToolTable, print_name};
 use crate::link;
@@ -78,27 +78,10 @@ impl Session<'_> {
                 unanswerable,
             );
         }
-        let columns = tables.iter().map(|(i, table)| {
-            let column = |(k, column): (usize, &TableColumn)| {
-                let text = format!("v{i}.k{k}");
-                if column.nodes {
-                    let index = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
-                    let nodes = table.set(k).unwrap_or_default();
-                    let unanswerable = self.only_statements(&nodes);
-                    add(SetKey::Column(index(*i), index(k)), text.clone(), false, false, unanswerable);
-                }
-                LiveColumn {
-                    text,
-                    numbers: column.numbers,
-                }
-            };
-            LiveTable {
-                text: format!("v{i}"),
-                columns: table.columns().iter().enumerate().map(column).collect(),
-                empty: table.is_empty(),
-            }
-        });
-        let live_tables = columns.collect();
+        let live_tables = tables.into_iter();
+        let live_tables = live_tables
+            .map(|(i, table)| self.live_table(i, &table, &mut add))
+            .collect();
         let classes = self.classes.iter().enumerate();
         let values = self.linked.values.iter().enumerate();
         let types = &self.kg.schema().type_relations;
@@ -124,6 +107,35 @@ impl Session<'_> {
         }
     }
 
+    /// A table; `add` takes its columns of nodes as live sets.
+    fn live_table(
+        &self,
+        variable: usize,
+        table: &Table,
+        add: &mut dyn FnMut(SetKey, String, bool, bool, bool),
+    ) -> LiveTable {
+        let number = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
+        let mut columns = Vec::new();
+        for (k, column) in table.columns().iter().enumerate() {
+            let text = format!("v{variable}.k{k}");
+            if column.nodes {
+                let nodes = table.set(k).unwrap_or_default();
+                let unanswerable = self.only_statements(&nodes);
+                let key = SetKey::Column(number(variable), number(k));
+                add(key, text.clone(), false, false, unanswerable);
+            }
+            columns.push(LiveColumn {
+                text,
+                numbers: column.numbers,
+            });
+        }
+        LiveTable {
+            text: format!("v{variable}"),
+            columns,
+            empty: table.is_empty(),
+        }
+    }
+
     /// The variables that are a number: those of `count`, and tables with one numeric cell.
     fn live_numbers(&self) -> Vec<String> {
         let is_number = |value: &Value| match value {
@@ -140,7 +152,11 @@ impl Session<'_> {
 
     /// Numbers of rows that a call may keep: one to ten, and whole numbers of the question.
     fn live_sizes(&self) -> Vec<String> {
-        let named = self.linked.values.iter().map(|value| value.lexical.as_str());
+        let named = self
+            .linked
+            .values
+            .iter()
+            .map(|value| value.lexical.as_str());
         let whole = named.filter_map(|text| text.parse::<u32>().ok());
         let sizes = (1..=10).chain(whole.filter(|&size| size > 10));
         sizes.map(|size| size.to_string()).collect()

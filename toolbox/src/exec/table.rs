@@ -151,9 +151,7 @@ impl Table {
 
 /// Whether every node is a number.
 pub(super) fn all_numbers(kg: &dyn Kg, nodes: &[NodeId]) -> bool {
-    nodes.iter().all(|&node| {
-        kg.term(node)
-            .as_literal()
-            .is_some_and(kg::value::is_number)
-    })
+    nodes
+        .iter()
+        .all(|&node| kg.term(node).as_literal().is_some_and(kg::value::is_number))
 }

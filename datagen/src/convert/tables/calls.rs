@@ -175,8 +175,11 @@ impl<'a> CallWriter<'a> {
         forward: bool,
     ) -> Result<Arg, Refusal> {
         let relation = Arg::name(self.names.relation(relation)?);
-        self.calls
-            .push(Call::new(Tool::GetRelation, vec![constant.clone()], self.next));
+        self.calls.push(Call::new(
+            Tool::GetRelation,
+            vec![constant.clone()],
+            self.next,
+        ));
         let tool = if forward {
             Tool::GetTailEntity
         } else {
@@ -350,8 +353,7 @@ impl<'a> CallWriter<'a> {
         match self.value(&of.arg) {
             Some(Value::Set(set)) => {
                 let own = table.column(0);
-                table.len() == set.len()
-                    && own.zip(set.iter()).all(|(a, b)| *a == Cell::Node(*b))
+                table.len() == set.len() && own.zip(set.iter()).all(|(a, b)| *a == Cell::Node(*b))
             }
             Some(Value::Table(before)) => {
                 let width = before.columns().len();

@@ -121,7 +121,9 @@ impl TableWriter<'_> {
     fn passes(&mut self, made: Bound, filter: &Expression) -> Result<Bound, Refusal> {
         let names = variables(filter);
         let name = names.iter().next().filter(|_| names.len() == 1);
-        let place = name.and_then(|name| made.index(name)).ok_or(Refusal::Filter)?;
+        let place = name
+            .and_then(|name| made.index(name))
+            .ok_or(Refusal::Filter)?;
         let (Some(kg), Some(nodes)) = (self.calls.kg(), self.calls.nodes(&made, place)) else {
             return Ok(made);
         };
@@ -165,7 +167,9 @@ impl TableWriter<'_> {
             SideOf::Constant(Term::Literal(literal)) => {
                 let short = bare(&literal);
                 let here = self.calls.snapshot();
-                let kept = self.calls.filter(&made, place, Arg::Op(op), Arg::Literal(short))?;
+                let kept = self
+                    .calls
+                    .filter(&made, place, Arg::Op(op), Arg::Literal(short))?;
                 if self.is_exact(&made, &kept, place, filter)? {
                     return Ok(kept);
                 }
@@ -281,7 +285,11 @@ fn plain_part(pattern: &str) -> Option<(Option<TextTest>, String)> {
     let starts = pattern.starts_with('^');
     let inner = pattern.strip_prefix('^').unwrap_or(pattern);
     let ends = inner.ends_with('$') && !inner.ends_with("\\$");
-    let inner = if ends { &inner[..inner.len() - 1] } else { inner };
+    let inner = if ends {
+        &inner[..inner.len() - 1]
+    } else {
+        inner
+    };
     let (mut starts, mut ends) = (starts, ends);
     let inner = inner.strip_prefix(".*").map_or(inner, |rest| {
         starts = false;

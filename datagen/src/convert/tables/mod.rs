@@ -16,6 +16,7 @@ mod body;
 mod calls;
 mod filters;
 mod head;
+mod parts;
 mod start;
 
 use kg::spargebra::Query;

@@ -38,7 +38,8 @@ impl TableWriter<'_> {
         let here: BTreeSet<String> = wanted.intersection(own).cloned().collect();
         let first = || {
             let mentioned = body.triples.iter();
-            let mentioned = mentioned.flat_map(|triple| [triple.subject.var(), triple.object.var()]);
+            let mentioned =
+                mentioned.flat_map(|triple| [triple.subject.var(), triple.object.var()]);
             let classes = body.classes.iter().map(|(name, _)| name.as_str());
             let values = body.values.iter().map(|(name, _)| name.as_str());
             let mut all = mentioned.flatten().chain(classes).chain(values);
@@ -59,7 +60,9 @@ impl TableWriter<'_> {
         }
         let sharing = tables().find(|table| part.iter().any(|name| table.has(name)));
         let outside: Vec<&String> = wanted.difference(own).collect();
-        if outside.iter().any(|name| tables().any(|table| table.has(name)))
+        if outside
+            .iter()
+            .any(|name| tables().any(|table| table.has(name)))
             && !sharing.is_some_and(|table| outside.iter().all(|name| table.has(name)))
         {
             return Err(Refusal::Disconnected);
@@ -120,7 +123,11 @@ impl TableWriter<'_> {
         for name in known {
             made = self.classed(made, &name, &mut open)?;
         }
-        while let Some(at) = open.triples.iter().position(|triple| touches(&made, triple)) {
+        while let Some(at) = open
+            .triples
+            .iter()
+            .position(|triple| touches(&made, triple))
+        {
             let triple = open.triples.remove(at);
             made = self.followed(made, triple, needed, &mut open)?;
         }
@@ -174,7 +181,9 @@ impl TableWriter<'_> {
             _ => return Err(Refusal::NoStart),
         };
         let constant = self.calls.constant(constant)?;
-        let set = self.calls.from_constant(&constant, &triple.relation, forward)?;
+        let set = self
+            .calls
+            .from_constant(&constant, &triple.relation, forward)?;
         Ok(Bound::set(set, name))
     }
 
@@ -257,7 +266,10 @@ impl TableWriter<'_> {
                 let class = kg.find(&Term::Iri(class.clone()));
                 let class = class.ok_or(Refusal::UnknownConstant)?;
                 let instances = kg.instances(class);
-                if nodes.iter().all(|node| instances.binary_search(node).is_ok()) {
+                if nodes
+                    .iter()
+                    .all(|node| instances.binary_search(node).is_ok())
+                {
                     continue;
                 }
             }
@@ -268,8 +280,7 @@ impl TableWriter<'_> {
                     .emit(Tool::Intersect, vec![made.arg.clone(), members])?;
                 Bound { arg, ..made }
             } else {
-                self.calls
-                    .filter(&made, place, Arg::Op(Op::Eq), members)?
+                self.calls.filter(&made, place, Arg::Op(Op::Eq), members)?
             };
         }
         Ok(made)

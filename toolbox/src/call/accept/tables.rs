@@ -35,7 +35,11 @@ impl CallAcceptor {
     /// The tables as the last argument.
     pub(super) fn whole_tables(&self) -> Vec<Choice> {
         let whole = |text: &String| (format!("{text})"), Stage::Done);
-        self.live.tables.iter().map(|table| whole(&table.text)).collect()
+        self.live
+            .tables
+            .iter()
+            .map(|table| whole(&table.text))
+            .collect()
     }
 
     /// The tests of a column.
@@ -46,7 +50,10 @@ impl CallAcceptor {
                 TextTest::ALL.map(|test| (format!("{}, ", test.word()), Stage::Value(false))),
             );
         }
-        for (words, equal) in [(&["=, ", "!=, "][..], true), (&["<, ", "<=, ", ">, ", ">=, "], false)] {
+        for (words, equal) in [
+            (&["=, ", "!=, "][..], true),
+            (&["<, ", "<=, ", ">, ", ">=, "], false),
+        ] {
             if !self.row_values(table, column, equal).is_empty() {
                 let stage = Stage::RowValue(table, column, equal);
                 texts.extend(words.iter().map(|word| ((*word).to_owned(), stage.clone())));
@@ -72,7 +79,10 @@ impl CallAcceptor {
     pub(super) fn fields(&self, tool: Tool, table: usize, chosen: &[usize]) -> Vec<Choice> {
         let words = self.words(tool, table);
         let mut texts = Vec::new();
-        let left = words.iter().enumerate().filter(|(i, _)| !chosen.contains(i));
+        let left = words
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| !chosen.contains(i));
         for (i, word) in left {
             texts.push((format!("{word})"), Stage::Done));
             if chosen.len() + 1 < words.len().min(MAX_SET_ARGS) {
@@ -95,11 +105,13 @@ impl CallAcceptor {
                 Tool::Columns => words.push(format!("k{k}")),
                 _ => {
                     words.push(format!("k{k}"));
-                    let known = Aggregate::ALL.into_iter().filter(|aggregate| match aggregate {
-                        Aggregate::Distinct => true,
-                        Aggregate::Sum | Aggregate::Average => column.numbers,
-                        Aggregate::Min | Aggregate::Max => !table.empty,
-                    });
+                    let known = Aggregate::ALL
+                        .into_iter()
+                        .filter(|aggregate| match aggregate {
+                            Aggregate::Distinct => true,
+                            Aggregate::Sum | Aggregate::Average => column.numbers,
+                            Aggregate::Min | Aggregate::Max => !table.empty,
+                        });
                     words.extend(known.map(|aggregate| format!("{} k{k}", aggregate.word())));
                 }
             }

@@ -10,8 +10,9 @@ impl Parser<'_> {
     /// A variable that is a table.
     pub(super) fn table(&mut self) -> Result<Arg, ParseError> {
         let index = self.peek_variable();
-        let index = index
-            .ok_or_else(|| self.error(format!("expected a table, v0, …, found {}", self.found())))?;
+        let index = index.ok_or_else(|| {
+            self.error(format!("expected a table, v0, …, found {}", self.found()))
+        })?;
         self.word();
         Ok(Arg::Var(index))
     }
@@ -25,15 +26,19 @@ impl Parser<'_> {
         } else {
             key(&word).map(Field::Key)
         };
-        let aggregate = || Aggregate::ALL.into_iter().find(|known| known.word() == word);
+        let aggregate = || {
+            Aggregate::ALL
+                .into_iter()
+                .find(|known| known.word() == word)
+        };
         let field = match (plain, param, word.as_str()) {
             (Some(field), ..) => Some(field),
             (None, Param::Field, "count") => Some(Field::Count),
             (None, Param::Order, "asc") => key(self.word()).map(Field::Ascending),
             (None, Param::Order, "desc") => key(self.word()).map(Field::Descending),
-            (None, Param::Field, _) => aggregate().and_then(|of| {
-                key(self.word()).map(|column| Field::Of(of, column))
-            }),
+            (None, Param::Field, _) => {
+                aggregate().and_then(|of| key(self.word()).map(|column| Field::Of(of, column)))
+            }
             _ => None,
         };
         field.map(Arg::Field).ok_or_else(|| {

@@ -84,9 +84,10 @@ impl Session<'_> {
                 Ok(RowValue::Column(self.table_column(*table, *column)?.1))
             }
             Arg::Var(index) => match self.variables.get(*index as usize) {
-                Some(Value::Int(number)) => {
-                    Ok(RowValue::Literal(Literal::xsd(number.to_string(), "integer")))
-                }
+                Some(Value::Int(number)) => Ok(RowValue::Literal(Literal::xsd(
+                    number.to_string(),
+                    "integer",
+                ))),
                 Some(Value::Table(table)) => {
                     let only = table.only().ok_or_else(|| {
                         ToolError::Comparison(format!(
@@ -95,7 +96,8 @@ impl Session<'_> {
                             table.columns().len()
                         ))
                     })?;
-                    self.single(only.term(self.kg), entity).ok_or_else(only_equal)
+                    self.single(only.term(self.kg), entity)
+                        .ok_or_else(only_equal)
                 }
                 Some(Value::Set(_)) if entity => Ok(RowValue::Set(self.set(value)?)),
                 Some(Value::Set(set)) => match set.as_ref() {

@@ -132,9 +132,9 @@ impl Session<'_> {
             (Gathered::Best(best), Some(cell)) => {
                 let key = order_key(&cell.term(self.kg));
                 let least = matches!(column, GroupColumn::Of(Aggregate::Min, ..));
-                let better = best.as_ref().is_none_or(|(known, _)| {
-                    if least { key < *known } else { key > *known }
-                });
+                let better = best
+                    .as_ref()
+                    .is_none_or(|(known, _)| if least { key < *known } else { key > *known });
                 if better {
                     *best = Some((key, cell));
                 }

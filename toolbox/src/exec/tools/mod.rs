@@ -125,15 +125,14 @@ impl Session<'_> {
             Tool::Judge => self.judge(call, &set(0)?),
             Tool::Difference => {
                 let (from, without) = (set(0)?, set(1)?);
-                let left = from.iter().filter(|node| without.binary_search(node).is_err());
+                let left = from
+                    .iter()
+                    .filter(|node| without.binary_search(node).is_err());
                 value(left.copied().collect(), vec![from.clone(), without.clone()])
             }
-            Tool::Extend
-            | Tool::Where
-            | Tool::Group
-            | Tool::Columns
-            | Tool::Sort
-            | Tool::First => self.with_tables(call),
+            Tool::Extend | Tool::Where | Tool::Group | Tool::Columns | Tool::Sort | Tool::First => {
+                self.with_tables(call)
+            }
             Tool::End => self.end(args.first().ok_or_else(|| missing(call))?),
         }
     }

@@ -39,7 +39,10 @@ impl ReadTable {
         let origin = |column| self.origins.get(from(column)?)?.clone();
         let origins = (0..columns.len()).map(origin).collect();
         let table = Table::new(columns, cells, ordered);
-        let mut done = Done::new(Observation::Value(Value::Table(Arc::new(table))), self.inputs);
+        let mut done = Done::new(
+            Observation::Value(Value::Table(Arc::new(table))),
+            self.inputs,
+        );
         done.origins = origins;
         done
     }
@@ -85,10 +88,7 @@ impl Session<'_> {
     /// Whether `count` or `union` reads tables.
     pub(super) fn reads_tables(&self, call: &Call) -> bool {
         call.args.iter().any(|arg| match arg {
-            Arg::Var(index) => matches!(
-                self.variables.get(*index as usize),
-                Some(Value::Table(_))
-            ),
+            Arg::Var(index) => matches!(self.variables.get(*index as usize), Some(Value::Table(_))),
             _ => false,
         })
     }
@@ -229,7 +229,8 @@ impl Session<'_> {
     /// X5: the table with other columns.
     fn columns(&self, read: ReadTable, kept: &[usize]) -> Result<Done, ToolError> {
         let mut clock = self.clock.clone();
-        let mut cells = Vec::with_capacity(read.table.len().saturating_mul(kept.len()).min(SET_SIZE));
+        let mut cells =
+            Vec::with_capacity(read.table.len().saturating_mul(kept.len()).min(SET_SIZE));
         for row in read.table.rows() {
             clock.tick()?;
             if cells.len() + kept.len() > SET_SIZE {
