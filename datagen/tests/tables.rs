@@ -1,7 +1,7 @@
 //! Laws of the extended tools (rules D, D.3): on generated graphs a converted query and its program give
 //! the same rows, and so does the query that the program is written back to. The graphs have ties,
 //! missing values, empty groups, repeated values and mixed numeric datatypes.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 use datagen::Refusal;
 use datagen::convert::{Context, convert};
@@ -195,7 +195,7 @@ fn graph(seed: u64) -> FrozenKg {
                 "integer" => value.to_string(),
                 "decimal" => format!("{}.{}", value / 10, value % 10),
                 // Halves are exact, so the order of a sum does not matter.
-                _ => format!("{}.5", value),
+                _ => format!("{value}.5"),
             };
             add(&person, relation("sold"), number(text, local));
         }

@@ -102,9 +102,9 @@ impl Template {
                 }));
             }
         }
-        let extended = all.iter().cloned().map(|template| Self {
+        let extended = all.iter().map(|template| Self {
             tools: ToolTable::Extended,
-            ..template
+            ..template.clone()
         });
         all.extend(extended.collect::<Vec<_>>());
         all.extend([Agent::Oda, Agent::Triad].map(Self::of));

@@ -168,7 +168,7 @@ impl<'a> CallWriter<'a> {
     }
 
     /// The set that a relation leads to from a constant.
-    pub(super) fn from_constant(
+    pub(super) fn reached(
         &mut self,
         constant: &Arg,
         relation: &str,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use kg::spargebra::algebra::{Expression, Function};
+use kg::spargebra::term::Variable;
 use kg::term::{Literal, NodeId, Term};
 use kg::value::Op;
 use toolbox::call::{Arg, TextTest};
@@ -89,14 +90,14 @@ impl TableWriter<'_> {
             return self.passes(made, filter);
         }
         if let Some((left, op, right)) = comparison(filter) {
-            return self.compared(made, filter, (left, op, right));
+            return self.compared(&made, filter, (left, op, right));
         }
         match filter {
             Expression::And(a, b) => {
                 let made = self.keep(made, a)?;
                 self.keep(made, b)
             }
-            Expression::Or(a, b) => self.either(made, a, b),
+            Expression::Or(a, b) => self.either(&made, a, b),
             Expression::In(of, list) => {
                 let each = list.iter();
                 let whole = each
@@ -111,7 +112,7 @@ impl TableWriter<'_> {
             }
             Expression::Bound(_) => Ok(made),
             Expression::FunctionCall(function, arguments) => {
-                self.text(made, filter, function, arguments)
+                self.text(&made, filter, function, arguments)
             }
             _ => Err(Refusal::Filter),
         }
@@ -136,9 +137,9 @@ impl TableWriter<'_> {
     }
 
     /// `a || b`: the rows that pass `a`, then those that pass only `b`.
-    fn either(&mut self, made: Bound, a: &Expression, b: &Expression) -> Result<Bound, Refusal> {
+    fn either(&mut self, made: &Bound, a: &Expression, b: &Expression) -> Result<Bound, Refusal> {
         let first = self.keep(made.clone(), a)?;
-        let mut second = self.keep(made, b)?;
+        let mut second = self.keep(made.clone(), b)?;
         if !exclusive(a, b) {
             let not = negated(a).ok_or(Refusal::Filter)?;
             second = self.keep(second, &not)?;
@@ -148,7 +149,7 @@ impl TableWriter<'_> {
 
     fn compared(
         &mut self,
-        made: Bound,
+        made: &Bound,
         filter: &Expression,
         (left, op, right): (&Expression, Op, &Expression),
     ) -> Result<Bound, Refusal> {
@@ -162,29 +163,29 @@ impl TableWriter<'_> {
             SideOf::Var(other) => {
                 let other = made.index(&other).ok_or(Refusal::VariableComparison)?;
                 let other = made.column(other);
-                self.calls.filter(&made, place, Arg::Op(op), other)
+                self.calls.filter(made, place, Arg::Op(op), other)
             }
             SideOf::Constant(Term::Literal(literal)) => {
                 let short = bare(&literal);
                 let here = self.calls.snapshot();
                 let kept = self
                     .calls
-                    .filter(&made, place, Arg::Op(op), Arg::Literal(short))?;
-                if self.is_exact(&made, &kept, place, filter)? {
+                    .filter(made, place, Arg::Op(op), Arg::Literal(short))?;
+                if self.is_exact(made, &kept, place, filter)? {
                     return Ok(kept);
                 }
                 self.calls.restore(here);
                 let kept = self
                     .calls
-                    .filter(&made, place, Arg::Op(op), Arg::Literal(literal))?;
-                self.exact(&made, kept, place, filter)
+                    .filter(made, place, Arg::Op(op), Arg::Literal(literal))?;
+                self.exact(made, kept, place, filter)
             }
             SideOf::Constant(term) => {
                 if !matches!(op, Op::Eq | Op::Ne) {
                     return Err(Refusal::Filter);
                 }
                 let constant = self.calls.constant(&term)?;
-                self.calls.filter(&made, place, Arg::Op(op), constant)
+                self.calls.filter(made, place, Arg::Op(op), constant)
             }
         }
     }
@@ -192,7 +193,7 @@ impl TableWriter<'_> {
     /// A test of a text: CONTAINS, STRSTARTS, STRENDS, or REGEX with a plain text.
     fn text(
         &mut self,
-        made: Bound,
+        made: &Bound,
         filter: &Expression,
         function: &Function,
         arguments: &[Expression],
@@ -214,8 +215,8 @@ impl TableWriter<'_> {
             _ => return Err(Refusal::Filter),
         };
         let text = Arg::Literal(Literal::plain(text));
-        let kept = self.calls.filter(&made, place, test, text)?;
-        self.exact(&made, kept, place, filter)
+        let kept = self.calls.filter(made, place, test, text)?;
+        self.exact(made, kept, place, filter)
     }
 
     fn exact(
@@ -275,7 +276,7 @@ fn cased_variable(expression: &Expression) -> Option<&str> {
         Expression::FunctionCall(Function::LCase | Function::UCase, inner) => {
             cased_variable(inner.first()?)
         }
-        other => plain_variable(other).map(|variable| variable.as_str()),
+        other => plain_variable(other).map(Variable::as_str),
     }
 }
 

@@ -181,9 +181,7 @@ impl TableWriter<'_> {
             _ => return Err(Refusal::NoStart),
         };
         let constant = self.calls.constant(constant)?;
-        let set = self
-            .calls
-            .from_constant(&constant, &triple.relation, forward)?;
+        let set = self.calls.reached(&constant, &triple.relation, forward)?;
         Ok(Bound::set(set, name))
     }
 

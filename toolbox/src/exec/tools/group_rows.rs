@@ -178,7 +178,7 @@ fn empty<'t>(wanted: &[GroupColumn], row: Option<&'t [Cell]>) -> Vec<Gathered<'t
 /// The cell of one column of a group.
 fn finished(column: GroupColumn, gathered: Gathered<'_>) -> Result<Cell, ToolError> {
     Ok(match (gathered, column) {
-        (Gathered::First(cell), _) | (Gathered::Best(Some((_, cell))), _) => cell.clone(),
+        (Gathered::First(cell) | Gathered::Best(Some((_, cell))), _) => cell.clone(),
         (Gathered::Count(rows), _) => Cell::number(rows),
         (Gathered::Distinct(cells), _) => Cell::number(cells.len()),
         (Gathered::Sum(sum), GroupColumn::Of(Aggregate::Average, _, column)) => {

@@ -25,7 +25,7 @@ impl ReadTable {
     /// The result of a call that keeps all columns.
     pub(super) fn kept(self, cells: Vec<Cell>, ordered: bool) -> Done {
         let columns = self.table.columns().to_vec();
-        self.made(columns, cells, ordered, |column| Some(column))
+        self.made(columns, cells, ordered, Some)
     }
 
     /// The result of a call; `from` gives the column that a new column comes from.
