@@ -3,14 +3,21 @@
 //! missing values, empty groups, repeated values and mixed numeric datatypes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
+use std::collections::BTreeSet;
+
+use common::acceptor::Acceptor;
 use datagen::Refusal;
 use datagen::convert::{Context, convert};
+use datagen::pipeline::{GenerateOptions, generate};
+use datagen::question::{GoldQuery, GoldQuestion};
 use datagen::to_sparql::program_to_query;
+use datagen::verify::{VerifyOptions, verify};
 use kg::term::{Literal, RDF_TYPE, Term};
 use kg::{FrozenKg, Kg, QueryAnswer, QueryLimits, parse_query};
-use toolbox::call::ToolTable;
-use toolbox::exec::{ExecOptions, Session, Value, run_program};
+use toolbox::call::{CallAcceptor, ToolTable};
+use toolbox::exec::{ExcludeWhen, ExecOptions, Session, Value, run_program};
 use toolbox::link::Linked;
+use toolbox::prompt::{Layout, Template};
 
 const GRAPHS: u64 = 20;
 
@@ -245,7 +252,7 @@ fn queries_and_programs_give_the_same_rows_on_generated_graphs() {
     let mut converted = 0;
     let mut written = 0;
     let mut failed = 0;
-    let mut refused: Vec<(&str, Refusal)> = Vec::new();
+    let mut refused: BTreeSet<(&str, Refusal)> = BTreeSet::new();
     for seed in 0..GRAPHS {
         let kg = graph(seed);
         for (text, ties) in QUERIES {
@@ -258,7 +265,7 @@ fn queries_and_programs_give_the_same_rows_on_generated_graphs() {
             let program = match convert(&query, &context) {
                 Ok(program) => program,
                 Err(reason) => {
-                    refused.push((text, reason));
+                    refused.insert((text, reason));
                     continue;
                 }
             };
@@ -315,4 +322,60 @@ fn without_the_extended_tools_nothing_changes() {
     };
     // Without a class or an entity there is no start, and the reason of the thirteen tools counts.
     assert_eq!(convert(&query, &extended), convert(&query, &context));
+}
+
+/// Training data: every call of a table program is one that constrained decoding allows there, and
+/// every kept question gives an example (rules D.3).
+#[test]
+fn programs_of_tables_become_examples_that_decoding_allows() {
+    let kg = graph(3);
+    let question = |(i, (text, _)): (usize, &(&str, bool))| GoldQuestion {
+        id: i.to_string(),
+        source: "test".to_owned(),
+        question: format!("question {i} with 20, 25, 30, 40 and 1.5, \"or\" and \"po\""),
+        query: GoldQuery::Text(format!("PREFIX : <http://e/> {text}")),
+        topics: Vec::new(),
+        answers: None,
+        answers_bind: false,
+        hops: None,
+        kind: None,
+        exclude: ExcludeWhen::Never,
+    };
+    let questions: Vec<GoldQuestion> = QUERIES.iter().enumerate().map(question).collect();
+    let template = Template {
+        tools: ToolTable::Extended,
+        ..Template::new(Layout::Dialogue)
+    };
+    let options = GenerateOptions {
+        template: template.clone(),
+        verify: VerifyOptions {
+            tools: ToolTable::Extended,
+            ..VerifyOptions::default()
+        },
+        valid: 0.0,
+        ..GenerateOptions::default()
+    };
+    let (mut kept, mut tables) = (0, 0);
+    for question in &questions {
+        let Ok(verified) = verify(&kg, question, &options.verify) else {
+            continue;
+        };
+        kept += 1;
+        tables += usize::from(verified.gold.makes_table());
+        let mut session = verified.session(&kg, question, &options.verify).unwrap();
+        for call in &verified.gold.calls {
+            let written = template.call(&session, call).to_string();
+            let acceptor = CallAcceptor::new(session.live(template.naming));
+            assert!(acceptor.accepts(&written), "{written}");
+            session.run(call).unwrap();
+        }
+    }
+    assert!(tables > QUERIES.len() / 3, "only {tables} tables");
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let made = generate(&questions, &kg, &options, &|_, _| {}, &stop).unwrap();
+    assert_eq!(made.report.total.verified, kept);
+    assert!(made.train.len() >= kept);
+    for example in &made.train {
+        assert_eq!(example.template_hash, template.hash());
+    }
 }
