@@ -97,6 +97,7 @@ fn live(rng: &mut Rng) -> Live {
         types: vec!["rdf:type".to_owned()],
         values: (0..rng.below(3)).map(|i| format!("x{i}")).collect(),
         mentions: vec!["\"Heat\"".to_owned()],
+        ..Live::default()
     }
 }
 

@@ -42,7 +42,7 @@ fn sources() -> Vec<PathBuf> {
 
 /// Reads `R8`, `A.2.3` or `C` at the beginning of a text.
 fn reference(text: &str) -> Option<(String, &str)> {
-    let letter = text.chars().next().filter(|c| "RABC".contains(*c))?;
+    let letter = text.chars().next().filter(|c| "RABCD".contains(*c))?;
     let mut end = 1;
     if letter == 'R' {
         end += digits(&text[1..]);

@@ -13,6 +13,7 @@ use kg::spargebra::Query;
 use kg::{Kg, QueryAnswer, QueryLimits};
 use rayon::prelude::*;
 use serde::Serialize;
+use toolbox::call::ToolTable;
 
 use crate::Refusal;
 use crate::question::GoldQuestion;
@@ -124,7 +125,10 @@ fn agreement(fronts: &[(&str, &GoldQuestion)], seed: u64) -> Agreement {
     let mut queries = Vec::new();
     let mut refused = Vec::new();
     for (name, question) in fronts {
-        match (parsed(question), converted(question, None)) {
+        match (
+            parsed(question),
+            converted(question, None, ToolTable::Paper),
+        ) {
             (Ok(query), Ok(program)) => {
                 programs.push(program.calls);
                 queries.push((*name, *question, query));

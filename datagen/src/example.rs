@@ -4,7 +4,7 @@ use common::transcript::{Role, Turn};
 use kg::Kg;
 use serde::{Deserialize, Serialize};
 use toolbox::agent::Agent;
-use toolbox::exec::{ExcludeWhen, Value};
+use toolbox::exec::{Cell, ExcludeWhen, Value};
 use toolbox::prompt::{Layout, Template};
 
 use crate::question::{GoldQuestion, Topic};
@@ -29,6 +29,8 @@ pub enum ExampleAnswer {
     Number(u64),
     /// Names of nodes; empty in an abstention example.
     Names(Vec<String>),
+    /// Rows of a table, as names of nodes and texts of computed values.
+    Rows(Vec<Vec<String>>),
 }
 
 /// Nodes excluded from the answer.
@@ -163,6 +165,14 @@ impl<'a> ExampleBuilder<'a> {
                 Value::Set(set) => ExampleAnswer::Names(names(set)),
                 Value::Int(number) => ExampleAnswer::Number(*number),
                 Value::Bool(truth) => ExampleAnswer::Bool(*truth),
+                Value::Table(table) => {
+                    let name = |cell: &Cell| match cell {
+                        Cell::Node(node) => kg.name(*node),
+                        Cell::Computed(literal) => literal.lexical.clone(),
+                    };
+                    let rows = table.rows().map(|row| row.iter().map(name).collect());
+                    ExampleAnswer::Rows(rows.collect())
+                }
             },
             layout: self.template.layout,
             agent: self.template.agent,

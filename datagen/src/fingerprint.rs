@@ -157,7 +157,13 @@ fn masked_arg(arg: &Arg, entities: &[String]) -> Arg {
                 .collect(),
         ),
         Arg::Inverse(inner) => Arg::Inverse(Box::new(masked_arg(inner, entities))),
-        Arg::Var(_) | Arg::Handle(_) | Arg::Op(_) | Arg::Extreme(_) => arg.clone(),
+        Arg::Var(_)
+        | Arg::Handle(_)
+        | Arg::Op(_)
+        | Arg::Extreme(_)
+        | Arg::Column(..)
+        | Arg::Field(_)
+        | Arg::Text(_) => arg.clone(),
     }
 }
 

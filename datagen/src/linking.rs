@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use kg::Kg;
 use kg::term::NodeId;
+use toolbox::call::ToolTable;
 
 use crate::question::GoldQuestion;
 use crate::verify;
@@ -21,7 +22,7 @@ pub fn gold_entities(kg: &dyn Kg, question: &GoldQuestion) -> Option<Vec<NodeId>
         .filter_map(|topic| kg.by_name(&topic.name))
         .collect();
     if question.topics.is_empty() {
-        let program = verify::converted(question, Some(kg)).ok()?;
+        let program = verify::converted(question, Some(kg), ToolTable::Paper).ok()?;
         nodes = program
             .constants
             .iter()

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use kg::Kg;
 use rayon::prelude::*;
+use toolbox::call::ToolTable;
 
 use crate::agents::examples_of;
 use crate::example::{AgentExamples, Example};
@@ -318,11 +319,15 @@ pub(crate) fn decide(
 /// Conversion coverage without a graph: how many queries parse and convert to programs, and why the
 /// others do not.
 #[must_use]
-pub fn check(questions: &[GoldQuestion], threads: usize) -> (Report, Vec<RefusedQuestion>) {
+pub fn check(
+    questions: &[GoldQuestion],
+    tools: ToolTable,
+    threads: usize,
+) -> (Report, Vec<RefusedQuestion>) {
     let begun = Instant::now();
     let convert = |question: &GoldQuestion| {
         let begun = Instant::now();
-        let result = verify::converted(question, None).map(|program| program.calls.len());
+        let result = verify::converted(question, None, tools).map(|program| program.calls.len());
         (result, begun.elapsed().as_secs_f64())
     };
     let all = || questions.par_iter().map(convert).collect::<Vec<_>>();

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use toolbox::call::{Arg, Call, Param};
+use toolbox::call::{Arg, Call, Param, ToolTable};
 
 use crate::hash;
 use crate::question::GoldQuestion;
@@ -139,7 +139,7 @@ impl Split {
 
 /// The relations that a question's gold program names, by full name.
 pub(crate) fn relations(question: &GoldQuestion) -> BTreeSet<String> {
-    let program = verify::converted(question, None);
+    let program = verify::converted(question, None, ToolTable::Paper);
     relations_of(&program.map(|program| program.calls).unwrap_or_default())
 }
 

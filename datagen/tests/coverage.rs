@@ -172,6 +172,7 @@ fn got(kg: &FrozenKg, program: &GoldProgram) -> Result<Vec<String>, String> {
             vec![Term::Literal(Literal::xsd(n.to_string(), "integer")).to_string()]
         }
         Ok(Value::Bool(truth)) => vec![truth.to_string()],
+        Ok(Value::Table(_)) => return Err("a table".to_owned()),
         Err((step, error)) => return Err(format!("step {step}: {error}")),
     };
     texts.sort();

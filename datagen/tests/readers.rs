@@ -11,6 +11,7 @@ use datagen::question::{GoldQuery, GoldQuestion};
 use datagen::read::{Likeness, QuestionSource, ReadOptions, Sample, page, readers};
 use kg::term::{Literal, RDFS_LABEL, Term};
 use kg::{FrozenKg, Kg};
+use toolbox::call::ToolTable;
 use toolbox::exec::ExcludeWhen;
 
 fn file(dir: &Path, name: &str, text: &str) -> PathBuf {
@@ -437,7 +438,7 @@ fn webqsp_takes_the_first_complete_parse() {
         questions[4].query,
         GoldQuery::Missing(Refusal::BadRecord, _)
     ));
-    let (report, _) = datagen::pipeline::check(&questions, 1);
+    let (report, _) = datagen::pipeline::check(&questions, ToolTable::Paper, 1);
     assert_eq!(
         (report.total.questions, report.total.converted),
         (5, 3),
@@ -538,7 +539,7 @@ fn sets_without_queries_are_for_evaluation() {
     assert!(
         matches!(&questions[1].query, GoldQuery::Missing(Refusal::BadRecord, why) if why.contains("`answer`"))
     );
-    let (report, refused) = datagen::pipeline::check(&questions, 1);
+    let (report, refused) = datagen::pipeline::check(&questions, ToolTable::Paper, 1);
     assert_eq!(
         (report.total.converted, refused[0].reason),
         (0, Refusal::AnswersOnly)
@@ -657,7 +658,7 @@ proptest::proptest! {
             let _ = reader.read(&request, &mut |_| { count += 1; Ok(()) });
         }
         if let Ok(questions) = read(format, &path, None) {
-            let (report, _) = datagen::pipeline::check(&questions, 1);
+            let (report, _) = datagen::pipeline::check(&questions, ToolTable::Paper, 1);
             proptest::prop_assert_eq!(report.total.questions, questions.len());
         }
     }

@@ -14,6 +14,7 @@ use datagen::report::Report;
 use datagen::verify::{VerifyOptions, verify};
 use kg::{FrozenKg, Kg, LoadOptions};
 use rayon::prelude::*;
+use toolbox::call::ToolTable;
 use toolbox::exec::ExcludeWhen;
 
 fn data(name: &str) -> Option<PathBuf> {
@@ -149,7 +150,7 @@ fn gold_queries_convert_or_are_refused() {
     for (format, name, count, percent) in sets {
         let questions = read(format, &dir.join(format!("{name}.json.gz")), None);
         assert_eq!(questions.len(), count, "{name}");
-        let (report, refused) = check(&questions, 0);
+        let (report, refused) = check(&questions, ToolTable::Paper, 0);
         let total = &report.total;
         eprintln!(
             "{name}: {} of {count} converted, refused {:?}",

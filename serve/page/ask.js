@@ -213,10 +213,23 @@ function candidateList(candidates) {
   return el("details", {}, el("summary", {}, `${candidates.length} programs were compared`), el("ul", { class: "candidates" }, rows));
 }
 
+function cell(graph, member) {
+  return el("td", {}, member.term.literal ? member.label : el("a", { href: entityLink(graph, member.name) }, member.label));
+}
+
+function answerTable(graph, { columns, rows }) {
+  const head = el("thead", {}, el("tr", {}, columns.map((name) => el("th", { scope: "col" }, name))));
+  const body = rows.slice(0, 200).map((row) => el("tr", {}, row.map((member) => cell(graph, member))));
+  const more = rows.length > 200 ? el("p", { class: "hint" }, `… ${rows.length} rows in all`) : null;
+  return el("div", { class: "scroll" }, el("table", {}, head, el("tbody", {}, body)), more);
+}
+
 function showValue(head, answer) {
   const { value, provenance, emptied } = answer.answer;
   const line = el("p", { class: "answer" });
-  if (value.set === undefined) line.append(value.number !== undefined ? String(value.number) : value.truth ? "Yes" : "No");
+  if (value.table?.rows.length) line.append(`${value.table.rows.length} ${value.table.rows.length === 1 ? "row" : "rows"}`);
+  else if (value.table) line.append(el("span", { class: "none" }, answer.reason ? "No answer" : "The graph has no answer"));
+  else if (value.set === undefined) line.append(value.number !== undefined ? String(value.number) : value.truth ? "Yes" : "No");
   else if (!value.set.length) line.append(el("span", { class: "none" }, answer.reason ? "No answer" : "The graph has no answer"));
   else {
     if (value.set.length > 6) line.classList.add("long");
@@ -226,6 +239,7 @@ function showValue(head, answer) {
     if (value.set.length > 200) line.append(el("span", {}, `… ${value.set.length} in all`));
   }
   head.append(line);
+  if (value.table?.rows.length) head.append(answerTable(answer.graph, value.table));
   if (answer.reason) head.append(el("p", { class: "why" }, answer.reason));
   else if (emptied && provenance === "none") head.append(el("p", { class: "why" }, `Step ${emptied.step}: ${emptied.call}: ${emptied.why}`));
   if (provenance === "model") head.append(el("p", { class: "why" }, "From the model's own knowledge; nothing in the graph proves it."));
@@ -319,6 +333,7 @@ function readHistory() {
 function remember(answer) {
   const { value } = answer.answer;
   const text = value.set ? value.set.slice(0, 3).map((member) => member.label).join(", ") || "no answer"
+    : value.table ? value.table.rows.slice(0, 3).map((row) => row.map((member) => member.label).join(" | ")).join("; ") || "no answer"
     : String(value.number ?? (value.truth ? "yes" : "no"));
   const old = readHistory().filter((one) => one.question !== answer.question || one.graph !== answer.graph);
   const entry = { id: answer.id, question: answer.question, graph: answer.graph, text: short(text, 80) };

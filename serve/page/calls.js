@@ -20,6 +20,10 @@ export function resultText(result) {
     const { out, in: into } = result.relations;
     return `${out.length + into.length} relations`;
   }
+  if (result.table) {
+    const { size, first } = result.table;
+    return `${size} rows: ${first.map((row) => row.join(" | ")).join("; ")}${first.length < size ? "; …" : ""}`;
+  }
   if (result.number !== undefined) return String(result.number);
   return result.truth ? "yes" : "no";
 }

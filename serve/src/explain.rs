@@ -4,7 +4,7 @@
 use kg::Kg;
 use kg::term::{NodeId, Term};
 use serde_json::{Value, json};
-use toolbox::call::{Call, parse_program};
+use toolbox::call::{Call, ToolTable, parse_program};
 use toolbox::exec::{ExecOptions, Session, evidence, run_program};
 use toolbox::link::Linked;
 
@@ -81,7 +81,11 @@ fn steps(kg: &dyn Kg, stored: &StoredAnswer) -> Vec<Vec<usize>> {
         .filter_map(|name| kg.by_name(name))
         .collect();
     let linked = Linked::new(kg, &stored.question, &entities);
-    let session = Session::new(kg, &stored.question, linked, &[], ExecOptions::default());
+    let options = ExecOptions {
+        tools: ToolTable::Extended,
+        ..ExecOptions::default()
+    };
+    let session = Session::new(kg, &stored.question, linked, &[], options);
     let Ok(mut session) = session else {
         return Vec::new();
     };

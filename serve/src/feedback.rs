@@ -3,7 +3,7 @@
 use kg::Kg;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use toolbox::answer::AnswerValue;
+use toolbox::answer::{AnswerValue, Member};
 
 use crate::explain;
 use crate::fault::Fault;
@@ -99,6 +99,12 @@ fn given(value: &AnswerValue) -> Value {
         AnswerValue::Set(members) => members.iter().map(|member| member.name.as_str()).collect(),
         AnswerValue::Number(number) => json!([number.to_string()]),
         AnswerValue::Truth(truth) => json!([truth.to_string()]),
+        AnswerValue::Table(table) => {
+            let name = |row: &Vec<Member>| -> Value {
+                row.iter().map(|member| member.name.as_str()).collect()
+            };
+            table.rows.iter().map(name).collect()
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use toolbox::answer::{Answer, AnswerValue, Provenance};
+use toolbox::answer::{Answer, AnswerValue, CELL_SEPARATOR, Provenance};
 use toolbox::trace::ResultText;
 
 use crate::store::StoredAnswer;
@@ -90,6 +90,13 @@ pub(crate) fn step(call: &str, result: &ResultText) -> String {
         ResultText::Set { size, first } => format!("{size}: {}", first.join(", ")),
         ResultText::Number(number) => number.to_string(),
         ResultText::Truth(truth) => truth.to_string(),
+        ResultText::Table { size, first, .. } => {
+            let mut rows: Vec<String> = first.iter().map(|row| row.join(CELL_SEPARATOR)).collect();
+            if first.len() < *size {
+                rows.push("…".to_owned());
+            }
+            format!("{size} rows: {}", rows.join("; "))
+        }
     };
     format!("{} → {}\n\n", escaped(call), escaped(&found))
 }

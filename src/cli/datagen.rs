@@ -7,11 +7,12 @@ use ::datagen::pipeline::ABSTAIN;
 use ::datagen::select::{Dedup, LeakLevel, Mix, SplitKind, Unit};
 use clap::{Args, Subcommand, ValueEnum};
 use toolbox::agent::Agent;
+use toolbox::call::ToolTable;
 use toolbox::exec::Naming;
 use toolbox::prompt::Layout;
 
 use super::graph::KgArg;
-use super::values::{Names, one_of, share};
+use super::values::{Names, TOOLS, one_of, share};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DatagenCommand {
@@ -193,6 +194,9 @@ pub(crate) struct GoldArgs {
     pub(crate) show: bool,
     #[command(flatten)]
     pub(crate) samples: SampleArgs,
+    /// Tools that the programs of the tool loop may use.
+    #[arg(long, value_parser = one_of(TOOLS), default_value = "paper")]
+    pub(crate) tools: ToolTable,
     /// Maximum number of questions to work on, chosen by the seed.
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
@@ -320,6 +324,9 @@ pub(crate) struct CheckArgs {
     /// on graphs made from the queries.
     #[arg(long)]
     pub(crate) fronts: bool,
+    /// Tools that programs may use.
+    #[arg(long, value_parser = one_of(TOOLS), default_value = "paper")]
+    pub(crate) tools: ToolTable,
 }
 
 #[derive(Debug, Args)]

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use kg::subgraph::Direction;
+use toolbox::call::ToolTable;
 
-use super::values::{Names, graph_format, one_of, size};
+use super::values::{Names, TOOLS, graph_format, one_of, size};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KgCommand {
@@ -148,4 +149,7 @@ pub(crate) struct ToolArgs {
     /// Question that the calls answer; it ranks relations and gives candidates their context.
     #[arg(long, default_value = "", value_name = "TEXT")]
     pub(crate) question: String,
+    /// Tools that the calls may use.
+    #[arg(long, value_parser = one_of(TOOLS), default_value = "paper")]
+    pub(crate) tools: ToolTable,
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser};
+use toolbox::call::ToolTable;
 
 /// The accepted names of an option's value, each with its help text and the value it stands for.
 pub(super) type Names<T> = &'static [(&'static str, &'static str, T)];
@@ -17,6 +18,16 @@ pub(super) fn one_of<T: Copy + Send + Sync + 'static>(names: Names<T>) -> ValueP
         known.map(|(_, _, value)| *value).ok_or("unknown name")
     }))
 }
+
+/// The tool tables.
+pub(super) const TOOLS: Names<ToolTable> = &[
+    ("paper", "The paper's thirteen", ToolTable::Paper),
+    (
+        "extended",
+        "The thirteen, and tools for differences, groups, sums and tables",
+        ToolTable::Extended,
+    ),
+];
 
 /// A share: a number from 0 to 1.
 pub(super) fn share(text: &str) -> Result<f64, String> {

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 use serde_json::json;
+use toolbox::answer::CELL_SEPARATOR;
 use toolbox::call::parse_program;
 use toolbox::exec::{ExecOptions, Session};
 use toolbox::link::{Linked, check_question};
@@ -21,7 +22,10 @@ pub(crate) fn run(args: &ToolArgs, ui: &Ui) -> Result<ExitStatus> {
         &args.question,
         Linked::new(&kg, &args.question, &[]),
         &[],
-        ExecOptions::default(),
+        ExecOptions {
+            tools: args.tools,
+            ..ExecOptions::default()
+        },
     )?;
     let mut results = Vec::new();
     for call in &calls {
@@ -51,6 +55,17 @@ fn show(result: &ResultText) -> String {
         ResultText::Set { size, first } => format!("{size}: {}", list(first)),
         ResultText::Number(number) => number.to_string(),
         ResultText::Truth(truth) => truth.to_string(),
+        ResultText::Table {
+            columns,
+            size,
+            first,
+        } => {
+            let rows = first.iter().map(|row| list_with(row, CELL_SEPARATOR));
+            let more = (first.len() < *size).then(|| "…".to_owned());
+            let head = format!("{size} rows: {}", list_with(columns, CELL_SEPARATOR));
+            let lines: Vec<String> = std::iter::once(head).chain(rows).chain(more).collect();
+            lines.join("\n    ")
+        }
     }
 }
 
@@ -58,6 +73,10 @@ fn list(names: &[String]) -> String {
     if names.is_empty() {
         "none".to_owned()
     } else {
-        clean_value(&names.join(", ")).into_owned()
+        list_with(names, ", ")
     }
+}
+
+fn list_with(names: &[String], separator: &str) -> String {
+    clean_value(&names.join(separator)).into_owned()
 }

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::call::Tool;
-use crate::exec::{Evidence, Observation, Session, Value, evidence};
+use crate::exec::{Cell, Evidence, Observation, Session, Table, Value, evidence};
 use crate::limits::{ANSWER_MEMBERS, EVIDENCE_TRIPLES};
 use kg::Kg;
 use kg::term::{NodeId, RelId, Term};
@@ -32,6 +32,16 @@ pub struct Member {
     pub label: String,
 }
 
+impl Member {
+    fn of(kg: &dyn Kg, node: NodeId) -> Self {
+        Self {
+            term: kg.term(node),
+            name: kg.name(node),
+            label: text(kg, node),
+        }
+    }
+}
+
 /// The value of an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -42,7 +52,50 @@ pub enum AnswerValue {
     Number(u64),
     /// A truth value.
     Truth(bool),
+    /// A table.
+    Table(AnswerTable),
 }
+
+/// A table as an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswerTable {
+    /// The heading of every column.
+    pub columns: Vec<String>,
+    /// The rows, with as many members as there are columns.
+    pub rows: Vec<Vec<Member>>,
+    /// Whether the order of the rows was asked for.
+    pub ordered: bool,
+}
+
+impl AnswerTable {
+    fn of(kg: &dyn Kg, table: &Table) -> Self {
+        let member = |cell: &Cell| match cell {
+            Cell::Node(node) => Member::of(kg, *node),
+            Cell::Computed(literal) => Member {
+                term: Term::Literal(literal.as_ref().clone()),
+                name: literal.lexical.clone(),
+                label: literal.lexical.clone(),
+            },
+        };
+        let rows = table.rows().take(ANSWER_MEMBERS);
+        let columns = table.columns().iter();
+        Self {
+            columns: columns.map(|column| column.heading.clone()).collect(),
+            rows: rows.map(|row| row.iter().map(member).collect()).collect(),
+            ordered: table.is_ordered(),
+        }
+    }
+
+    /// The labels of every row.
+    pub fn labels(&self) -> impl Iterator<Item = Vec<&str>> {
+        self.rows
+            .iter()
+            .map(|row| row.iter().map(|member| member.label.as_str()).collect())
+    }
+}
+
+/// What separates the cells of a row in a line of text.
+pub const CELL_SEPARATOR: &str = " | ";
 
 /// The step at which the set became empty.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,16 +128,23 @@ impl EvidenceTriple {
 }
 
 impl AnswerValue {
-    /// A value with the names of its members, at most [`ANSWER_MEMBERS`].
+    /// Whether there is no answer: the empty set or a table without rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Set(members) => members.is_empty(),
+            Self::Table(table) => table.rows.is_empty(),
+            Self::Number(_) | Self::Truth(_) => false,
+        }
+    }
+
+    /// A value with the names of its members or cells, at most [`ANSWER_MEMBERS`] members or rows.
     #[must_use]
     pub fn of(kg: &dyn Kg, value: &Value) -> Self {
-        let member = |&node: &NodeId| Member {
-            term: kg.term(node),
-            name: kg.name(node),
-            label: text(kg, node),
-        };
+        let member = |&node: &NodeId| Member::of(kg, node);
         match value {
             Value::Set(set) => Self::Set(set.iter().take(ANSWER_MEMBERS).map(member).collect()),
+            Value::Table(table) => Self::Table(AnswerTable::of(kg, table)),
             Value::Int(number) => Self::Number(*number),
             Value::Bool(truth) => Self::Truth(*truth),
         }
@@ -94,7 +154,7 @@ impl AnswerValue {
 /// What an answer does not write out because it is too large.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerCut {
-    /// Number of members of the whole answer.
+    /// Number of members, or rows, of the whole answer.
     pub members: usize,
     /// Number of triples of evidence that were found.
     pub evidence: usize,
@@ -130,7 +190,7 @@ impl Answer {
             || AnswerValue::Set(Vec::new()),
             |value| AnswerValue::of(kg, value),
         );
-        let none = matches!(&value, AnswerValue::Set(members) if members.is_empty());
+        let none = value.is_empty();
         let proof = if session.answer().is_some() {
             evidence(session)
         } else {
@@ -169,7 +229,7 @@ impl Answer {
         self.provenance == Provenance::None
     }
 
-    /// The members as texts: labels, or the number or truth value.
+    /// The members as texts: labels, the number or truth value, or the rows.
     #[must_use]
     pub fn texts(&self) -> Vec<String> {
         match &self.value {
@@ -178,6 +238,9 @@ impl Answer {
             }
             AnswerValue::Number(number) => vec![number.to_string()],
             AnswerValue::Truth(truth) => vec![truth.to_string()],
+            AnswerValue::Table(table) => {
+                table.labels().map(|row| row.join(CELL_SEPARATOR)).collect()
+            }
         }
     }
 }
@@ -186,6 +249,7 @@ impl Answer {
 fn cut(value: Option<&Value>, evidence: &Evidence) -> Option<AnswerCut> {
     let members = match value {
         Some(Value::Set(set)) => set.len(),
+        Some(Value::Table(table)) => table.len(),
         _ => 0,
     };
     let triples = evidence.triples.len();

@@ -5,7 +5,7 @@ use std::io::{BufRead, Write};
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Answer;
-use crate::exec::{Observation, Relation, Session, Step, Value};
+use crate::exec::{Cell, Observation, Relation, Session, Step, Value};
 use crate::usage::ServedUsage;
 use common::transcript::Turn;
 
@@ -173,9 +173,18 @@ pub enum ResultText {
     Number(u64),
     /// A truth value.
     Truth(bool),
+    /// The columns of a table, its number of rows, and the first rows.
+    Table {
+        /// The headings.
+        columns: Vec<String>,
+        /// Number of rows.
+        size: usize,
+        /// The first rows, by name.
+        first: Vec<Vec<String>>,
+    },
 }
 
-/// Number of set members that a trace names.
+/// Number of set members or rows that a trace names.
 const TRACE_MEMBERS: usize = 10;
 
 impl ResultText {
@@ -206,6 +215,19 @@ impl ResultText {
                 },
                 Value::Int(number) => Self::Number(*number),
                 Value::Bool(truth) => Self::Truth(*truth),
+                Value::Table(table) => {
+                    let name = |cell: &Cell| match cell {
+                        Cell::Node(node) => session.kg().name(*node),
+                        Cell::Computed(literal) => literal.lexical.clone(),
+                    };
+                    let columns = table.columns().iter();
+                    let rows = table.rows().take(TRACE_MEMBERS);
+                    Self::Table {
+                        columns: columns.map(|column| column.heading.clone()).collect(),
+                        size: table.len(),
+                        first: rows.map(|row| row.iter().map(name).collect()).collect(),
+                    }
+                }
             },
         }
     }

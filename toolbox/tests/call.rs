@@ -152,6 +152,7 @@ fn live() -> impl Strategy<Value = Live> {
                 types,
                 values,
                 mentions,
+                ..Live::default()
             }
         })
 }

@@ -63,6 +63,7 @@ fn names(program: &str) -> String {
             .join(" "),
         Value::Int(number) => number.to_string(),
         Value::Bool(truth) => truth.to_string(),
+        Value::Table(_) => "a table".to_owned(),
     }
 }
 

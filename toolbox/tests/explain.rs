@@ -116,6 +116,7 @@ fn text(kg: &FrozenKg, value: Option<&Value>) -> String {
         }
         Some(Value::Int(number)) => number.to_string(),
         Some(Value::Bool(truth)) => truth.to_string(),
+        Some(Value::Table(_)) => "a table".to_owned(),
     }
 }
 

@@ -221,6 +221,7 @@ fn solved(kg: &FrozenKg, case: &Case, options: ExecOptions) -> (String, Vec<[kg:
             .join(" "),
         Value::Int(number) => number.to_string(),
         Value::Bool(truth) => truth.to_string(),
+        Value::Table(_) => "a table".to_owned(),
     };
     (
         text,

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use kg::spargebra::algebra::{Expression, GraphPattern};
 use kg::spargebra::term::{GroundTerm, Literal, Variable};
 use kg::term::{NodeId, RelId, Term};
-use kg::value::{Extreme, sort_key};
+use kg::value::{Extreme, order_key};
 use kg::{Kg, QueryAnswer, QueryLimits};
 use toolbox::call::Arg;
 use toolbox::exec::{EntSet, Value};
@@ -85,7 +85,7 @@ impl Execution<'_> {
         match arg {
             Arg::Var(index) => match self.variables.get(*index as usize)? {
                 Value::Set(set) => Some(set.clone()),
-                Value::Int(_) | Value::Bool(_) => None,
+                Value::Int(_) | Value::Bool(_) | Value::Table(_) => None,
             },
             Arg::Name(name) => Some([self.kg.by_name(name)?].into()),
             _ => None,
@@ -368,15 +368,6 @@ fn values(constants: &BTreeMap<Term, NodeId>) -> GraphPattern {
         algebra::tail(),
         constants.keys().filter_map(algebra::ground),
     )
-}
-
-/// The text by which a term is sorted.
-fn order_key(term: &Term) -> String {
-    match term {
-        Term::Blank(label) => format!("a{label}"),
-        Term::Iri(iri) => format!("b{iri}"),
-        Term::Literal(literal) => format!("c{}", sort_key(literal)),
-    }
 }
 
 /// The nodes with the greatest or the least key.

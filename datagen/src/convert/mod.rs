@@ -15,6 +15,7 @@ mod names;
 mod program;
 mod residue;
 mod rows;
+mod tables;
 mod trial;
 mod union;
 mod view;
@@ -29,6 +30,7 @@ use kg::{Kg, spargebra};
 use names::CallNames;
 use program::{Draft, DraftSource};
 use residue::Residue;
+use toolbox::call::ToolTable;
 use toolbox::exec::{EntSet, ExcludeWhen};
 use trial::{Trial, TrialRun};
 
@@ -45,22 +47,39 @@ pub struct Context<'a> {
     pub topics: &'a [Term],
     /// When exclusions are dropped as the program runs (rule R7).
     pub exclude: ExcludeWhen,
+    /// The tools that the program may use.
+    pub tools: ToolTable,
 }
 
 /// Converts a gold query into a program.
 ///
 /// # Errors
-/// The reason why no program of the thirteen tools has exactly this meaning.
+/// The reason why no program of the tools has exactly this meaning.
 pub fn convert(query: &spargebra::Query, context: &Context<'_>) -> Result<GoldProgram, Refusal> {
     let vocabulary = Vocabulary::new(context.kg);
+    match convert_sets(query, context, &vocabulary) {
+        // What the thirteen tools express stays as it is. Their reason is the one that counts.
+        Err(reason) if context.tools == ToolTable::Extended => {
+            tables::convert_table(query, context, &vocabulary).map_err(|_| reason)
+        }
+        other => other,
+    }
+}
+
+/// Converts a gold query into a program of the thirteen tools.
+fn convert_sets(
+    query: &spargebra::Query,
+    context: &Context<'_>,
+    vocabulary: &Vocabulary,
+) -> Result<GoldProgram, Refusal> {
     let unlimited = context.kg.and_then(|kg| limit::unlimited(kg, query));
     let query = unlimited.as_ref().unwrap_or(query);
-    let graph = graph_in(query, context, &vocabulary)?;
+    let graph = graph_in(query, context, vocabulary)?;
     let source = DraftSource {
         graph: &graph,
         names: CallNames {
             kg: context.kg,
-            vocabulary: &vocabulary,
+            vocabulary,
         },
         topics: context.topics,
         verbatim: false,
@@ -76,7 +95,7 @@ pub fn convert(query: &spargebra::Query, context: &Context<'_>) -> Result<GoldPr
     let whole = trial.without.is_empty() && context.exclude != ExcludeWhen::EveryStep;
     let residue = Residue {
         kg,
-        vocabulary: &vocabulary,
+        vocabulary,
         graph: &graph,
         exclude: context.exclude,
         passed: if whole {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use kg::term::{Literal, Term};
 use kg::value::Extreme;
-use toolbox::call::{Arg, Call, Tool};
+use toolbox::call::{Arg, Call, Returns, Target, Tool};
 use toolbox::limits::MAX_STEPS;
 
 use super::ask;
@@ -37,6 +37,27 @@ pub struct GoldProgram {
 }
 
 impl GoldProgram {
+    /// Whether the answer is a table.
+    #[must_use]
+    pub fn makes_table(&self) -> bool {
+        let Some(Arg::Var(answer)) = self.calls.last().and_then(|end| end.args.first()) else {
+            return false;
+        };
+        let mut tables = BTreeSet::new();
+        for call in &self.calls {
+            let Target::Var(made) = call.target else {
+                continue;
+            };
+            let reads = |arg: &Arg| matches!(arg, Arg::Var(index) if tables.contains(index));
+            let table = call.tool.signature().returns == Returns::Table
+                || call.tool == Tool::Union && call.args.iter().any(reads);
+            if table {
+                tables.insert(made);
+            }
+        }
+        tables.contains(answer)
+    }
+
     /// Refuses a program that is longer than an agent's step limit.
     pub(super) fn within_limit(self) -> Result<Self, Refusal> {
         if self.calls.len() > MAX_STEPS {

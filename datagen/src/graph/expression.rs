@@ -401,7 +401,7 @@ fn equalities<'e>(
 }
 
 /// Whether an expression only tests languages, or whether values are literals or IRIs.
-fn is_language_test(expression: &Expression) -> bool {
+pub(crate) fn is_language_test(expression: &Expression) -> bool {
     let of_variable = |arguments: &[Expression]| {
         arguments
             .first()

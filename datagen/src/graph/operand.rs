@@ -2,7 +2,7 @@
 
 use kg::spargebra::algebra::{Expression, Function};
 use kg::spargebra::term::{Literal as RdfLiteral, Variable};
-use kg::term::{Literal, XSD};
+use kg::term::{Literal, Term, XSD};
 
 use crate::refusal::Refusal;
 
@@ -39,6 +39,33 @@ pub(super) fn operand(expression: &Expression) -> Result<Operand<'_>, Refusal> {
         },
         _ => Err(Refusal::Filter),
     }
+}
+
+/// The variable of an expression that is one, without casts and `str`.
+pub(crate) fn plain_variable(expression: &Expression) -> Option<&Variable> {
+    match operand(expression) {
+        Ok(Operand::Var(variable)) => Some(variable),
+        _ => None,
+    }
+}
+
+/// One side of a comparison of columns.
+pub(crate) enum SideOf {
+    /// A variable or the year of one, by name. A year contains its dates (rule R10).
+    Var(String),
+    /// A constant.
+    Constant(Term),
+}
+
+/// Reads one side of a comparison of columns.
+pub(crate) fn side_of(expression: &Expression) -> Result<SideOf, Refusal> {
+    Ok(match operand(expression)? {
+        Operand::Var(variable) | Operand::Year(variable) => {
+            SideOf::Var(variable.as_str().to_owned())
+        }
+        Operand::Iri(iri) => SideOf::Constant(Term::Iri(iri)),
+        Operand::Literal(literal) => SideOf::Constant(Term::Literal(literal)),
+    })
 }
 
 /// A literal of the algebra as a literal of the graph.

@@ -7,6 +7,7 @@ use std::fmt;
 use kg::Kg;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use toolbox::call::ToolTable;
 
 use super::item::{DatasetPart, Fate, Item};
 use crate::fingerprint::Fingerprint;
@@ -122,7 +123,7 @@ pub(super) fn leaks(
 /// The fingerprint of a held-out question. It is converted and linked but not verified: a leaked
 /// question need not have an answer on this graph.
 fn held_out_fingerprint(kg: &dyn Kg, question: &GoldQuestion) -> Fingerprint {
-    let program = verify::converted(question, Some(kg)).ok();
+    let program = verify::converted(question, Some(kg), ToolTable::Paper).ok();
     let linked = program.and_then(|program| verify::link(kg, question, program).ok());
     linked.map_or_else(
         || Fingerprint::of_wording(kg, question),

@@ -8,7 +8,8 @@
 //! Walks, classes, intersections and unions become patterns on any graph. The tools compare by kind
 //! and by span (rules R8 to R13), SPARQL compares by datatype. The filter of a comparison is
 //! therefore chosen among several spellings by what it keeps of the set that the program compares.
-//! If no spelling keeps the same members, the program is refused. Two laws are tested on random
+//! If no spelling keeps the same members, the program is refused. A table becomes one solution per
+//! row, and its query is run once to see that it gives these rows. Two laws are tested on random
 //! programs and on all gold sets: `program_to_query(p)` has the answers of `p`, and if it converts,
 //! so has the converted program.
 
@@ -16,6 +17,7 @@ mod comparison;
 mod error;
 mod extreme;
 mod spelling;
+mod tables;
 mod writer;
 
 pub use error::Inexpressible;
@@ -23,7 +25,7 @@ pub use error::Inexpressible;
 use kg::Kg;
 use kg::spargebra::Query;
 use kg::term::Term;
-use toolbox::call::{Call, Target, Tool};
+use toolbox::call::{Call, Target, Tool, ToolTable};
 use toolbox::exec::{ExecOptions, Observation, Session, run_program};
 use toolbox::link::Linked;
 use writer::QueryWriter;
@@ -58,6 +60,7 @@ pub fn program_to_query(
         &[],
         ExecOptions {
             max_steps: calls.len(),
+            tools: ToolTable::Extended,
             ..ExecOptions::default()
         },
     )

@@ -45,7 +45,14 @@ impl QueryWriter<'_> {
         Variable::new_unchecked(format!("n{}", self.next))
     }
 
-    fn call(&self, index: u32) -> Result<(Call, Value), Inexpressible> {
+    /// Whether `count` counts the rows of a table.
+    fn counts_rows(&self, call: &Call) -> bool {
+        let of = call.args.first();
+        let table = |index: u32| matches!(self.call(index), Ok((_, Value::Table(_))));
+        matches!(of, Some(Arg::Var(index)) if table(*index))
+    }
+
+    pub(super) fn call(&self, index: u32) -> Result<(Call, Value), Inexpressible> {
         self.calls
             .get(index as usize)
             .cloned()
@@ -58,6 +65,11 @@ impl QueryWriter<'_> {
         if let Arg::Var(index) = answer {
             let (call, value) = self.call(*index)?;
             match (call.tool, value) {
+                (_, Value::Table(_)) => return self.table_query(*index),
+                (Tool::Count, _) if self.counts_rows(&call) => {
+                    let (pattern, count) = self.count_of(&call)?;
+                    return Ok(select(project(pattern, vec![count])));
+                }
                 (Tool::Count, _) => {
                     let inner = self.argument(&call, 0, &x)?;
                     let count = Variable::new_unchecked("n");
@@ -87,10 +99,11 @@ impl QueryWriter<'_> {
     }
 
     /// The set that an argument denotes, as the values of a variable.
-    fn set(&mut self, arg: &Arg, out: &Variable) -> Result<GraphPattern, Inexpressible> {
+    pub(super) fn set(&mut self, arg: &Arg, out: &Variable) -> Result<GraphPattern, Inexpressible> {
         match arg {
             Arg::Var(index) => self.assigned(*index, out),
             Arg::Name(name) => Ok(algebra::values_of(out.clone(), [self.constant(name)?])),
+            Arg::Column(table, column) => self.column(*table, *column, out),
             Arg::List(items) if items.is_empty() => Ok(algebra::values_of(out.clone(), [])),
             Arg::List(items) => {
                 let sets = items
@@ -160,6 +173,14 @@ impl QueryWriter<'_> {
                     .map(|i| self.argument(&call, i, out))
                     .collect::<Result<Vec<_>, _>>()?,
             )),
+            Tool::Difference => {
+                let left = self.argument(&call, 0, out)?;
+                let right = self.argument(&call, 1, out)?;
+                Ok(GraphPattern::Minus {
+                    left: Box::new(left),
+                    right: Box::new(right),
+                })
+            }
             Tool::GetEntityByConstraint => {
                 let Value::Set(kept) = value else {
                     return Err(Inexpressible::Argument(call.to_string()));
@@ -235,9 +256,18 @@ impl QueryWriter<'_> {
         match arg {
             Arg::Var(index) => match self.call(*index)?.1 {
                 Value::Set(set) => Ok(set),
-                Value::Int(_) | Value::Bool(_) => Err(Inexpressible::Argument(arg.to_string())),
+                Value::Int(_) | Value::Bool(_) | Value::Table(_) => {
+                    Err(Inexpressible::Argument(arg.to_string()))
+                }
             },
             Arg::Name(name) => Ok(self.kg.by_name(name).into_iter().collect()),
+            Arg::Column(table, column) => match self.call(*table)?.1 {
+                Value::Table(table) => table
+                    .set(*column as usize)
+                    .map(Into::into)
+                    .ok_or_else(|| Inexpressible::Argument(arg.to_string())),
+                _ => Err(Inexpressible::Argument(arg.to_string())),
+            },
             Arg::List(items) => {
                 let mut all = Vec::new();
                 for item in items {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use kg::Kg;
 use kg::spargebra::Query;
 use kg::term::{NodeId, RelId};
-use toolbox::call::{Arg, Call, Tool};
+use toolbox::call::{Arg, Call, Tool, ToolTable};
 use toolbox::exec::{Observation, Relation, Session, Shown, ToolError, run_program};
 use toolbox::rank::RankError;
 
@@ -45,11 +45,10 @@ pub(super) fn give_up(
     program: &GoldProgram,
     options: &VerifyOptions,
 ) -> Option<Result<Verified, RankError>> {
-    if program
-        .calls
-        .iter()
-        .any(|call| matches!(call.tool, Tool::Count | Tool::Judge | Tool::Union))
-    {
+    if program.calls.iter().any(|call| {
+        matches!(call.tool, Tool::Count | Tool::Judge | Tool::Union)
+            || !ToolTable::Paper.has(call.tool)
+    }) {
         return None;
     }
     let linked = link(kg, question, program.clone()).ok()?;
@@ -96,7 +95,7 @@ pub(super) fn absent(
     options: &VerifyOptions,
 ) -> Option<Result<Verified, RankError>> {
     let answer = kg.query(query, options.limits).ok()?;
-    if !GoldAnswer::of(kg, &answer).is_ok_and(|gold| gold.is_empty()) {
+    if !GoldAnswer::of(kg, &answer, false).is_ok_and(|gold| gold.is_empty()) {
         return None;
     }
     // Without a graph, names come from IRIs. Names that the graph knows get its spelling.
@@ -134,6 +133,9 @@ pub enum NotHidden {
     /// The program unites sets.
     #[error("union: without the relation of one part, the other parts still have answers")]
     Union,
+    /// The program uses an extended tool.
+    #[error("table: an extended tool goes on without the rows of a relation")]
+    Table,
     /// The program looks an entity up by its label.
     #[error("search: the program looks an entity up by its label")]
     Search,
@@ -237,6 +239,7 @@ fn taken(verified: &Verified, choice: u64) -> Result<RelId, NotHidden> {
             Tool::Judge => return Err(NotHidden::Judge),
             Tool::Union => return Err(NotHidden::Union),
             Tool::GetCandidateEntity | Tool::DisambiguateEntity => return Err(NotHidden::Search),
+            tool if !ToolTable::Paper.has(tool) => return Err(NotHidden::Table),
             _ => {}
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use kg::term::{NodeId, Term};
 use kg::{Kg, QueryAnswer};
-use toolbox::exec::Value;
+use toolbox::exec::{Table, Value};
 
 /// The gold query's answer as node ids.
 pub(super) enum GoldAnswer {
@@ -17,6 +17,8 @@ pub(super) enum GoldAnswer {
     /// A single computed value that the graph does not contain, such as a count.
     Computed(Term),
     Bool(bool),
+    /// Rows, with repetitions, for a program whose answer is a table.
+    Rows(Vec<Vec<Term>>),
 }
 
 /// How a program's answer compares with the gold answer; `Part` is a superset of it.
@@ -27,11 +29,19 @@ pub(super) enum AnswerFit {
 }
 
 impl GoldAnswer {
-    pub(super) fn of(kg: &dyn Kg, answer: &QueryAnswer) -> Result<Self, String> {
+    /// `table`: keep the rows as they are.
+    pub(super) fn of(kg: &dyn Kg, answer: &QueryAnswer, table: bool) -> Result<Self, String> {
         let rows = match answer {
             QueryAnswer::Bool(truth) => return Ok(Self::Bool(*truth)),
             QueryAnswer::Rows { rows, .. } => rows,
         };
+        if table {
+            let whole = |row: &Vec<Option<Term>>| row.iter().cloned().collect::<Option<Vec<_>>>();
+            let rows: Option<Vec<Vec<Term>>> = rows.iter().map(whole).collect();
+            return rows
+                .map(Self::Rows)
+                .ok_or_else(|| "the gold query gives rows with empty cells".to_owned());
+        }
         let mut nodes = Vec::new();
         let mut made: BTreeSet<&Term> = BTreeSet::new();
         for term in rows
@@ -64,17 +74,22 @@ impl GoldAnswer {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        matches!(self, Self::Set { nodes, .. } if nodes.is_empty())
+        match self {
+            Self::Set { nodes, .. } => nodes.is_empty(),
+            Self::Rows(rows) => rows.is_empty(),
+            Self::Computed(_) | Self::Bool(_) => false,
+        }
     }
 
     pub(super) fn size(&self) -> usize {
         match self {
             Self::Set { nodes, .. } => nodes.len(),
             Self::Computed(_) | Self::Bool(_) => 1,
+            Self::Rows(rows) => rows.len(),
         }
     }
 
-    pub(super) fn compare(&self, value: &Value) -> AnswerFit {
+    pub(super) fn compare(&self, kg: &dyn Kg, value: &Value) -> AnswerFit {
         let equal = |holds: bool| {
             if holds {
                 AnswerFit::Equal
@@ -99,6 +114,7 @@ impl GoldAnswer {
                 Value::Int(number),
             ) => equal(number_of(term) == Some(*number)),
             (Self::Bool(gold), Value::Bool(ours)) => equal(gold == ours),
+            (Self::Rows(gold), Value::Table(ours)) => equal(same_rows(kg, gold, ours)),
             _ => AnswerFit::Differs,
         }
     }
@@ -108,8 +124,22 @@ impl GoldAnswer {
             Self::Set { nodes, .. } => describe_set(kg, nodes),
             Self::Computed(term) => term.to_string(),
             Self::Bool(truth) => truth.to_string(),
+            Self::Rows(rows) => format!("{} rows", rows.len()),
         }
     }
+}
+
+/// Whether a table has the gold rows, as often as they occur there. Where an order is asked for,
+/// rows with equal keys may stand in any order, so only the rows are compared.
+fn same_rows(kg: &dyn Kg, gold: &[Vec<Term>], ours: &Table) -> bool {
+    let mut ours: Vec<Vec<Term>> = ours
+        .rows()
+        .map(|row| row.iter().map(|cell| cell.term(kg)).collect())
+        .collect();
+    let mut gold = gold.to_vec();
+    ours.sort_unstable();
+    gold.sort_unstable();
+    ours == gold
 }
 
 fn number_of(term: &Term) -> Option<u64> {
@@ -124,6 +154,7 @@ pub(super) fn size(value: &Value) -> usize {
     match value {
         Value::Set(set) => set.len(),
         Value::Int(_) | Value::Bool(_) => 1,
+        Value::Table(table) => table.len(),
     }
 }
 
@@ -132,6 +163,7 @@ pub(super) fn describe(kg: &dyn Kg, value: &Value) -> String {
         Value::Set(set) => describe_set(kg, set),
         Value::Int(number) => number.to_string(),
         Value::Bool(truth) => truth.to_string(),
+        Value::Table(table) => format!("{} rows", table.len()),
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kg::term::{NodeId, RelId, Term};
 use kg::{Kg, QueryLimits};
-use toolbox::call::{Arg, Call, Tool};
+use toolbox::call::{Arg, Call, Tool, ToolTable};
 use toolbox::exec::{Exclude, ExecOptions, Relation, Session, ToolError, Value, run_program};
 use toolbox::limits::{MAX_STEPS, QUESTION_DEADLINE, SHOWN_RELATIONS};
 use toolbox::link::Linked;
@@ -28,6 +28,8 @@ pub struct VerifyOptions {
     /// Turns a question without an answer into an example of giving up, if a relation list shows
     /// why.
     pub abstain: bool,
+    /// The tools that programs may use.
+    pub tools: ToolTable,
     /// Relations shown per list.
     pub shown: usize,
     /// Maximum calls per question.
@@ -44,6 +46,7 @@ impl Default for VerifyOptions {
             limits: QueryLimits::default(),
             ties: false,
             abstain: false,
+            tools: ToolTable::Paper,
             shown: SHOWN_RELATIONS,
             max_steps: MAX_STEPS,
             deadline: QUESTION_DEADLINE,
@@ -77,6 +80,7 @@ impl LinkedProgram {
     pub fn exec_options(&self, options: &VerifyOptions) -> ExecOptions {
         ExecOptions {
             exclude: self.exclude.clone(),
+            tools: options.tools,
             shown: options.shown,
             max_steps: options.max_steps,
             deadline: options.deadline,
@@ -226,7 +230,7 @@ pub fn link(
     for call in gold
         .calls
         .iter_mut()
-        .filter(|call| call.tool != Tool::GetCandidateEntity)
+        .filter(|call| !matches!(call.tool, Tool::GetCandidateEntity | Tool::First))
     {
         for arg in &mut call.args {
             if let Arg::Literal(literal) = arg
@@ -264,7 +268,11 @@ pub(crate) fn walked_name(call: &Call) -> Option<(&str, bool)> {
     let along = call.tool != Tool::GetHeadEntity;
     let walks = matches!(
         call.tool,
-        Tool::GetHeadEntity | Tool::GetTailEntity | Tool::GetEntityByConstraint | Tool::Judge
+        Tool::GetHeadEntity
+            | Tool::GetTailEntity
+            | Tool::GetEntityByConstraint
+            | Tool::Judge
+            | Tool::Extend
     );
     match call.args.get(1).filter(|_| walks)? {
         Arg::Name(name) => Some((name, along)),

@@ -12,7 +12,7 @@ use kg::spargebra::Query;
 use kg::term::Term;
 use kg::{Kg, parse_query};
 use published::compare_published;
-use toolbox::call::Arg;
+use toolbox::call::{Arg, ToolTable};
 use toolbox::exec::{ToolError, Value};
 
 pub use abstain::{NotHidden, abstention, withhold};
@@ -46,14 +46,19 @@ pub fn parsed(question: &GoldQuestion) -> Result<Query, Refused> {
 ///
 /// # Errors
 /// Why there is no program.
-pub fn converted(question: &GoldQuestion, kg: Option<&dyn Kg>) -> Result<GoldProgram, Refused> {
-    convert_query(&parsed(question)?, question, kg)
+pub fn converted(
+    question: &GoldQuestion,
+    kg: Option<&dyn Kg>,
+    tools: ToolTable,
+) -> Result<GoldProgram, Refused> {
+    convert_query(&parsed(question)?, question, kg, tools)
 }
 
 fn convert_query(
     query: &Query,
     question: &GoldQuestion,
     kg: Option<&dyn Kg>,
+    tools: ToolTable,
 ) -> Result<GoldProgram, Refused> {
     let topics: Vec<Term> = question
         .topics
@@ -66,6 +71,7 @@ fn convert_query(
             kg,
             topics: &topics,
             exclude: question.exclude,
+            tools,
         },
     )
     .map_err(|reason| Refused::before(reason, reason.to_string()))
@@ -86,9 +92,9 @@ pub fn verify(
     options: &VerifyOptions,
 ) -> Result<Verified, Refused> {
     let query = parsed(question)?;
-    let program = match convert_query(&query, question, Some(kg)) {
+    let program = match convert_query(&query, question, Some(kg), options.tools) {
         Err(refused) if refused.reason == Refusal::UnknownConstant && options.abstain => {
-            let without_graph = convert_query(&query, question, None).ok();
+            let without_graph = convert_query(&query, question, None, ToolTable::Paper).ok();
             return without_graph
                 .and_then(|program| abstain::absent(kg, question, &query, program, options))
                 .ok_or(refused)?
@@ -106,7 +112,7 @@ pub fn verify(
     let gold = kg
         .query(&query, options.limits)
         .map_err(|error| Refused::after(Refusal::QueryFailed, error.to_string()))?;
-    let gold = GoldAnswer::of(kg, &gold)
+    let gold = GoldAnswer::of(kg, &gold, program.makes_table())
         .map_err(|detail| Refused::after(Refusal::AnswerDiffers, detail))?;
     if gold.is_empty() {
         let given_up = options
@@ -159,7 +165,7 @@ fn check(
         })?;
     let is_extreme = |arg: &Arg| matches!(arg, Arg::Extreme(_));
     let extreme = calls.iter().any(|call| call.args.iter().any(is_extreme));
-    match gold.compare(&value) {
+    match gold.compare(kg, &value) {
         AnswerFit::Equal => Ok(Verified::answer(program, value, false)),
         AnswerFit::Part if extreme && options.ties => Ok(Verified::answer(program, value, true)),
         AnswerFit::Part if extreme => {

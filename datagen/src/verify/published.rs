@@ -16,7 +16,7 @@ pub(super) fn compare_published(
     let wanted: BTreeSet<String> = published.iter().map(|text| fold(&clean(text))).collect();
     let nodes = match value {
         Value::Set(nodes) => nodes,
-        Value::Int(_) | Value::Bool(_) => {
+        Value::Int(_) | Value::Bool(_) | Value::Table(_) => {
             let ours = describe(kg, value);
             return if wanted.len() == 1 && wanted.contains(&ours) {
                 Ok(())

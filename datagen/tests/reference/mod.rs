@@ -211,6 +211,7 @@ pub(crate) fn run_calls(
         Ok(Value::Bool(truth)) => Ok(BTreeSet::from([Term::Literal(Literal::plain(
             truth.to_string(),
         ))])),
+        Ok(Value::Table(_)) => Err("a table".to_owned()),
         Err((step, error)) => Err(format!("step {step}, {}: {error}", calls[step])),
     }
 }

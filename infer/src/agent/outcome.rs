@@ -1,7 +1,7 @@
 //! The result of one question.
 
 use common::transcript::Turn;
-use toolbox::answer::{Answer, AnswerValue, Provenance};
+use toolbox::answer::{Answer, AnswerValue, CELL_SEPARATOR, Provenance};
 use toolbox::explain::Terms;
 use toolbox::trace::TraceEvent;
 use toolbox::usage::ServedUsage;
@@ -152,16 +152,14 @@ impl Outcome {
         object
     }
 
-    /// The answer in one line, with at most `most` members of a set.
+    /// The answer in one line, with at most `most` members of a set or rows of a table.
     #[must_use]
     pub fn answer_text(&self, most: usize) -> String {
         if let Some(reason) = self.stuck() {
             return format!("none: the model failed to reach one: {reason}");
         }
         match &self.answer.value {
-            AnswerValue::Set(members) if members.is_empty() => {
-                "none: the graph has no answer to this".to_owned()
-            }
+            value if value.is_empty() => "none: the graph has no answer to this".to_owned(),
             AnswerValue::Set(members) => {
                 let shown: Vec<&str> = members
                     .iter()
@@ -178,6 +176,19 @@ impl Outcome {
             AnswerValue::Number(number) => number.to_string(),
             AnswerValue::Truth(true) => "yes".to_owned(),
             AnswerValue::Truth(false) => "no".to_owned(),
+            AnswerValue::Table(table) => {
+                let rows: Vec<String> = table
+                    .labels()
+                    .take(most)
+                    .map(|row| row.join(CELL_SEPARATOR))
+                    .collect();
+                let more = if table.rows.len() > most {
+                    format!("; … ({} rows in all)", table.rows.len())
+                } else {
+                    String::new()
+                };
+                rows.join("; ") + &more
+            }
         }
     }
 

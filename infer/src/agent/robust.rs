@@ -164,7 +164,7 @@ fn fits(question: &str, answer: &Value, kg: &dyn Kg) -> Result<(), String> {
         Value::Bool(_) if names || counts => {
             Err("the question does not ask whether something is so".to_owned())
         }
-        Value::Set(_) | Value::Int(_) | Value::Bool(_) => Ok(()),
+        Value::Set(_) | Value::Int(_) | Value::Bool(_) | Value::Table(_) => Ok(()),
     }
 }
 

@@ -38,7 +38,8 @@ pub struct Task<'a> {
 }
 
 impl<'a> Task<'a> {
-    /// A question for a model. Statement nodes are not accepted as answers (rule R22).
+    /// A question for a model, with the tools of its template. Statement nodes are not accepted as
+    /// answers (rule R22).
     #[must_use]
     pub fn new(
         kg: &'a dyn Kg,
@@ -55,6 +56,7 @@ impl<'a> Task<'a> {
             must_offer: &[],
             options: ExecOptions {
                 refuse_statements: true,
+                tools: template.tools,
                 ..options
             },
             template,

@@ -9,7 +9,7 @@ use super::kind::Kind;
 use super::number::Decimal;
 use super::quantity::{normalise, quantity};
 use super::time::{EPOCH_SHIFT, TimeSpan};
-use crate::term::Literal;
+use crate::term::{Literal, Term};
 
 /// The wanted end of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -76,6 +76,17 @@ fn extreme_by<T: Ord>(
             .map(|(i, _)| *i)
             .collect(),
     )
+}
+
+/// A text whose order is that of the terms, for ORDER BY: blank nodes, then IRIs, then literals by
+/// [`sort_key`].
+#[must_use]
+pub fn order_key(term: &Term) -> String {
+    match term {
+        Term::Blank(label) => format!("a{label}"),
+        Term::Iri(iri) => format!("b{iri}"),
+        Term::Literal(literal) => format!("c{}", sort_key(literal)),
+    }
 }
 
 /// A text whose order is that of the literals, for ORDER BY: kinds are separate, so mixed datatypes

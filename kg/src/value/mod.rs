@@ -11,13 +11,15 @@ mod now;
 mod number;
 mod op;
 mod quantity;
+mod sum;
 mod time;
 
 pub use compare::{compare, compare_spans, interval_contains};
-pub use extreme::{Extreme, extreme, sort_key};
+pub use extreme::{Extreme, extreme, order_key, sort_key};
 pub use kind::Kind;
 pub(crate) use kind::is_time;
 pub use now::{FREEBASE_NOW, resolve_now};
 pub use op::{Op, UnknownOp};
 pub use quantity::{amount_in, normalise};
+pub use sum::{Sum, is_number};
 pub use time::TimeSpan;

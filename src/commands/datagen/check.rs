@@ -17,7 +17,7 @@ pub(crate) fn run(args: &CheckArgs, ui: &Ui) -> Result<ExitStatus> {
         return fronts(&args.sources, ui);
     }
     let questions = read(&args.sources, None, &ReadOptions::default())?;
-    let (report, _) = datagen::pipeline::check(&questions, 0);
+    let (report, _) = datagen::pipeline::check(&questions, args.tools, 0);
     print(&report, ui)?;
     Ok(ExitStatus::Done)
 }

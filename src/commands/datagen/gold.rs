@@ -12,6 +12,7 @@ use datagen::verify::VerifyOptions;
 use kg::Kg;
 use serde_json::json;
 use toolbox::exec::Naming;
+use toolbox::prompt::Template;
 
 use super::super::{graph, output, ranking};
 use super::generate::{agents, generate, template};
@@ -72,10 +73,14 @@ fn prepare(args: &GoldArgs, graph: &dyn Kg) -> Result<(Vec<GoldQuestion>, Genera
     };
     let questions = read(&args.sources, Some(graph), &reading)?;
     let options = GenerateOptions {
-        template: template(&args.samples, Naming::Mixed)?,
+        template: Template {
+            tools: args.tools,
+            ..template(&args.samples, Naming::Mixed)?
+        },
         agents: agents(&args.samples.agents),
         verify: VerifyOptions {
             abstain: args.abstain > 0.0,
+            tools: args.tools,
             ranker: ranking::open(&args.ranking)?,
             ..VerifyOptions::default()
         },

@@ -6,7 +6,7 @@ use datagen::question::{GoldQuery, GoldQuestion};
 use datagen::verify;
 use kg::term::Term;
 use kg::{Kg, QueryAnswer, QueryLimits, fold};
-use toolbox::answer::{Answer, AnswerValue, Member};
+use toolbox::answer::{Answer, AnswerValue, CELL_SEPARATOR, Member};
 use toolbox::metrics::Answers;
 
 /// The gold answers of a question.
@@ -55,6 +55,9 @@ impl GoldAnswers {
         {
             QueryAnswer::Bool(truth) => Answers::of_labels(vec![truth.to_string()]),
             QueryAnswer::Rows { rows, .. } => {
+                if rows.first().is_some_and(|row| row.len() > 1) {
+                    return Ok(Self::of_rows(graph, &rows));
+                }
                 let terms: BTreeMap<String, &Term> = rows
                     .iter()
                     .filter_map(|row| row.first()?.as_ref())
@@ -74,6 +77,26 @@ impl GoldAnswers {
         })
     }
 
+    /// The rows of a gold query with several variables, each as one answer.
+    fn of_rows(graph: &dyn Kg, rows: &[Vec<Option<Term>>]) -> Self {
+        let cells = |row: &Vec<Option<Term>>, text: &dyn Fn(&Term) -> String| -> Vec<String> {
+            row.iter()
+                .map(|cell| cell.as_ref().map_or_else(String::new, text))
+                .collect()
+        };
+        let labels = rows
+            .iter()
+            .map(|row| cells(row, &|term| label(graph, term)).join(CELL_SEPARATOR));
+        Self {
+            answers: Answers {
+                ids: row_ids(rows.iter().map(|row| cells(row, &comparable))),
+                labels: labels.collect(),
+                aliases: BTreeMap::new(),
+            },
+            by_label: false,
+        }
+    }
+
     /// No gold answers: the right prediction is to abstain.
     pub(super) fn none() -> Self {
         Self {
@@ -84,9 +107,6 @@ impl GoldAnswers {
 
     /// A prediction in the form of the gold answers.
     pub(super) fn comparable(&self, answer: &Answer) -> Answers {
-        let AnswerValue::Set(members) = &answer.value else {
-            return Answers::of_labels(answer.texts());
-        };
         let id = |member: &Member| {
             if self.by_label {
                 fold(&member.label)
@@ -94,12 +114,42 @@ impl GoldAnswers {
                 comparable(&member.term)
             }
         };
+        let ids = match &answer.value {
+            AnswerValue::Set(members) => members.iter().map(id).collect(),
+            // Answers of one column are a set, however they were found.
+            AnswerValue::Table(table) if table.columns.len() == 1 => {
+                table.rows.iter().flatten().map(id).collect()
+            }
+            AnswerValue::Table(table) => {
+                row_ids(table.rows.iter().map(|row| row.iter().map(id).collect()))
+            }
+            AnswerValue::Number(_) | AnswerValue::Truth(_) => {
+                return Answers::of_labels(answer.texts());
+            }
+        };
         Answers {
-            ids: members.iter().map(id).collect(),
+            ids,
             labels: answer.texts(),
             aliases: BTreeMap::new(),
         }
     }
+}
+
+/// One text per row. A row that occurs again gets a number, so that repetitions count.
+fn row_ids(rows: impl Iterator<Item = Vec<String>>) -> BTreeSet<String> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let mut ids = BTreeSet::new();
+    for row in rows {
+        let text = row.join("\t");
+        let times = seen.entry(text.clone()).or_default();
+        *times += 1;
+        ids.insert(if *times > 1 {
+            format!("{text}\t×{times}")
+        } else {
+            text
+        });
+    }
+    ids
 }
 
 /// The labels of the gold answers.

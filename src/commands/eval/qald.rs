@@ -2,7 +2,7 @@
 
 use kg::term::Term;
 use serde_json::{Value, json};
-use toolbox::answer::AnswerValue;
+use toolbox::answer::{AnswerValue, Member};
 
 use super::result::Prediction;
 
@@ -33,6 +33,16 @@ fn answer(value: &AnswerValue) -> Value {
                 .map(|member| json!({ "x": term(&member.term) }))
                 .collect(),
         ),
+        AnswerValue::Table(table) => {
+            let names: Vec<String> = (0..table.columns.len()).map(|i| format!("k{i}")).collect();
+            let binding = |row: &Vec<Member>| -> Value {
+                let cells = names.iter().zip(row);
+                let cells = cells.map(|(name, member)| (name.clone(), term(&member.term)));
+                Value::Object(cells.collect())
+            };
+            let bindings: Vec<Value> = table.rows.iter().map(binding).collect();
+            json!({ "head": { "vars": names }, "results": { "bindings": bindings } })
+        }
     }
 }
 
@@ -58,7 +68,6 @@ fn term(term: &Term) -> Value {
 mod tests {
     use super::*;
     use kg::term::Literal;
-    use toolbox::answer::Member;
 
     #[test]
     fn booleans_numbers_and_terms_have_their_forms() {

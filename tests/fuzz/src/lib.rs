@@ -80,6 +80,7 @@ pub fn acceptor(bytes: &[u8]) {
         types: vec!["rdf:type".to_owned()],
         values: names("x", number(4)),
         mentions: vec!["\"a, (b)\"".to_owned()],
+        ..Live::default()
     };
     let acceptor = CallAcceptor::new(live);
     if let Ok(text) = std::str::from_utf8(rest)

@@ -6,13 +6,15 @@
 //! text only if the next stage has something to offer, so every accepted prefix can be completed.
 //! The call ends at the stage without texts.
 
+mod tables;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use common::acceptor::Acceptor;
 
 use super::ast::Tool;
-use super::grammar::{Returns, SIGNATURES};
+use super::grammar::{Returns, ToolTable};
 use crate::limits::MAX_SET_ARGS;
 
 /// A set that a call may name, with the relations shown for it.
@@ -34,6 +36,26 @@ pub struct LiveSet {
     pub incoming: Vec<String>,
 }
 
+/// A table that a call may name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LiveTable {
+    /// How the call writes it: `v3`.
+    pub text: String,
+    /// Its columns. Those that hold nodes are among the live sets too.
+    pub columns: Vec<LiveColumn>,
+    /// Whether it has no rows.
+    pub empty: bool,
+}
+
+/// A column of a live table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LiveColumn {
+    /// How the call writes it: `v3.k0`.
+    pub text: String,
+    /// Whether its values can be added up.
+    pub numbers: bool,
+}
+
 /// Everything that a call may name in the current state of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Live {
@@ -41,8 +63,16 @@ pub struct Live {
     pub next_var: u32,
     /// This is the last allowed call, so it must be `end`.
     pub last_call: bool,
-    /// Sets, numbers and truth values.
+    /// Sets, columns of nodes, numbers and truth values.
     pub sets: Vec<LiveSet>,
+    /// Whether the extended tools are offered.
+    pub extended: bool,
+    /// The tables.
+    pub tables: Vec<LiveTable>,
+    /// The variables that are one number.
+    pub numbers: Vec<String>,
+    /// The numbers of rows that `first` may keep.
+    pub sizes: Vec<String>,
     /// The offered classes.
     pub classes: Vec<String>,
     /// Type relations. No list shows them; only `judge` accepts one, with `=` and an offered class.
@@ -58,7 +88,7 @@ enum Stage {
     Start,
     /// The first set of a tool.
     Set(Tool),
-    /// The second set of a two-set `get_relation`.
+    /// The second set of `difference` or a two-set `get_relation`.
     Second(usize),
     Relation(Tool, usize),
     Comparator(Tool),
@@ -68,6 +98,17 @@ enum Stage {
     Mention,
     /// Another set of `intersect` or `union`, with the sets chosen so far.
     More(Tool, Vec<usize>),
+    /// Another table of `union`, with the tables chosen so far.
+    MoreTables(Vec<usize>),
+    /// The table of a tool that reads one.
+    Table(Tool),
+    /// The test of a column, given by its table and its place there.
+    Test(usize, usize),
+    /// What a column is compared with; the flag allows entities and sets (`=` and `!=` only).
+    RowValue(usize, usize, bool),
+    /// The words after a table, with their number so far.
+    Fields(Tool, usize, Vec<usize>),
+    Size,
     Done,
 }
 
@@ -130,6 +171,11 @@ impl CallAcceptor {
                 let next = match next {
                     Stage::Done => return None,
                     Stage::More(tool, chosen) => Stage::More(*tool, chosen[..1].to_vec()),
+                    Stage::MoreTables(chosen) => Stage::MoreTables(chosen[..1].to_vec()),
+                    Stage::Fields(tool, table, chosen) => {
+                        let first = chosen.iter().take(1).copied().collect();
+                        Stage::Fields(*tool, *table, first)
+                    }
                     other => other.clone(),
                 };
                 let known = stages.iter().position(|stage| *stage == next);
@@ -187,6 +233,14 @@ impl CallAcceptor {
             Stage::Class => closed(&self.live.classes),
             Stage::Mention => closed(&self.live.mentions),
             Stage::More(tool, chosen) => self.more(*tool, chosen),
+            Stage::MoreTables(chosen) => self.more_tables(chosen),
+            Stage::Table(tool) => self.tables(*tool),
+            Stage::Test(table, column) => self.row_tests(*table, *column),
+            Stage::RowValue(table, column, equal) => {
+                closed(self.row_values(*table, *column, *equal))
+            }
+            Stage::Fields(tool, table, chosen) => self.fields(*tool, *table, chosen),
+            Stage::Size => closed(&self.live.sizes),
             Stage::Done => Vec::new(),
         }
     }
@@ -212,20 +266,28 @@ impl CallAcceptor {
 
     fn openings(&self) -> Vec<(String, Stage)> {
         let mut texts = Vec::new();
-        for row in SIGNATURES
-            .iter()
+        let table = if self.live.extended {
+            ToolTable::Extended
+        } else {
+            ToolTable::Paper
+        };
+        for row in table
+            .rows()
             .filter(|row| !self.live.last_call || row.tool == Tool::End)
         {
             let stage = match row.tool {
                 Tool::GetEntityByType => Stage::Class,
                 Tool::GetCandidateEntity => Stage::Mention,
+                Tool::Where | Tool::Group | Tool::Columns | Tool::Sort | Tool::First => {
+                    Stage::Table(row.tool)
+                }
                 tool => Stage::Set(tool),
             };
             if self.choices_exist(&stage) {
                 let target = match row.returns {
                     Returns::Relations => String::new(),
                     Returns::Answer => "ans = ".to_owned(),
-                    Returns::Set | Returns::Number | Returns::Truth => {
+                    Returns::Set | Returns::Number | Returns::Truth | Returns::Table => {
                         format!("v{} = ", self.live.next_var)
                     }
                 };
@@ -261,6 +323,7 @@ impl CallAcceptor {
             Tool::GetTailEntity
             | Tool::GetHeadEntity
             | Tool::GetEntityByConstraint
+            | Tool::Extend
             | Tool::Judge => {
                 for (i, set) in self.nodes() {
                     let stage = Stage::Relation(tool, i);
@@ -276,9 +339,20 @@ impl CallAcceptor {
                             .map(|(i, set)| next(set, Stage::More(tool, vec![i]))),
                     );
                 }
+                if tool == Tool::Union {
+                    texts.extend(self.first_tables());
+                }
+            }
+            Tool::Difference => {
+                if self.nodes().count() > 1 {
+                    texts.extend(self.nodes().map(|(i, set)| next(set, Stage::Second(i))));
+                }
             }
             Tool::Count | Tool::DisambiguateEntity => {
                 texts.extend(self.nodes().map(|(_, set)| last(set)));
+                if tool == Tool::Count {
+                    texts.extend(self.whole_tables());
+                }
             }
             Tool::RetrieveRelation => {
                 texts.extend(
@@ -296,8 +370,15 @@ impl CallAcceptor {
                         .map(last),
                 );
                 texts.push(("[])".to_owned(), Stage::Done));
+                texts.extend(self.whole_tables());
             }
-            Tool::GetEntityByType | Tool::GetCandidateEntity => {}
+            Tool::GetEntityByType
+            | Tool::GetCandidateEntity
+            | Tool::Where
+            | Tool::Group
+            | Tool::Columns
+            | Tool::Sort
+            | Tool::First => {}
         }
         texts
     }
@@ -306,6 +387,10 @@ impl CallAcceptor {
         match tool {
             Tool::GetTailEntity => closed(&set.out),
             Tool::GetHeadEntity => closed(&set.incoming),
+            Tool::Extend => {
+                let against = set.incoming.iter().map(|name| format!("~{name}"));
+                closed(set.out.iter().cloned().chain(against))
+            }
             _ => {
                 let stage = Stage::Comparator(tool);
                 if self.texts(&stage).is_empty() {

@@ -3,7 +3,7 @@
 use kg::term::Literal;
 use kg::value::{Extreme, Op};
 
-/// The thirteen tools of KG-Agent's toolbox (Table 8).
+/// The thirteen tools of KG-Agent's toolbox (Table 8), then the extended ones (rules D).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Tool {
     /// E1: relations leaving and entering a set.
@@ -32,6 +32,20 @@ pub enum Tool {
     RetrieveRelation,
     /// S2: the best of several candidates.
     DisambiguateEntity,
+    /// X1: set difference.
+    Difference,
+    /// X2: a table with one more column, the values of a relation.
+    Extend,
+    /// X3: the rows of a table that pass a test.
+    Where,
+    /// X4: one row per group of rows.
+    Group,
+    /// X5: a table with other columns.
+    Columns,
+    /// X6: a table in another order.
+    Sort,
+    /// X7: the first rows of a table.
+    First,
 }
 
 /// What a call assigns.
@@ -84,6 +98,86 @@ pub struct Handle {
     pub index: u32,
 }
 
+/// What is computed from one column of a group of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Aggregate {
+    /// The number of different values.
+    Distinct,
+    /// The sum.
+    Sum,
+    /// The mean.
+    Average,
+    /// The value that is first in order.
+    Min,
+    /// The value that is last in order.
+    Max,
+}
+
+impl Aggregate {
+    /// Every aggregate.
+    pub const ALL: [Self; 5] = [
+        Self::Distinct,
+        Self::Sum,
+        Self::Average,
+        Self::Min,
+        Self::Max,
+    ];
+
+    /// The word in calls.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Distinct => "distinct",
+            Self::Sum => "sum",
+            Self::Average => "average",
+            Self::Min => "min",
+            Self::Max => "max",
+        }
+    }
+}
+
+/// One column of the table that a call makes, or one key of its order. `k0` is the first column of
+/// the table that the call reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Field {
+    /// `k0`: the column.
+    Key(u32),
+    /// `count`: the number of rows.
+    Count,
+    /// `sum k0`: computed from the column.
+    Of(Aggregate, u32),
+    /// `asc k0`: in order of the column.
+    Ascending(u32),
+    /// `desc k0`: in reverse order of the column.
+    Descending(u32),
+}
+
+/// A test of texts. Case does not matter (rule R8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum TextTest {
+    /// The value contains the text.
+    Contains,
+    /// The value starts with the text.
+    Starts,
+    /// The value ends with the text.
+    Ends,
+}
+
+impl TextTest {
+    /// Every test.
+    pub const ALL: [Self; 3] = [Self::Contains, Self::Starts, Self::Ends];
+
+    /// The word in calls.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Contains => "contains",
+            Self::Starts => "starts",
+            Self::Ends => "ends",
+        }
+    }
+}
+
 /// An argument of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Arg {
@@ -103,6 +197,12 @@ pub enum Arg {
     Extreme(Extreme),
     /// A bracketed list; `[]` is the empty set.
     List(Vec<Arg>),
+    /// `v3.k0`: column 0 of table 3. As a set, it is the column's different values.
+    Column(u32, u32),
+    /// A column to make, or a key of an order.
+    Field(Field),
+    /// A test of texts.
+    Text(TextTest),
 }
 
 /// One call with its assignment target.

@@ -1,5 +1,7 @@
-//! The grammar table: one row per tool. The parser, printer, acceptor and tool list are derived
-//! from it.
+//! The grammar tables: one row per tool. The parser, printer, acceptor and tool list are derived
+//! from them.
+
+use serde::{Deserialize, Serialize};
 
 use super::ast::Tool;
 
@@ -20,6 +22,20 @@ pub enum Param {
     Value,
     /// A surface mention.
     Mention,
+    /// A table.
+    Table,
+    /// A comparison operator or a test of texts.
+    Test,
+    /// A literal, a set, a number, or a column of the same table.
+    Operand,
+    /// A column to group by, or what is computed per group.
+    Field,
+    /// A column of the table.
+    Key,
+    /// A column of the table with a direction.
+    Order,
+    /// A number of rows.
+    Size,
 }
 
 /// The result type of a tool.
@@ -33,6 +49,8 @@ pub enum Returns {
     Number,
     /// A truth value.
     Truth,
+    /// A table.
+    Table,
     /// The answer; it ends the program.
     Answer,
 }
@@ -183,12 +201,104 @@ pub const SIGNATURES: [Signature; 13] = [
     ),
 ];
 
+/// The extended tools (rules D), which a session offers after the thirteen if its table is
+/// [`ToolTable::Extended`]. Where they read a table, they also read a set, as a table of one column.
+pub const EXTENDED: [Signature; 7] = [
+    row(
+        Tool::Difference,
+        "difference",
+        &[Param::Set, Param::Set],
+        Returns::Set,
+        "members of the first set that are not in the second",
+    ),
+    row(
+        Tool::Extend,
+        "extend",
+        &[Param::Set, Param::Relation],
+        Returns::Table,
+        "one more column: the values of the relation (~relation backwards) at a column such as v1.k0; a row per value, none without",
+    ),
+    row(
+        Tool::Where,
+        "where",
+        &[Param::Set, Param::Test, Param::Operand],
+        Returns::Table,
+        "rows whose column is =, !=, <, <=, > or >= a value, a number or another column, is in a set (=) or not (!=), or contains, starts or ends with a text",
+    ),
+    row(
+        Tool::Group,
+        "group",
+        &[Param::Table, Param::Field],
+        Returns::Table,
+        "one row per combination of the columns k0, k1, ..., with count (rows), distinct k2, sum k2, average k2, min k2 or max k2 of each",
+    ).variadic(),
+    row(
+        Tool::Columns,
+        "columns",
+        &[Param::Table, Param::Key],
+        Returns::Table,
+        "the table with these columns only",
+    ).variadic(),
+    row(
+        Tool::Sort,
+        "sort",
+        &[Param::Table, Param::Order],
+        Returns::Table,
+        "the rows in order: asc k0, desc k1, ...",
+    ).variadic(),
+    row(
+        Tool::First,
+        "first",
+        &[Param::Table, Param::Size],
+        Returns::Table,
+        "the first rows",
+    ),
+];
+
+/// The tools that a session offers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolTable {
+    /// The paper's thirteen.
+    #[default]
+    Paper,
+    /// The thirteen and the extended ones.
+    Extended,
+}
+
+impl ToolTable {
+    /// The rows of the table, in the order of the tool list.
+    pub fn rows(self) -> impl Iterator<Item = &'static Signature> {
+        let more: &[Signature] = match self {
+            Self::Paper => &[],
+            Self::Extended => &EXTENDED,
+        };
+        SIGNATURES.iter().chain(more)
+    }
+
+    /// Whether the table has a tool.
+    #[must_use]
+    pub fn has(self, tool: Tool) -> bool {
+        self == Self::Extended || (tool as usize) < SIGNATURES.len()
+    }
+
+    /// The names of the tools, for messages.
+    #[must_use]
+    pub fn names(self) -> String {
+        let names: Vec<&str> = self.rows().map(|row| row.name).collect();
+        names.join(", ")
+    }
+}
+
 impl Tool {
     /// The row of the grammar table for this tool.
     #[must_use]
     pub fn signature(self) -> &'static Signature {
-        // The table lists the tools in the order of the enum (checked by a test).
-        &SIGNATURES[self as usize]
+        // The tables list the tools in the order of the enum (checked by a test).
+        let index = self as usize;
+        SIGNATURES
+            .get(index)
+            .unwrap_or_else(|| &EXTENDED[index - SIGNATURES.len()])
     }
 
     /// The name in calls.
@@ -200,8 +310,8 @@ impl Tool {
     /// Looks up a tool by name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
-        SIGNATURES
-            .iter()
+        ToolTable::Extended
+            .rows()
             .find(|row| row.name == name)
             .map(|row| row.tool)
     }
@@ -217,15 +327,22 @@ impl Param {
             Self::Operator => "operator",
             Self::Value => "value",
             Self::Mention => "mention",
+            Self::Table => "table",
+            Self::Test => "test",
+            Self::Operand => "value",
+            Self::Field => "field",
+            Self::Key => "column",
+            Self::Order => "order",
+            Self::Size => "number",
         }
     }
 }
 
 /// The tool list for prompts: one line per tool, generated from the table.
 #[must_use]
-pub fn tool_list() -> String {
+pub fn tool_list(table: ToolTable) -> String {
     let mut text = String::new();
-    for row in &SIGNATURES {
+    for row in table.rows() {
         let params: Vec<String> = row
             .params
             .iter()
@@ -244,6 +361,7 @@ pub fn tool_list() -> String {
             Returns::Set => "set",
             Returns::Number => "number",
             Returns::Truth => "truth value",
+            Returns::Table => "table",
             Returns::Answer => "answer",
         };
         text.push_str(&format!(
@@ -262,10 +380,15 @@ mod tests {
 
     #[test]
     fn table_is_indexed_by_tool() {
-        for row in &SIGNATURES {
+        for row in ToolTable::Extended.rows() {
             assert_eq!(row.tool.signature().name, row.name);
             assert_eq!(Tool::by_name(row.name), Some(row.tool));
+            assert_eq!(
+                ToolTable::Paper.has(row.tool),
+                SIGNATURES.iter().any(|own| own.tool == row.tool)
+            );
         }
-        assert_eq!(tool_list().lines().count(), 13);
+        assert_eq!(tool_list(ToolTable::Paper).lines().count(), 13);
+        assert_eq!(tool_list(ToolTable::Extended).lines().count(), 20);
     }
 }

@@ -1,7 +1,8 @@
 //! The call language: what a planner writes and the executor runs (rules A.1, KG-Agent Table 8 and
 //! Appendix B).
 //!
-//! One table, [`SIGNATURES`], drives the parser, the printer, the acceptor and the tool list.
+//! Two tables, [`SIGNATURES`] and its extension [`EXTENDED`], drive the parser, the printer, the
+//! acceptor and the tool list.
 //! Printed calls parse back:
 //!
 //! ```
@@ -22,11 +23,12 @@ mod grammar;
 mod parse;
 mod print;
 mod schema;
+mod words;
 
-pub use accept::{CallAcceptor, CallState, Live, LiveSet};
-pub use ast::{Arg, Call, Handle, HandleKind, Target, Tool};
+pub use accept::{CallAcceptor, CallState, Live, LiveColumn, LiveSet, LiveTable};
+pub use ast::{Aggregate, Arg, Call, Field, Handle, HandleKind, Target, TextTest, Tool};
 pub use except::{Except, ExceptState};
-pub use grammar::{Param, Returns, SIGNATURES, Signature, tool_list};
+pub use grammar::{EXTENDED, Param, Returns, SIGNATURES, Signature, ToolTable, tool_list};
 pub use parse::{ParseError, Span, parse_call, parse_program};
 pub use print::{print_name, print_program};
 pub use schema::{argument_names, arguments_of, call_of, live_schema, tool_definitions};

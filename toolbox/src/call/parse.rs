@@ -1,8 +1,11 @@
 //! The strict call parser: the first error stops it.
 
-use super::ast::{Arg, Call, Handle, HandleKind, Target, Tool};
-use super::grammar::{Param, Returns, SIGNATURES};
+mod table_args;
+
+use super::ast::{Arg, Call, HandleKind, Target, Tool};
+use super::grammar::{Param, Returns, ToolTable};
 use super::print::{is_delimiter, looks_literal};
+use super::words::{column, handle, variable};
 use kg::term::{Literal, XSD};
 use kg::value::{Extreme, Op};
 
@@ -155,7 +158,7 @@ impl Parser<'_> {
             self.at = name_at;
             return Err(self.error(format!(
                 "`{name}` is no tool; the tools are {}",
-                SIGNATURES.map(|row| row.name).join(", ")
+                ToolTable::Paper.names()
             )));
         };
         let target = self.checked_target(tool, target, start)?;
@@ -186,9 +189,10 @@ impl Parser<'_> {
         let right = match (tool.signature().returns, target) {
             (Returns::Relations, None) => Some(Target::None),
             (Returns::Answer, Some(Target::Ans)) => Some(Target::Ans),
-            (Returns::Set | Returns::Number | Returns::Truth, Some(Target::Var(index))) => {
-                Some(Target::Var(index))
-            }
+            (
+                Returns::Set | Returns::Number | Returns::Truth | Returns::Table,
+                Some(Target::Var(index)),
+            ) => Some(Target::Var(index)),
             _ => None,
         };
         right.ok_or_else(|| {
@@ -210,7 +214,7 @@ impl Parser<'_> {
     fn args(&mut self, tool: Tool) -> Result<Vec<Arg>, ParseError> {
         let row = tool.signature();
         let mut args: Vec<Arg> = Vec::new();
-        if row.variadic && self.eat("[") {
+        if row.variadic && row.params[0] == Param::Set && self.eat("[") {
             // The paper's table writes intersect([E1, …]); its worked programs do not.
             args = self.list()?;
             if args.len() < row.required {
@@ -296,8 +300,12 @@ impl Parser<'_> {
                 }
             }
             Param::Operator => self.operator(),
-            Param::Value => self.value(),
+            Param::Value | Param::Operand => self.value(),
             Param::Mention => self.mention(),
+            Param::Table => self.table(),
+            Param::Test => self.test(),
+            Param::Field | Param::Key | Param::Order => self.field(param),
+            Param::Size => self.size(),
         }
     }
 
@@ -321,18 +329,29 @@ impl Parser<'_> {
         self.member()
     }
 
-    /// A variable or an entity.
+    /// A variable, a column or an entity.
     fn member(&mut self) -> Result<Arg, ParseError> {
-        if let Some(index) = self.peek_variable() {
+        if let Some(arg) = self.peek_result() {
             self.word();
-            return Ok(Arg::Var(index));
+            return Ok(arg);
         }
         self.named(&[HandleKind::Entity])
     }
 
-    fn peek_variable(&self) -> Option<u32> {
+    fn peek_word(&self) -> &str {
         let rest = self.rest();
-        variable(&rest[..rest.find(is_delimiter).unwrap_or(rest.len())])
+        &rest[..rest.find(is_delimiter).unwrap_or(rest.len())]
+    }
+
+    fn peek_variable(&self) -> Option<u32> {
+        variable(self.peek_word())
+    }
+
+    /// A variable or a column of one.
+    fn peek_result(&self) -> Option<Arg> {
+        let word = self.peek_word();
+        let of_table = || column(word).map(|(table, column)| Arg::Column(table, column));
+        variable(word).map(Arg::Var).or_else(of_table)
     }
 
     fn list(&mut self) -> Result<Vec<Arg>, ParseError> {
@@ -400,9 +419,9 @@ impl Parser<'_> {
         if rest.starts_with('<') {
             return self.quoted_name();
         }
-        if let Some(index) = self.peek_variable() {
+        if let Some(arg) = self.peek_result() {
             self.word();
-            return Ok(Arg::Var(index));
+            return Ok(arg);
         }
         let word = self.required_word("a value")?;
         if looks_literal(&word) {
@@ -451,21 +470,4 @@ impl Parser<'_> {
         }
         Ok(literal)
     }
-}
-
-/// A variable, `v3`.
-fn variable(word: &str) -> Option<u32> {
-    number(word.strip_prefix('v')?)
-}
-
-fn handle(word: &str, kind: HandleKind) -> Option<Handle> {
-    number(word.strip_prefix(kind.letter())?).map(|index| Handle { kind, index })
-}
-
-/// Digits without a leading zero, so that every number has one spelling.
-fn number(digits: &str) -> Option<u32> {
-    let plain = !digits.is_empty()
-        && digits.bytes().all(|b| b.is_ascii_digit())
-        && (digits == "0" || !digits.starts_with('0'));
-    if plain { digits.parse().ok() } else { None }
 }

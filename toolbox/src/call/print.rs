@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::LazyLock;
 
-use super::ast::{Arg, Call, Handle, Target};
+use super::ast::{Arg, Call, Field, Handle, Target};
+use super::words::column;
 use kg::term::{Literal, XSD};
 use kg::value::Extreme;
 
@@ -53,6 +54,7 @@ pub(super) fn looks_reserved(text: &str) -> bool {
         .next()
         .is_some_and(|c| matches!(c, 'v' | 'e' | 'r' | 'c' | 'x' | 'm'));
     reserved_word
+        || column(text).is_some()
         || text.starts_with('!')
         || (letter && !chars.as_str().is_empty() && chars.all(|c| c.is_ascii_digit()))
 }
@@ -110,6 +112,21 @@ impl fmt::Display for Arg {
                 write_list(f, items)?;
                 f.write_str("]")
             }
+            Self::Column(table, column) => write!(f, "v{table}.k{column}"),
+            Self::Field(field) => write!(f, "{field}"),
+            Self::Text(test) => f.write_str(test.word()),
+        }
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key(column) => write!(f, "k{column}"),
+            Self::Count => f.write_str("count"),
+            Self::Of(aggregate, column) => write!(f, "{} k{column}", aggregate.word()),
+            Self::Ascending(column) => write!(f, "asc k{column}"),
+            Self::Descending(column) => write!(f, "desc k{column}"),
         }
     }
 }

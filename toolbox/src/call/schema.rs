@@ -1,6 +1,6 @@
 //! The tools as JSON schemas, for models that call tools by JSON: the definitions in OpenAI's form,
 //! a schema of the calls that are live, and calls from and to JSON arguments. All of it comes from
-//! the grammar table.
+//! the grammar table of the thirteen tools; served models have no extended ones.
 
 use kg::term::Literal;
 use kg::value::Op;
@@ -75,6 +75,13 @@ fn schema_of(param: Param) -> Value {
         Param::Operator => json!({ "type": "string", "enum": operators.collect::<Vec<_>>() }),
         Param::Value => text("a value such as x0 or 2011, or an entity such as e0"),
         Param::Mention => text("words of the question"),
+        Param::Table
+        | Param::Test
+        | Param::Operand
+        | Param::Field
+        | Param::Key
+        | Param::Order
+        | Param::Size => text(param.word()),
     }
 }
 
@@ -223,6 +230,13 @@ fn live_choices(tool: Tool, param: Param, live: &Live) -> Vec<String> {
             texts
         }
         Param::Mention => live.mentions.clone(),
+        Param::Table
+        | Param::Test
+        | Param::Operand
+        | Param::Field
+        | Param::Key
+        | Param::Order
+        | Param::Size => Vec::new(),
     };
     // A text that two sets share may be listed once: schemas want distinct values.
     let mut seen = rustc_hash::FxHashSet::default();
@@ -325,6 +339,13 @@ fn written(param: Param, text: &str) -> String {
         Param::Mention | Param::Value if text.starts_with('"') => text.to_owned(),
         Param::Mention | Param::Value => Literal::plain(text).to_string(),
         Param::Set | Param::Relation | Param::Class => print_name(text),
+        Param::Table
+        | Param::Test
+        | Param::Operand
+        | Param::Field
+        | Param::Key
+        | Param::Order
+        | Param::Size => text.to_owned(),
     }
 }
 

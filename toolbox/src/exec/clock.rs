@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::error::ToolError;
+use common::cancel::Cancel;
 
 /// Units of work between two looks at the clock, about a millisecond.
 const TICKS: u32 = 1024;
@@ -14,6 +15,8 @@ pub(crate) struct Clock {
     until: Option<Instant>,
     /// The deadline of the whole question, for the message.
     limit: Duration,
+    /// Ends the work early.
+    cancel: Cancel,
     ticks: u32,
 }
 
@@ -23,15 +26,17 @@ impl Clock {
         Self {
             until: None,
             limit: Duration::ZERO,
+            cancel: Cancel::default(),
             ticks: TICKS,
         }
     }
 
-    /// A clock that stops after `left` of `limit`.
-    pub(super) fn new(left: Duration, limit: Duration) -> Self {
+    /// A clock that stops after `left` of `limit`, or when the question is cancelled.
+    pub(super) fn new(left: Duration, limit: Duration, cancel: Cancel) -> Self {
         Self {
             until: Instant::now().checked_add(left),
             limit,
+            cancel,
             ticks: TICKS,
         }
     }
@@ -39,13 +44,15 @@ impl Clock {
     /// Counts one unit of work.
     ///
     /// # Errors
-    /// [`ToolError::Deadline`] if the time is over.
+    /// [`ToolError::Deadline`] if the time is over, [`ToolError::Cancelled`] if the question is
+    /// cancelled.
     pub(crate) fn tick(&mut self) -> Result<(), ToolError> {
         self.ticks -= 1;
         if self.ticks > 0 {
             return Ok(());
         }
         self.ticks = TICKS;
+        self.cancel.check()?;
         match self.until {
             Some(until) if Instant::now() >= until => {
                 Err(ToolError::Deadline { limit: self.limit })
@@ -64,10 +71,16 @@ mod tests {
         let limit = Duration::from_secs(30);
         let ticks = |mut clock: Clock| (0..2 * TICKS).try_for_each(|_| clock.tick());
         assert_eq!(
-            ticks(Clock::new(Duration::ZERO, limit)),
+            ticks(Clock::new(Duration::ZERO, limit, Cancel::default())),
             Err(ToolError::Deadline { limit })
         );
-        assert_eq!(ticks(Clock::new(limit, limit)), Ok(()));
+        assert_eq!(ticks(Clock::new(limit, limit, Cancel::default())), Ok(()));
         assert_eq!(ticks(Clock::endless()), Ok(()));
+        let cancel = Cancel::default();
+        cancel.cancel();
+        assert!(matches!(
+            ticks(Clock::new(limit, limit, cancel)),
+            Err(ToolError::Cancelled(_))
+        ));
     }
 }

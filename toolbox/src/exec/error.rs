@@ -90,6 +90,66 @@ pub enum ToolError {
     /// A number or truth value where a set is needed.
     #[error("v{0} is a number or a truth value, not a set; only end takes it")]
     NotASet(u32),
+    /// A tool that the session does not offer.
+    #[error("`{0}` is an extended tool, and this session offers the paper's thirteen only")]
+    NotOffered(&'static str),
+    /// A table where a set or one of its columns is needed.
+    #[error("v{table} is a table; name one of its columns, v{table}.k0 to v{table}.k{last}")]
+    WholeTable {
+        /// The variable.
+        table: u32,
+        /// Its last column.
+        last: usize,
+    },
+    /// A column that a table does not have.
+    #[error("the table has no column k{given}; its columns are k0 to k{last}")]
+    UnknownColumn {
+        /// The column used.
+        given: u32,
+        /// The last column.
+        last: usize,
+    },
+    /// A variable that is no table where a table is needed.
+    #[error("v{0} is a number or a truth value, not a table or a set")]
+    NotATable(u32),
+    /// A column of computed values where nodes are needed.
+    #[error(
+        "v{table}.k{column} has computed values, which are not in the graph; end(v{table}) answers with them"
+    )]
+    Computed {
+        /// The variable.
+        table: u32,
+        /// The column.
+        column: u32,
+    },
+    /// A sum or a mean of values that are not all numbers, or that is too large.
+    #[error(
+        "`{word} k{column}` needs numbers whose sum fits their datatype; it stopped at `{value}`"
+    )]
+    NotANumber {
+        /// `sum` or `average`.
+        word: &'static str,
+        /// The column.
+        column: u32,
+        /// The value that could not be added.
+        value: String,
+    },
+    /// The smallest or greatest value of no rows.
+    #[error("`{word} k{column}` of no rows has no value")]
+    NoRows {
+        /// `min` or `max`.
+        word: &'static str,
+        /// The column.
+        column: u32,
+    },
+    /// Tables with different numbers of columns.
+    #[error("union takes tables with the same number of columns, not {first} and {other}")]
+    Widths {
+        /// Columns of the first table.
+        first: usize,
+        /// Columns of the other one.
+        other: usize,
+    },
     /// Values that cannot be compared.
     #[error("{0}")]
     Comparison(String),

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::clock::Clock;
 use super::error::ToolError;
 use super::session::Session;
-use super::types::{EntSet, Observation, Relation, Value};
+use super::table::{Cell, Table};
+use super::types::{EntSet, Observation, Relation, Step, Value};
 use crate::call::{Arg, Call, Target, Tool};
 use crate::limits::ANSWER_MEMBERS;
 use kg::proof;
@@ -32,7 +33,8 @@ pub struct Evidence {
 /// Running the program on these triples alone gives the same answer. Every member of the answer
 /// keeps one full derivation; `count` keeps those of all members; an extreme keeps the values of
 /// everything it was chosen from, or only those of the winners if there were more than
-/// [`COMPARED`]. A false `judge` keeps the values that it compared. Constants without influence
+/// [`COMPARED`]. A false `judge` keeps the values that it compared. A table keeps every value that
+/// its columns read. Constants without influence
 /// keep one triple each, so that the program can still resolve them.
 #[must_use]
 pub fn evidence(session: &Session<'_>) -> Evidence {
@@ -45,6 +47,7 @@ pub fn evidence(session: &Session<'_>) -> Evidence {
     };
     let whole = match session.answer() {
         Some(Value::Set(set)) => set.len() <= ANSWER_MEMBERS,
+        Some(Value::Table(table)) => table.len() <= ANSWER_MEMBERS,
         _ => true,
     };
     let complete = derivation.run().is_ok() && whole;
@@ -87,7 +90,11 @@ impl Derivation<'_, '_> {
                 },
                 _ => continue,
             };
-            self.step(&step.call, &step.inputs, step.walked, &members)?;
+            if let Observation::Value(Value::Table(table)) = &step.observation {
+                self.table_step(step, table)?;
+            } else {
+                self.step(&step.call, &step.inputs, step.walked, &members)?;
+            }
         }
         let mut mentioned: HashSet<NodeId> = HashSet::new();
         for &(s, _, o) in self.triples.keys() {
@@ -113,6 +120,10 @@ impl Derivation<'_, '_> {
     fn need(&mut self, arg: &Arg, members: impl IntoIterator<Item = NodeId>) {
         match arg {
             Arg::Var(index) => self.needed.entry(*index).or_default().extend(members),
+            // A table is kept as a whole.
+            Arg::Column(index, _) => {
+                self.needed.entry(*index).or_default();
+            }
             Arg::List(items) => {
                 let members: Vec<NodeId> = members.into_iter().collect();
                 for item in items {
@@ -170,7 +181,14 @@ impl Derivation<'_, '_> {
                 self.compared(call, walked, &inputs[0])?;
                 self.need(&call.args[0], inputs[0].iter().copied());
             }
-            Tool::Count => self.need(&call.args[0], inputs[0].iter().copied()),
+            Tool::Count => {
+                let members = inputs.first().map_or(&[][..], AsRef::as_ref);
+                self.need(&call.args[0], members.iter().copied());
+            }
+            Tool::Difference => {
+                self.need(&call.args[0], members.iter().copied());
+                self.need(&call.args[1], inputs[1].iter().take(COMPARED).copied());
+            }
             Tool::Intersect => {
                 for arg in &call.args {
                     self.need(arg, members.iter().copied());
@@ -188,7 +206,45 @@ impl Derivation<'_, '_> {
                 }
             }
             Tool::DisambiguateEntity => self.need(&call.args[0], members.iter().copied()),
-            Tool::GetRelation | Tool::RetrieveRelation | Tool::GetCandidateEntity => {}
+            // The tools that make tables are followed by `table_step`.
+            Tool::GetRelation
+            | Tool::RetrieveRelation
+            | Tool::GetCandidateEntity
+            | Tool::Extend
+            | Tool::Where
+            | Tool::Group
+            | Tool::Columns
+            | Tool::Sort
+            | Tool::First => {}
+        }
+        Ok(())
+    }
+
+    /// A step that made a table: the triples of a new column, and everything that the step read.
+    fn table_step(&mut self, step: &Step, table: &Table) -> Result<(), ToolError> {
+        for arg in &step.call.args {
+            match arg {
+                Arg::Var(_) | Arg::List(_) => {
+                    let set = self.session.set(arg).unwrap_or_default();
+                    self.need(arg, set.iter().copied());
+                }
+                Arg::Column(..) => self.need(arg, []),
+                _ => {}
+            }
+        }
+        let from = match step.call.args.first() {
+            Some(Arg::Column(_, column)) => *column as usize,
+            _ => 0,
+        };
+        if let (Tool::Extend, Some((relation, forward))) = (step.call.tool, step.walked) {
+            for row in table.rows() {
+                self.clock.tick()?;
+                if let (Some(Cell::Node(node)), Some(Cell::Node(value))) =
+                    (row.get(from), row.last())
+                {
+                    self.keep(*node, relation, forward, *value);
+                }
+            }
         }
         Ok(())
     }

@@ -87,7 +87,9 @@ impl Session<'_> {
     #[must_use]
     pub fn path(&self, set: &Arg) -> Vec<RelationCandidate> {
         match set {
-            Arg::Var(index) => self.paths.get(*index as usize).cloned().unwrap_or_default(),
+            Arg::Var(index) | Arg::Column(index, _) => {
+                self.paths.get(*index as usize).cloned().unwrap_or_default()
+            }
             Arg::List(items) => items.iter().flat_map(|item| self.path(item)).collect(),
             _ => Vec::new(),
         }

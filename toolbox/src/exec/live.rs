@@ -1,8 +1,11 @@
 //! The live items of a session: everything that the next call may name, and how calls write it.
 
+use std::sync::Arc;
+
 use super::session::{Session, SetKey};
+use super::table::Table;
 use super::types::{Naming, Relation, Value};
-use crate::call::{Arg, Live, LiveSet, print_name};
+use crate::call::{Arg, Live, LiveColumn, LiveSet, LiveTable, ToolTable, print_name};
 use crate::link;
 use crate::mention::{Mentions, Named};
 use crate::text_values;
@@ -57,10 +60,15 @@ impl Session<'_> {
                 self.only_statements(&[node]),
             );
         }
+        let mut tables = Vec::new();
         for (i, value) in self.variables.iter().enumerate() {
             let (scalar, unanswerable) = match value {
                 Value::Set(set) => (false, self.only_statements(set)),
                 Value::Int(_) | Value::Bool(_) => (true, false),
+                Value::Table(table) => {
+                    tables.push((i, Arc::clone(table)));
+                    continue;
+                }
             };
             add(
                 SetKey::Var(u32::try_from(i).unwrap_or(u32::MAX)),
@@ -70,6 +78,10 @@ impl Session<'_> {
                 unanswerable,
             );
         }
+        let live_tables = tables.into_iter();
+        let live_tables = live_tables
+            .map(|(i, table)| self.live_table(i, &table, &mut add))
+            .collect();
         let classes = self.classes.iter().enumerate();
         let values = self.linked.values.iter().enumerate();
         let types = &self.kg.schema().type_relations;
@@ -77,6 +89,10 @@ impl Session<'_> {
             next_var: u32::try_from(self.variables.len()).unwrap_or(u32::MAX),
             last_call: self.steps.len() + 1 >= self.options.max_steps,
             sets,
+            extended: self.options.tools == ToolTable::Extended,
+            tables: live_tables,
+            numbers: self.live_numbers(),
+            sizes: self.live_sizes(),
             types: types.iter().map(|relation| name(relation.node())).collect(),
             classes: classes
                 .map(|(i, &node)| written('c', i, &|| name(node)))
@@ -89,6 +105,61 @@ impl Session<'_> {
                 .map(|text| Literal::plain(text).to_string())
                 .collect(),
         }
+    }
+
+    /// A table; `add` takes its columns of nodes as live sets.
+    fn live_table(
+        &self,
+        variable: usize,
+        table: &Table,
+        add: &mut dyn FnMut(SetKey, String, bool, bool, bool),
+    ) -> LiveTable {
+        let number = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
+        let mut columns = Vec::new();
+        for (k, column) in table.columns().iter().enumerate() {
+            let text = format!("v{variable}.k{k}");
+            if column.nodes {
+                let nodes = table.set(k).unwrap_or_default();
+                let unanswerable = self.only_statements(&nodes);
+                let key = SetKey::Column(number(variable), number(k));
+                add(key, text.clone(), false, false, unanswerable);
+            }
+            columns.push(LiveColumn {
+                text,
+                numbers: column.numbers,
+            });
+        }
+        LiveTable {
+            text: format!("v{variable}"),
+            columns,
+            empty: table.is_empty(),
+        }
+    }
+
+    /// The variables that are a number: those of `count`, and tables with one numeric cell.
+    fn live_numbers(&self) -> Vec<String> {
+        let is_number = |value: &Value| match value {
+            Value::Int(_) => true,
+            Value::Table(table) => table.only().is_some() && table.columns()[0].numbers,
+            Value::Set(_) | Value::Bool(_) => false,
+        };
+        let numbers = self.variables.iter().enumerate();
+        numbers
+            .filter(|(_, value)| is_number(value))
+            .map(|(i, _)| format!("v{i}"))
+            .collect()
+    }
+
+    /// Numbers of rows that a call may keep: one to ten, and whole numbers of the question.
+    fn live_sizes(&self) -> Vec<String> {
+        let named = self
+            .linked
+            .values
+            .iter()
+            .map(|value| value.lexical.as_str());
+        let whole = named.filter_map(|text| text.parse::<u32>().ok());
+        let sizes = (1..=10).chain(whole.filter(|&size| size > 10));
+        sizes.map(|size| size.to_string()).collect()
     }
 
     /// For each relation of one direction of a list, the mention linked to it, if the naming uses

@@ -61,7 +61,8 @@ fn joined(names: impl Iterator<Item = String>) -> Part {
 /// Estimated tokens of a paper-layout prompt that ends with this call and an empty relation list.
 pub(super) fn paper_tokens(session: &Session<'_>, call: &Call) -> usize {
     let question = paper_question(session, Some(&Shown::default()));
-    let toolbox = tokens::estimate(&tool_list()) + tokens::estimate(Agent::KgAgent.name());
+    let toolbox = tokens::estimate(&tool_list(session.options().tools))
+        + tokens::estimate(Agent::KgAgent.name());
     toolbox
         + question
             .iter()

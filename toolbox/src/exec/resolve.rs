@@ -137,7 +137,7 @@ impl Session<'_> {
                         *arg = handle;
                     }
                 }
-                (Param::Set | Param::Value, Arg::Name(name)) => {
+                (Param::Set | Param::Value | Param::Operand, Arg::Name(name)) => {
                     if let Some(i) = self.kg.by_name(name).and_then(|node| {
                         self.linked
                             .entities
@@ -147,7 +147,7 @@ impl Session<'_> {
                         *arg = Arg::handle(HandleKind::Entity, i);
                     }
                 }
-                (Param::Value, Arg::Literal(literal)) => {
+                (Param::Value | Param::Operand, Arg::Literal(literal)) => {
                     if let Some(i) = self.linked.value_index(literal) {
                         *arg = Arg::handle(HandleKind::Value, i);
                     }
@@ -239,12 +239,24 @@ impl Session<'_> {
         match arg {
             Arg::Var(index) => match self.variables.get(*index as usize) {
                 Some(Value::Set(set)) => Ok(set.clone()),
+                Some(Value::Table(table)) => Err(ToolError::WholeTable {
+                    table: *index,
+                    last: table.columns().len().saturating_sub(1),
+                }),
                 Some(_) => Err(ToolError::NotASet(*index)),
                 None => Err(ToolError::UnknownVariable {
                     given: *index,
                     live: self.variables.len(),
                 }),
             },
+            Arg::Column(index, column) => {
+                let (table, column) = self.table_column(*index, *column)?;
+                let computed = ToolError::Computed {
+                    table: *index,
+                    column: u32::try_from(column).unwrap_or(u32::MAX),
+                };
+                Ok(table.set(column).ok_or(computed)?.into())
+            }
             Arg::List(items) => {
                 if items.len() > LIST_ITEMS {
                     return Err(ToolError::LongList {

@@ -21,6 +21,8 @@ pub(crate) enum SetKey {
     Var(u32),
     Node(NodeId),
     List(Vec<Arg>),
+    /// A column of a table.
+    Column(u32, u32),
 }
 
 /// One question in progress: variables, lists and steps. Everything that the planner can name is
@@ -184,6 +186,9 @@ impl<'g> Session<'g> {
                 limit: self.options.deadline,
             });
         }
+        if !self.options.tools.has(call.tool) {
+            return Err(ToolError::NotOffered(call.tool.name()));
+        }
         let next = u32::try_from(self.variables.len()).unwrap_or(u32::MAX);
         if let Target::Var(index) = call.target
             && index != next
@@ -213,6 +218,12 @@ impl<'g> Session<'g> {
                     );
                     self.paths.push(path);
                 }
+                for (column, origin) in done.origins.iter().enumerate() {
+                    let known = origin.as_ref().and_then(|key| self.shown.get(key)).cloned();
+                    if let (Some(shown), Ok(column)) = (known, u32::try_from(column)) {
+                        self.shown.insert(SetKey::Column(next, column), shown);
+                    }
+                }
                 self.variables.push(value.clone());
                 self.last_shown = None;
             }
@@ -232,7 +243,11 @@ impl<'g> Session<'g> {
     /// A clock with the time that is left for the calls of this question.
     pub(super) fn time_left(&self) -> Clock {
         let limit = self.options.deadline;
-        Clock::new(limit.saturating_sub(self.spent), limit)
+        Clock::new(
+            limit.saturating_sub(self.spent),
+            limit,
+            self.options.cancel.clone(),
+        )
     }
 
     /// Whether a set is rejected as an answer because it contains only statement nodes (rule R22).
@@ -273,6 +288,7 @@ impl<'g> Session<'g> {
         Ok(match arg {
             Arg::Var(index) => SetKey::Var(*index),
             Arg::List(items) => SetKey::List(items.clone()),
+            Arg::Column(table, column) => SetKey::Column(*table, *column),
             other => SetKey::Node(self.node(other)?),
         })
     }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use common::cancel::Cancel;
 
-use crate::call::Call;
+use super::table::Table;
+use crate::call::{Call, ToolTable};
 use crate::limits;
 use crate::rank::{self, Ranker};
 use kg::term::{Literal, NodeId, RelId};
@@ -41,13 +42,19 @@ pub enum Value {
     Int(u64),
     /// A truth value.
     Bool(bool),
+    /// A table.
+    Table(Arc<Table>),
 }
 
 impl Value {
-    /// Whether this is the empty set.
+    /// Whether this is the empty set or a table without rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        matches!(self, Self::Set(set) if set.is_empty())
+        match self {
+            Self::Set(set) => set.is_empty(),
+            Self::Table(table) => table.is_empty(),
+            Self::Int(_) | Self::Bool(_) => false,
+        }
     }
 }
 
@@ -173,6 +180,8 @@ pub struct ExecOptions {
     /// Verification does not need them: its calls use full names and nobody reads the lists, which
     /// stay empty.
     pub lists: bool,
+    /// The tools that calls may use.
+    pub tools: ToolTable,
     /// Relations shown per list.
     pub shown: usize,
     /// Estimated tokens that a paper-layout prompt may have; longer lists are cut. See
@@ -205,6 +214,7 @@ impl Default for ExecOptions {
             exclude: Exclude::default(),
             lenient_filters: false,
             lists: true,
+            tools: ToolTable::Paper,
             shown: limits::SHOWN_RELATIONS,
             prompt_tokens: None,
             max_steps: limits::MAX_STEPS,
@@ -224,7 +234,7 @@ impl Default for ExecOptions {
 pub enum Observation {
     /// A relation list.
     Relations(Shown),
-    /// A set, number or truth value was assigned to a variable.
+    /// A set, number, truth value or table was assigned to a variable.
     Value(Value),
     /// The answer.
     Answer(Value),

@@ -32,7 +32,7 @@ pub(super) fn found(
     }
     let nodes: EntSet = match answer {
         Value::Set(set) => set.clone(),
-        Value::Int(_) | Value::Bool(_) => Vec::new().into(),
+        Value::Int(_) | Value::Bool(_) | Value::Table(_) => Vec::new().into(),
     };
     let start = Start::Entities;
     Found {

@@ -248,7 +248,7 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     let who = has_mark(&["#who", "#where"]);
     let set = match &found.answer {
         Value::Set(set) => Some(set),
-        Value::Int(_) | Value::Bool(_) => None,
+        Value::Int(_) | Value::Bool(_) | Value::Table(_) => None,
     };
     let extreme = asked.extreme.is_some() || asked.either.is_some();
     terms[DecisionTerm::CountMissing] = flag(asked.count && !counted && !number);

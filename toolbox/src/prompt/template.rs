@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 use super::dialogue::{dialogue_question, dialogue_relations, observed, size_word};
 use crate::agent::Agent;
-use crate::call::{Call, tool_list};
+use crate::call::{Call, ToolTable, tool_list};
 use crate::exec::{
     ExecOptions, INSTRUCTION, Naming, Observation, Session, Step, Value, paper_question,
 };
@@ -54,6 +54,9 @@ pub struct Template {
     /// (dialogue layout of the tool loop only).
     #[serde(default)]
     pub observe: bool,
+    /// The tools that calls may use (the tool loop only).
+    #[serde(default)]
+    pub tools: ToolTable,
 }
 
 impl Template {
@@ -71,6 +74,7 @@ impl Template {
             naming,
             toolbox: layout == Layout::Paper,
             observe: false,
+            tools: ToolTable::Paper,
         }
     }
 
@@ -98,6 +102,11 @@ impl Template {
                 }));
             }
         }
+        let extended = all.iter().map(|template| Self {
+            tools: ToolTable::Extended,
+            ..template.clone()
+        });
+        all.extend(extended.collect::<Vec<_>>());
         all.extend([Agent::Oda, Agent::Triad].map(Self::of));
         all.into_iter().find(|template| template.hash() == hash)
     }
@@ -113,7 +122,7 @@ impl Template {
             self.agent.name(),
             self.naming,
             self.toolbox,
-            tool_list()
+            tool_list(self.tools)
         );
         if self.layout == Layout::Paper {
             text.push_str(&format!("\n{}", limits::PROMPT_TOKENS));
@@ -130,11 +139,12 @@ impl Template {
     }
 
     /// Adapts session options to this template: the paper layout cuts relation lists so that a
-    /// prompt stays within [`limits::PROMPT_TOKENS`].
+    /// prompt stays within [`limits::PROMPT_TOKENS`], and the session offers the template's tools.
     #[must_use]
     pub fn fit(&self, options: ExecOptions) -> ExecOptions {
         ExecOptions {
             prompt_tokens: (self.layout == Layout::Paper).then_some(limits::PROMPT_TOKENS),
+            tools: self.tools,
             ..options
         }
     }
@@ -150,7 +160,7 @@ impl Template {
     pub fn opening(&self, session: &Session<'_>) -> Vec<Turn> {
         let mut system = vec![Part::ours(self.agent.name())];
         if self.toolbox {
-            system.push(Part::ours(format!("\n{}", tool_list())));
+            system.push(Part::ours(format!("\n{}", tool_list(self.tools))));
         }
         let user = match self.layout {
             Layout::Dialogue => dialogue_question(session, self.naming),
@@ -180,6 +190,7 @@ impl Template {
                 parts
             }
             Observation::Value(Value::Set(set)) => vec![Part::ours(size_word(set.len()))],
+            Observation::Value(Value::Table(table)) => vec![Part::ours(size_word(table.len()))],
             Observation::Value(Value::Int(_) | Value::Bool(_)) => vec![Part::ours("done")],
             Observation::Answer(_) => return Ok(None),
         };

@@ -116,6 +116,6 @@ pub fn linked_nodes(
     };
     Ok(match solve(session, &query, bounds)?.value {
         Value::Set(nodes) => Some(nodes.to_vec()),
-        Value::Int(_) | Value::Bool(_) => None,
+        Value::Int(_) | Value::Bool(_) | Value::Table(_) => None,
     })
 }

@@ -128,6 +128,7 @@ pub(super) fn result(value: &Value) -> Turn {
         Value::Set(set) => size_word(set.len()),
         Value::Int(_) => "number",
         Value::Bool(_) => "truth",
+        Value::Table(_) => "table",
     };
     turn.parts.push(Part::ours(format!(" {size}")));
     turn

@@ -1,5 +1,6 @@
 //! The questions of a report, each with the answers of all agents.
 
+use toolbox::answer::CELL_SEPARATOR;
 use toolbox::trace::{ResultText, TraceEvent};
 
 use super::super::result::{Evaluation, Prediction};
@@ -194,5 +195,12 @@ fn result_text(result: &ResultText) -> String {
         ResultText::Set { first, .. } => first.join(", "),
         ResultText::Number(number) => number.to_string(),
         ResultText::Truth(truth) => truth.to_string(),
+        ResultText::Table { size, first, .. } => {
+            let mut rows: Vec<String> = first.iter().map(|row| row.join(CELL_SEPARATOR)).collect();
+            if first.len() < *size {
+                rows.push("…".to_owned());
+            }
+            format!("{size} rows: {}", rows.join("; "))
+        }
     }
 }

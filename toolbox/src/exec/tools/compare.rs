@@ -76,6 +76,7 @@ impl Session<'_> {
             observation: Observation::Value(Value::Set(members)),
             walked: Some((relation, forward)),
             inputs: vec![from],
+            origins: Vec::new(),
         })
     }
 
@@ -246,6 +247,7 @@ impl Session<'_> {
                 observation: Observation::Value(Value::Bool(truth)),
                 walked,
                 inputs: vec![from.clone()],
+                origins: Vec::new(),
             })
         };
         let (relation, forward) = match self.bound_relation(call, from, true) {

@@ -1,13 +1,17 @@
-//! The thirteen tools on sorted sets of integers (rules R1–R22).
+//! The thirteen tools on sorted sets of integers (rules R1–R22), and the extended tools on tables
+//! (rules D).
 
 mod bind;
 mod compare;
+mod filter_rows;
+mod group_rows;
+mod tables;
 
 use std::borrow::Cow;
 
 use super::error::ToolError;
 use super::resolve::NEAREST;
-use super::session::Session;
+use super::session::{Session, SetKey};
 use super::types::{EntSet, ExcludeWhen, Observation, Relation, Value, intersection, sorted};
 use crate::call::{Arg, Call, Tool};
 use crate::limits;
@@ -20,6 +24,8 @@ pub(super) struct Done {
     pub observation: Observation,
     pub walked: Option<(Relation, bool)>,
     pub inputs: Vec<EntSet>,
+    /// For each column of a table, the set or column that its values come from, if they do.
+    pub origins: Vec<Option<SetKey>>,
 }
 
 impl Done {
@@ -28,6 +34,7 @@ impl Done {
             observation,
             walked: None,
             inputs,
+            origins: Vec::new(),
         }
     }
 }
@@ -97,6 +104,7 @@ impl Session<'_> {
                     vec![from],
                 )
             }
+            Tool::Count | Tool::Union if self.reads_tables(call) => self.with_tables(call),
             Tool::Count => {
                 let from = set(0)?;
                 let size = Value::Int(from.len() as u64);
@@ -115,6 +123,16 @@ impl Session<'_> {
                 value(members, sets)
             }
             Tool::Judge => self.judge(call, &set(0)?),
+            Tool::Difference => {
+                let (from, without) = (set(0)?, set(1)?);
+                let left = from
+                    .iter()
+                    .filter(|node| without.binary_search(node).is_err());
+                value(left.copied().collect(), vec![from.clone(), without.clone()])
+            }
+            Tool::Extend | Tool::Where | Tool::Group | Tool::Columns | Tool::Sort | Tool::First => {
+                self.with_tables(call)
+            }
             Tool::End => self.end(args.first().ok_or_else(|| missing(call))?),
         }
     }
@@ -122,8 +140,10 @@ impl Session<'_> {
     /// The members of all sets after this call, if they are not too many.
     pub(super) fn held_with(&self, call: &Call, done: &Done) -> Result<usize, ToolError> {
         let mut held = self.held;
-        if let Observation::Value(Value::Set(set)) = &done.observation {
-            held += set.len();
+        match &done.observation {
+            Observation::Value(Value::Set(set)) => held += set.len(),
+            Observation::Value(Value::Table(table)) => held += table.cells().len(),
+            _ => {}
         }
         // Variables are shared; a list is a set of its own.
         for (arg, set) in call.args.iter().zip(&done.inputs) {
@@ -238,7 +258,7 @@ impl Session<'_> {
         }
         let inputs = match &value {
             Value::Set(set) => vec![set.clone()],
-            Value::Int(_) | Value::Bool(_) => Vec::new(),
+            Value::Int(_) | Value::Bool(_) | Value::Table(_) => Vec::new(),
         };
         let exclude = &self.options.exclude;
         let answer = match value {

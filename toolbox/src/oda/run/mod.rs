@@ -234,7 +234,7 @@ impl<'g> Run<'g> {
                 .map(|&node| [node].into()),
             "v" => match self.session.variable(index)? {
                 Value::Set(set) => Some(set.clone()),
-                Value::Int(_) | Value::Bool(_) => None,
+                Value::Int(_) | Value::Bool(_) | Value::Table(_) => None,
             },
             "c" => self
                 .session

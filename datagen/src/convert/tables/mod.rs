@@ -1,0 +1,73 @@
+//! From gold queries to programs of the extended tools (rules D.3), for queries that no program of
+//! the thirteen tools has the meaning of.
+//!
+//! ```text
+//! algebra ──head──▶ groups, orders, projections ──body──▶ triples, filters, sub-queries
+//!                                                  │
+//!                        start, extend, where ◀────┘
+//! ```
+//! The tools on tables are SPARQL's own operators on bags of rows, so the algebra is followed
+//! operator by operator. A group of triples starts from one constant, class or sub-query and gets a
+//! column per variable. On a graph every call runs as it is written: columns and class tests that
+//! change nothing are left out, and a comparison must keep the rows that the query's own test
+//! keeps.
+
+mod body;
+mod calls;
+mod filters;
+mod head;
+mod parts;
+mod start;
+
+use kg::spargebra::Query;
+use kg::spargebra::algebra::GraphPattern;
+
+use super::Context;
+use super::names::CallNames;
+use super::program::GoldProgram;
+use crate::graph::Vocabulary;
+use crate::refusal::Refusal;
+use calls::CallWriter;
+
+/// Converts a SELECT into a program that makes a table, a set or a number.
+///
+/// # Errors
+/// The reason why no program of the extended tools has this meaning.
+pub(super) fn convert_table(
+    query: &Query,
+    context: &Context<'_>,
+    vocabulary: &Vocabulary,
+) -> Result<GoldProgram, Refusal> {
+    let Query::Select { pattern, .. } = query else {
+        return Err(Refusal::NotSelectOrAsk);
+    };
+    let names = CallNames {
+        kg: context.kg,
+        vocabulary,
+    };
+    let mut writer = TableWriter {
+        calls: CallWriter::new(names)?,
+        fresh: 0,
+    };
+    writer.answer(pattern)?;
+    writer.calls.program().within_limit()
+}
+
+/// Writes the program of one query.
+struct TableWriter<'a> {
+    calls: CallWriter<'a>,
+    /// Number of variables made for blank steps of paths.
+    fresh: usize,
+}
+
+/// The names of all variables of a pattern that its group can see.
+fn visible(pattern: &GraphPattern) -> Vec<String> {
+    let mut names = Vec::new();
+    pattern.on_in_scope_variable(|variable| {
+        let name = variable.as_str().to_owned();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    });
+    names
+}

@@ -1,0 +1,205 @@
+//! Parts of a group that meet the main table in one column: semi-joins, MINUS, EXISTS, and
+//! comparisons with a number of a sub-query.
+
+use std::collections::BTreeSet;
+
+use kg::spargebra::algebra::{Expression, GraphPattern};
+use kg::value::Op;
+use toolbox::call::{Arg, Tool};
+
+use super::body::Body;
+use super::calls::{Bound, BoundForm};
+use super::filters::between;
+use super::head::Wanted;
+use super::{TableWriter, visible};
+use crate::refusal::Refusal;
+
+impl TableWriter<'_> {
+    /// The rows whose values also occur in a part that shares one column.
+    pub(super) fn meet(&mut self, main: Bound, part: &Bound) -> Result<Bound, Refusal> {
+        let shared: Vec<(usize, usize)> = (part.columns.iter().enumerate())
+            .flat_map(|(place, names)| names.iter().map(move |name| (place, name)))
+            .filter_map(|(place, name)| Some((main.index(name)?, place)))
+            .collect();
+        match shared[..] {
+            [] => Ok(main),
+            _ if part.arg == main.arg => Ok(main),
+            [(mine, theirs)] => {
+                self.calls
+                    .filter(&main, mine, Arg::Op(Op::Eq), part.column(theirs))
+            }
+            _ => Err(Refusal::Unsupported),
+        }
+    }
+
+    /// A filter between the main table and another part of the group.
+    pub(super) fn across(
+        &mut self,
+        main: Bound,
+        body: &Body<'_>,
+        filter: &Expression,
+        names: &BTreeSet<String>,
+        rest: &[(&Expression, BTreeSet<String>)],
+        parts: &[Bound],
+    ) -> Result<Bound, Refusal> {
+        let others: Vec<&String> = names.iter().filter(|name| !main.has(name)).collect();
+        let [other] = others[..] else {
+            // A filter within another part is applied when that part is made.
+            return if others.len() == names.len() {
+                Ok(main)
+            } else {
+                Err(Refusal::VariableComparison)
+            };
+        };
+        if names.len() == 1 {
+            return Ok(main);
+        }
+        let Some((mine, op, theirs)) = between(filter) else {
+            return Err(Refusal::VariableComparison);
+        };
+        let (mine, op) = if main.has(mine) && theirs == *other {
+            (mine, op)
+        } else if main.has(theirs) && mine == *other {
+            (theirs, crate::graph::mirrored(op))
+        } else {
+            return Err(Refusal::VariableComparison);
+        };
+        let place = main.index(mine).ok_or(Refusal::VariableComparison)?;
+        let known = parts.iter().find(|part| part.has(other));
+        if let Some(part) = known.filter(|part| {
+            part.form == BoundForm::Number || part.columns.len() == 1 && op != Op::Eq
+        }) {
+            return self
+                .calls
+                .filter(&main, place, Arg::Op(op), part.arg.clone());
+        }
+        if op != Op::Eq {
+            return Err(Refusal::VariableComparison);
+        }
+        let set = match known {
+            Some(part) => part.column(part.index(other).ok_or(Refusal::Disconnected)?),
+            None => {
+                let there = body.connected(&BTreeSet::from([other.clone()]));
+                let inside = |name: &String| there.contains(name);
+                let group = Body {
+                    triples: (body.triples.iter())
+                        .filter(|triple| {
+                            let ends = [triple.subject.var(), triple.object.var()];
+                            ends.into_iter().flatten().any(|name| there.contains(name))
+                        })
+                        .cloned()
+                        .collect(),
+                    classes: (body.classes.iter())
+                        .filter(|(name, _)| inside(name))
+                        .cloned()
+                        .collect(),
+                    filters: (rest.iter())
+                        .filter(|(_, names)| names.iter().all(inside))
+                        .map(|(filter, _)| *filter)
+                        .collect(),
+                    ..Body::default()
+                };
+                let made = self.group(&group, &Wanted::from([other.clone()]), None)?;
+                made.column(made.index(other).ok_or(Refusal::Disconnected)?)
+            }
+        };
+        self.calls.filter(&main, place, Arg::Op(op), set)
+    }
+
+    /// MINUS: the rows whose value does not occur in the other pattern.
+    pub(super) fn minus(&mut self, main: Bound, pattern: &GraphPattern) -> Result<Bound, Refusal> {
+        let shared: Vec<String> = visible(pattern)
+            .into_iter()
+            .filter(|name| main.has(name))
+            .collect();
+        let [only] = &shared[..] else {
+            return Err(Refusal::Minus);
+        };
+        let made = self.relation(pattern, &Wanted::from([only.clone()]))?;
+        self.without(main, only, &made, only)
+    }
+
+    /// The rows whose value of `mine` is no value of `theirs` in another table. Of two sets it is
+    /// their difference.
+    fn without(
+        &mut self,
+        main: Bound,
+        mine: &str,
+        other: &Bound,
+        theirs: &str,
+    ) -> Result<Bound, Refusal> {
+        let place = main.index(mine).ok_or(Refusal::Minus)?;
+        let set = other.column(other.index(theirs).ok_or(Refusal::Minus)?);
+        if main.form == BoundForm::Set {
+            let arg = self
+                .calls
+                .emit(Tool::Difference, vec![main.arg.clone(), set])?;
+            return Ok(Bound { arg, ..main });
+        }
+        self.calls.filter(&main, place, Arg::Op(Op::Ne), set)
+    }
+
+    /// EXISTS and NOT EXISTS: the rows whose value occurs, or does not occur, in the pattern.
+    pub(super) fn exists(&mut self, main: Bound, filter: &Expression) -> Result<Bound, Refusal> {
+        let (pattern, holds) = match filter {
+            Expression::Exists(pattern) => (pattern, true),
+            Expression::Not(inner) => match inner.as_ref() {
+                Expression::Exists(pattern) => (pattern, false),
+                _ => return Err(Refusal::Minus),
+            },
+            _ => return Err(Refusal::Minus),
+        };
+        let mut body = Body::default();
+        self.flatten(pattern, &mut body, &Wanted::new())?;
+        let mut inside: BTreeSet<String> =
+            body.variables().into_iter().map(str::to_owned).collect();
+        for part in &body.parts {
+            inside.extend(visible(part));
+        }
+        // `FILTER(?outer = ?inner)` in the pattern says which values must meet.
+        let link = |filter: &&Expression| {
+            let (a, op, b) = between(filter)?;
+            let outer = |name: &str| main.has(name) && !inside.contains(name);
+            match (op, outer(a), outer(b)) {
+                (Op::Eq, true, false) if inside.contains(b) => Some((a.to_owned(), b.to_owned())),
+                (Op::Eq, false, true) if inside.contains(a) => Some((b.to_owned(), a.to_owned())),
+                _ => None,
+            }
+        };
+        let links: Vec<(String, String)> = body.filters.iter().filter_map(link).collect();
+        body.filters.retain(|filter| link(filter).is_none());
+        let shared = inside.iter().filter(|name| main.has(name));
+        let shared: Vec<(String, String)> = links
+            .into_iter()
+            .chain(shared.map(|name| (name.clone(), name.clone())))
+            .collect();
+        let [(outer, inner)] = &shared[..] else {
+            return Err(Refusal::Minus);
+        };
+        let wanted = Wanted::from([inner.clone()]);
+        let here = self.calls.snapshot();
+        let made = match self.group(&body, &wanted, None) {
+            Err(Refusal::NoStart) => {
+                self.calls.restore(here);
+                let mut seed = main.clone();
+                let place = main.index(outer).ok_or(Refusal::Minus)?;
+                seed.columns = vec![Vec::new(); main.columns.len()];
+                seed.columns[place] = vec![inner.clone()];
+                self.group(&body, &wanted, Some(&seed))?
+            }
+            other => other?,
+        };
+        if holds {
+            let place = main.index(outer).ok_or(Refusal::Minus)?;
+            let set = made.column(made.index(inner).ok_or(Refusal::Minus)?);
+            if main.form == BoundForm::Set {
+                let arg = self
+                    .calls
+                    .emit(Tool::Intersect, vec![main.arg.clone(), set])?;
+                return Ok(Bound { arg, ..main });
+            }
+            return self.calls.filter(&main, place, Arg::Op(Op::Eq), set);
+        }
+        self.without(main, outer, &made, inner)
+    }
+}

@@ -1,0 +1,293 @@
+//! From connected triples to a table: where it starts, and a column per variable.
+
+use std::collections::BTreeSet;
+
+use kg::spargebra::algebra::Expression;
+use kg::term::Term;
+use kg::value::Op;
+use toolbox::call::{Arg, Tool};
+
+use super::body::{Body, End, Triple, variables};
+use super::calls::{Bound, BoundForm};
+use super::head::Wanted;
+use super::{TableWriter, visible};
+use crate::refusal::Refusal;
+
+/// The triples of a table that are not columns yet.
+struct Open<'b> {
+    triples: Vec<&'b Triple>,
+    classes: Vec<&'b (String, String)>,
+}
+
+impl TableWriter<'_> {
+    /// The table of the part of a group that has the wanted variables.
+    pub(super) fn main(
+        &mut self,
+        body: &Body<'_>,
+        own: &BTreeSet<String>,
+        wanted: &Wanted,
+        parts: &mut [Bound],
+        seed: Option<&Bound>,
+    ) -> Result<Bound, Refusal> {
+        let tables = || parts.iter().filter(|part| part.form != BoundForm::Number);
+        if own.is_empty() {
+            let has = |part: &&Bound| wanted.iter().any(|name| part.has(name));
+            let chosen = tables().find(has).or_else(|| parts.iter().find(has));
+            return chosen.cloned().ok_or(Refusal::Disconnected);
+        }
+        let here: BTreeSet<String> = wanted.intersection(own).cloned().collect();
+        let first = || {
+            let mentioned = body.triples.iter();
+            let mentioned =
+                mentioned.flat_map(|triple| [triple.subject.var(), triple.object.var()]);
+            let classes = body.classes.iter().map(|(name, _)| name.as_str());
+            let values = body.values.iter().map(|(name, _)| name.as_str());
+            let mut all = mentioned.flatten().chain(classes).chain(values);
+            all.next().map(str::to_owned)
+        };
+        let begin = here.iter().next().cloned().or_else(first);
+        let begin = begin.ok_or(Refusal::NoStart)?;
+        let part = body.connected(&BTreeSet::from([begin]));
+        if !here.iter().all(|name| part.contains(name)) {
+            return Err(Refusal::Disconnected);
+        }
+        let mut needed = wanted.clone();
+        for filter in &body.filters {
+            needed.extend(self.mentioned(filter)?);
+        }
+        for other in body.minus.iter().chain(&body.parts) {
+            needed.extend(visible(other));
+        }
+        let sharing = tables().find(|table| part.iter().any(|name| table.has(name)));
+        let outside: Vec<&String> = wanted.difference(own).collect();
+        if outside
+            .iter()
+            .any(|name| tables().any(|table| table.has(name)))
+            && !sharing.is_some_and(|table| outside.iter().all(|name| table.has(name)))
+        {
+            return Err(Refusal::Disconnected);
+        }
+        let root = sharing.cloned().or_else(|| {
+            seed.filter(|seed| part.iter().any(|name| seed.has(name)))
+                .cloned()
+        });
+        self.component(body, &part, &needed, root)
+    }
+
+    /// Every variable that a filter mentions, within EXISTS too.
+    fn mentioned(&mut self, filter: &Expression) -> Result<BTreeSet<String>, Refusal> {
+        let pattern = match filter {
+            Expression::Exists(pattern) => pattern,
+            Expression::Not(inner) => match inner.as_ref() {
+                Expression::Exists(pattern) => pattern,
+                _ => return Ok(variables(filter)),
+            },
+            _ => return Ok(variables(filter)),
+        };
+        let mut body = Body::default();
+        self.flatten(pattern, &mut body, &Wanted::new())?;
+        let mut names: BTreeSet<String> = body.variables().into_iter().map(str::to_owned).collect();
+        for inner in &body.filters {
+            names.extend(self.mentioned(inner)?);
+        }
+        for part in &body.parts {
+            names.extend(visible(part));
+        }
+        Ok(names)
+    }
+
+    /// The table of connected variables; those that are not needed may be left out if that changes
+    /// no row.
+    fn component(
+        &mut self,
+        body: &Body<'_>,
+        part: &BTreeSet<String>,
+        needed: &Wanted,
+        root: Option<Bound>,
+    ) -> Result<Bound, Refusal> {
+        let inside = |triple: &&Triple| {
+            let ends = [triple.subject.var(), triple.object.var()];
+            ends.into_iter().flatten().any(|name| part.contains(name))
+        };
+        let mut open = Open {
+            triples: body.triples.iter().filter(inside).collect(),
+            classes: (body.classes.iter())
+                .filter(|(name, _)| part.contains(name))
+                .collect(),
+        };
+        let mut made = match root {
+            Some(root) => root,
+            None => self.start(body, part, &mut open)?,
+        };
+        let known: Vec<String> = made.columns.iter().flatten().cloned().collect();
+        for name in known {
+            made = self.classed(made, &name, &mut open)?;
+        }
+        while let Some(at) = open
+            .triples
+            .iter()
+            .position(|triple| touches(&made, triple))
+        {
+            let triple = open.triples.remove(at);
+            made = self.followed(made, triple, needed, &mut open)?;
+        }
+        if open.triples.is_empty() && open.classes.is_empty() {
+            Ok(made)
+        } else {
+            Err(Refusal::Disconnected)
+        }
+    }
+
+    /// The set that the table starts from: what an entity leads to, listed entities, a class, or
+    /// what a literal leads to.
+    fn start(
+        &mut self,
+        body: &Body<'_>,
+        part: &BTreeSet<String>,
+        open: &mut Open<'_>,
+    ) -> Result<Bound, Refusal> {
+        let from = |iri: bool| {
+            move |triple: &&Triple| {
+                let fits = |end: &End| match end {
+                    End::Constant(Term::Iri(_)) => iri,
+                    End::Constant(_) => !iri,
+                    End::Var(_) => false,
+                };
+                let (a, b) = (&triple.subject, &triple.object);
+                fits(a) && b.var().is_some() || fits(b) && a.var().is_some()
+            }
+        };
+        let entity = open.triples.iter().position(from(true));
+        let values = body.values.iter().find(|(name, _)| part.contains(name));
+        if let (None, Some((name, terms))) = (entity, values) {
+            let names = terms.iter().map(|term| self.calls.constant(term));
+            let mut names = names.collect::<Result<Vec<_>, _>>()?;
+            let set = match names.len() {
+                1 => names.remove(0),
+                _ => Arg::List(names),
+            };
+            return Ok(Bound::set(set, name));
+        }
+        if entity.is_none() && !open.classes.is_empty() {
+            let (name, class) = open.classes.remove(0);
+            let set = self.calls.class(class)?;
+            return Ok(Bound::set(set, name));
+        }
+        let at = entity.or_else(|| open.triples.iter().position(from(false)));
+        let triple = open.triples.remove(at.ok_or(Refusal::NoStart)?);
+        let (constant, name, forward) = match (&triple.subject, &triple.object) {
+            (End::Constant(term), End::Var(name)) => (term, name, true),
+            (End::Var(name), End::Constant(term)) => (term, name, false),
+            _ => return Err(Refusal::NoStart),
+        };
+        let constant = self.calls.constant(constant)?;
+        let set = self.calls.reached(&constant, &triple.relation, forward)?;
+        Ok(Bound::set(set, name))
+    }
+
+    /// Follows one triple from the table.
+    fn followed(
+        &mut self,
+        made: Bound,
+        triple: &Triple,
+        needed: &Wanted,
+        open: &mut Open<'_>,
+    ) -> Result<Bound, Refusal> {
+        let place = |end: &End| end.var().and_then(|name| made.index(name));
+        let (near, far, forward) = match (place(&triple.subject), place(&triple.object)) {
+            (Some(near), _) => (near, &triple.object, true),
+            (None, Some(near)) => (near, &triple.subject, false),
+            (None, None) => return Err(Refusal::Disconnected),
+        };
+        match far {
+            End::Constant(term) => {
+                let constant = self.calls.constant(term)?;
+                if made.form == BoundForm::Set {
+                    return self
+                        .calls
+                        .constrain(&made, &triple.relation, forward, constant);
+                }
+                let longer = self.extend(&made, near, triple, forward, "")?;
+                let last = longer.columns.len() - 1;
+                self.calls.filter(&longer, last, Arg::Op(Op::Eq), constant)
+            }
+            End::Var(name) => {
+                if let Some(known) = made.index(name) {
+                    let longer = self.extend(&made, near, triple, forward, "")?;
+                    let (last, known) = (longer.columns.len() - 1, longer.column(known));
+                    return self.calls.filter(&longer, last, Arg::Op(Op::Eq), known);
+                }
+                let here = self.calls.snapshot();
+                let longer = self.extend(&made, near, triple, forward, name)?;
+                let used = needed.contains(name)
+                    || open.triples.iter().any(|other| {
+                        other.subject.var() == Some(name) || other.object.var() == Some(name)
+                    })
+                    || open.classes.iter().any(|(other, _)| other == name);
+                if !used && self.calls.has_rows_of(&longer, &made) {
+                    self.calls.restore(here);
+                    return Ok(made);
+                }
+                self.classed(longer, name, open)
+            }
+        }
+    }
+
+    fn extend(
+        &mut self,
+        made: &Bound,
+        near: usize,
+        triple: &Triple,
+        forward: bool,
+        name: &str,
+    ) -> Result<Bound, Refusal> {
+        self.calls
+            .extend(made, near, &triple.relation, forward, name)
+    }
+
+    /// Applies the classes of a variable. On a graph, a class that all values have is left out.
+    fn classed(
+        &mut self,
+        mut made: Bound,
+        name: &str,
+        open: &mut Open<'_>,
+    ) -> Result<Bound, Refusal> {
+        let own: Vec<String> = open
+            .classes
+            .extract_if(.., |(other, _)| other == name)
+            .map(|(_, class)| class.clone())
+            .collect();
+        for class in own {
+            let place = made.index(name).ok_or(Refusal::Disconnected)?;
+            let (kg, nodes) = (self.calls.kg(), self.calls.nodes(&made, place));
+            if let (Some(kg), Some(nodes)) = (kg, nodes) {
+                let class = kg.find(&Term::Iri(class.clone()));
+                let class = class.ok_or(Refusal::UnknownConstant)?;
+                let instances = kg.instances(class);
+                if nodes
+                    .iter()
+                    .all(|node| instances.binary_search(node).is_ok())
+                {
+                    continue;
+                }
+            }
+            let members = self.calls.class(&class)?;
+            made = if made.form == BoundForm::Set {
+                let arg = self
+                    .calls
+                    .emit(Tool::Intersect, vec![made.arg.clone(), members])?;
+                Bound { arg, ..made }
+            } else {
+                self.calls.filter(&made, place, Arg::Op(Op::Eq), members)?
+            };
+        }
+        Ok(made)
+    }
+}
+
+fn touches(made: &Bound, triple: &Triple) -> bool {
+    [&triple.subject, &triple.object]
+        .into_iter()
+        .filter_map(End::var)
+        .any(|name| made.has(name))
+}

@@ -1,0 +1,398 @@
+//! Tables of a program as graph patterns: one solution per row, one variable per column (rules D).
+
+use kg::spargebra::Query;
+use kg::spargebra::algebra::{
+    AggregateExpression, AggregateFunction, Expression, Function, GraphPattern, OrderExpression,
+};
+use kg::spargebra::term::Variable;
+use kg::term::{Literal, NodeId, Term};
+use kg::value::normalise;
+use kg::{QueryAnswer, QueryLimits};
+use toolbox::call::{Aggregate, Arg, Call, Field, TextTest, Tool};
+use toolbox::exec::{Cell, Table, Value};
+
+use super::error::Inexpressible;
+use super::spelling::folded;
+use super::writer::QueryWriter;
+use crate::algebra::{aggregate_call, compare, distinct_values, project, select, union};
+use crate::graph::{PathStep, algebra};
+
+/// A pattern with the variable of each column.
+struct Rows {
+    pattern: GraphPattern,
+    columns: Vec<Variable>,
+}
+
+impl QueryWriter<'_> {
+    /// The query whose rows are those of a table, checked on the graph.
+    pub(super) fn table_query(&mut self, index: u32) -> Result<Query, Inexpressible> {
+        let (call, value) = self.call(index)?;
+        let Value::Table(table) = value else {
+            return Err(Inexpressible::Argument(call.to_string()));
+        };
+        let rows = self.rows(&Arg::Var(index))?;
+        let query = select(project(rows.pattern, rows.columns));
+        if self.gives(&query, &table) {
+            Ok(query)
+        } else {
+            Err(Inexpressible::Comparison(call.to_string()))
+        }
+    }
+
+    /// Whether a query gives the rows of a table.
+    fn gives(&self, query: &Query, table: &Table) -> bool {
+        let Ok(QueryAnswer::Rows { rows, .. }) = self.kg.query(query, QueryLimits::default())
+        else {
+            return false;
+        };
+        let rows: Option<Vec<Vec<Term>>> = rows
+            .into_iter()
+            .map(|row| row.into_iter().collect())
+            .collect();
+        let Some(mut rows) = rows else { return false };
+        let own = table.rows();
+        let mut own: Vec<Vec<Term>> = own
+            .map(|row| row.iter().map(|cell| cell.term(self.kg)).collect())
+            .collect();
+        rows.sort_unstable();
+        own.sort_unstable();
+        rows == own
+    }
+
+    /// The values of one column of a table, as those of a variable.
+    pub(super) fn column(
+        &mut self,
+        index: u32,
+        column: u32,
+        out: &Variable,
+    ) -> Result<GraphPattern, Inexpressible> {
+        let rows = self.rows(&Arg::Var(index))?;
+        let name = || Inexpressible::Argument(format!("v{index}.k{column}"));
+        let from = rows.columns.get(column as usize).ok_or_else(name)?;
+        Ok(distinct_values(
+            renamed(rows.pattern, from, out),
+            out.clone(),
+        ))
+    }
+
+    /// The number of rows of a table, as the only solution.
+    pub(super) fn counted_rows(
+        &mut self,
+        arg: &Arg,
+    ) -> Result<(GraphPattern, Variable), Inexpressible> {
+        let rows = self.rows(arg)?;
+        let count = self.fresh();
+        let pattern = GraphPattern::Group {
+            inner: Box::new(rows.pattern),
+            variables: Vec::new(),
+            aggregates: vec![(
+                count.clone(),
+                AggregateExpression::CountSolutions { distinct: false },
+            )],
+        };
+        Ok((pattern, count))
+    }
+
+    /// The rows of a table or set argument.
+    fn rows(&mut self, arg: &Arg) -> Result<Rows, Inexpressible> {
+        if let Arg::Var(index) = arg {
+            let (call, value) = self.call(*index)?;
+            if let Value::Table(table) = value {
+                return self.made(&call, &table);
+            }
+        }
+        let out = self.fresh();
+        let pattern = distinct_values(self.set(arg, &out)?, out.clone());
+        Ok(Rows {
+            pattern,
+            columns: vec![out],
+        })
+    }
+
+    /// The rows and the column of an argument such as `v1.k0`.
+    fn rows_at(&mut self, arg: &Arg) -> Result<(Rows, usize), Inexpressible> {
+        match arg {
+            Arg::Column(index, column) => Ok((self.rows(&Arg::Var(*index))?, *column as usize)),
+            other => Ok((self.rows(other)?, 0)),
+        }
+    }
+
+    /// The rows that a call made.
+    fn made(&mut self, call: &Call, table: &Table) -> Result<Rows, Inexpressible> {
+        let invalid = || Inexpressible::Argument(call.to_string());
+        let first = call.args.first().ok_or_else(invalid)?;
+        match call.tool {
+            Tool::Extend => {
+                let walk = self.walk(call)?;
+                let (mut rows, column) = self.rows_at(first)?;
+                let from = rows.columns.get(column).ok_or_else(invalid)?.clone();
+                let value = self.fresh();
+                let step = [PathStep {
+                    relation: walk.iri,
+                    forward: walk.forward,
+                }];
+                let edge = algebra::along(from.into(), &step, value.clone().into());
+                rows.pattern = algebra::join(rows.pattern, edge);
+                rows.columns.push(value);
+                Ok(rows)
+            }
+            Tool::Where => {
+                let (rows, column) = self.rows_at(first)?;
+                self.kept_rows(call, rows, column, table)
+            }
+            Tool::Group => {
+                let rows = self.rows(first)?;
+                self.grouped(call, &rows)
+            }
+            Tool::Columns => {
+                let rows = self.rows(first)?;
+                let column = |arg: &Arg| match arg {
+                    Arg::Field(Field::Key(column)) => rows.columns.get(*column as usize).cloned(),
+                    _ => None,
+                };
+                let columns = call.args.iter().skip(1).map(column);
+                let columns = columns.collect::<Option<_>>().ok_or_else(invalid)?;
+                Ok(Rows {
+                    pattern: rows.pattern,
+                    columns,
+                })
+            }
+            Tool::Sort => {
+                let rows = self.rows(first)?;
+                let key = |arg: &Arg| {
+                    let of = |column: u32| {
+                        let variable = rows.columns.get(column as usize)?.clone();
+                        Some(Expression::from(variable))
+                    };
+                    match arg {
+                        Arg::Field(Field::Ascending(column)) => {
+                            Some(OrderExpression::Asc(of(*column)?))
+                        }
+                        Arg::Field(Field::Descending(column)) => {
+                            Some(OrderExpression::Desc(of(*column)?))
+                        }
+                        _ => None,
+                    }
+                };
+                let keys = call.args.iter().skip(1).map(key);
+                let expression = keys.collect::<Option<_>>().ok_or_else(invalid)?;
+                Ok(Rows {
+                    pattern: GraphPattern::OrderBy {
+                        inner: Box::new(rows.pattern),
+                        expression,
+                    },
+                    columns: rows.columns,
+                })
+            }
+            Tool::First => {
+                let rows = self.rows(first)?;
+                let size = match call.args.get(1) {
+                    Some(Arg::Literal(size)) => size.lexical.parse().ok(),
+                    _ => None,
+                };
+                Ok(Rows {
+                    pattern: GraphPattern::Slice {
+                        inner: Box::new(project(rows.pattern, rows.columns.clone())),
+                        start: 0,
+                        length: Some(size.ok_or_else(invalid)?),
+                    },
+                    columns: rows.columns,
+                })
+            }
+            Tool::Union => self.appended(call, table.columns().len()),
+            _ => Err(Inexpressible::Words(call.to_string())),
+        }
+    }
+
+    /// The rows of several tables under the same variables.
+    fn appended(&mut self, call: &Call, width: usize) -> Result<Rows, Inexpressible> {
+        let columns: Vec<Variable> = (0..width).map(|_| self.fresh()).collect();
+        let mut sides = Vec::new();
+        for arg in &call.args {
+            let rows = self.rows(arg)?;
+            let pairs = rows.columns.iter().zip(&columns);
+            let pattern = pairs.fold(rows.pattern, |pattern, (from, to)| {
+                renamed(pattern, from, to)
+            });
+            sides.push(project(pattern, columns.clone()));
+        }
+        Ok(Rows {
+            pattern: union(sides),
+            columns,
+        })
+    }
+
+    fn grouped(&mut self, call: &Call, rows: &Rows) -> Result<Rows, Inexpressible> {
+        let invalid = || Inexpressible::Argument(call.to_string());
+        let of = |column: u32| {
+            rows.columns
+                .get(column as usize)
+                .cloned()
+                .ok_or_else(invalid)
+        };
+        let (mut variables, mut aggregates, mut columns) = (Vec::new(), Vec::new(), Vec::new());
+        for arg in call.args.iter().skip(1) {
+            let Arg::Field(field) = arg else {
+                return Err(invalid());
+            };
+            let aggregate = match field {
+                Field::Key(column) => {
+                    let variable = of(*column)?;
+                    columns.push(variable.clone());
+                    if !variables.contains(&variable) {
+                        variables.push(variable);
+                    }
+                    continue;
+                }
+                Field::Count => AggregateExpression::CountSolutions { distinct: false },
+                Field::Of(aggregate, column) => {
+                    let (function, distinct) = match aggregate {
+                        Aggregate::Distinct => (AggregateFunction::Count, true),
+                        Aggregate::Sum => (AggregateFunction::Sum, false),
+                        Aggregate::Average => (AggregateFunction::Avg, false),
+                        Aggregate::Min => (AggregateFunction::Min, false),
+                        Aggregate::Max => (AggregateFunction::Max, false),
+                    };
+                    aggregate_call(function, of(*column)?.into(), distinct)
+                }
+                _ => return Err(invalid()),
+            };
+            let output = self.fresh();
+            aggregates.push((output.clone(), aggregate));
+            columns.push(output);
+        }
+        let group = GraphPattern::Group {
+            inner: Box::new(project(rows.pattern.clone(), rows.columns.clone())),
+            variables,
+            aggregates,
+        };
+        Ok(Rows {
+            pattern: project(group, columns.clone()),
+            columns,
+        })
+    }
+
+    /// The rows of `where`. `table` is what it kept.
+    fn kept_rows(
+        &mut self,
+        call: &Call,
+        rows: Rows,
+        column: usize,
+        table: &Table,
+    ) -> Result<Rows, Inexpressible> {
+        let invalid = || Inexpressible::Argument(call.to_string());
+        let [first, test, value] = call.args.as_slice() else {
+            return Err(invalid());
+        };
+        let own = rows.columns.get(column).ok_or_else(invalid)?.clone();
+        let kept = |pattern| {
+            Ok(Rows {
+                pattern,
+                columns: rows.columns.clone(),
+            })
+        };
+        match (test, value) {
+            (Arg::Text(test), Arg::Literal(text)) => {
+                let function = match test {
+                    TextTest::Contains => Function::Contains,
+                    TextTest::Starts => Function::StrStarts,
+                    TextTest::Ends => Function::StrEnds,
+                };
+                let text = Literal::plain(normalise(&text.lexical));
+                let text = algebra::rdf_literal(&text).into();
+                let test = Expression::FunctionCall(function, vec![folded(&own.into()), text]);
+                kept(algebra::filter(rows.pattern, test))
+            }
+            (Arg::Op(op), Arg::Literal(literal)) => {
+                let test = match self.column_pairs(first)? {
+                    Some(pairs) => {
+                        let left = table.set(column).unwrap_or_default();
+                        self.spelled(&pairs, *op, literal, &|owners| owners == &left[..])
+                            .ok_or_else(|| Inexpressible::Comparison(call.to_string()))?
+                    }
+                    None => compare(algebra::tail().into(), *op, number(literal)),
+                };
+                let test = algebra::replace(&test, &mut |_| own.clone().into());
+                kept(algebra::filter(rows.pattern, test))
+            }
+            (Arg::Op(op), Arg::Column(other, place)) if matches!(first, Arg::Column(table, _) if table == other) =>
+            {
+                let other = rows.columns.get(*place as usize).ok_or_else(invalid)?;
+                let test = compare(own.into(), *op, other.clone().into());
+                kept(algebra::filter(rows.pattern, test))
+            }
+            (Arg::Op(op), Arg::Var(index)) if !matches!(self.call(*index)?.1, Value::Set(_)) => {
+                let (pattern, scalar) = match self.call(*index)? {
+                    (count, Value::Int(_)) => self.count_of(&count)?,
+                    _ => {
+                        let mut only = self.rows(&Arg::Var(*index))?;
+                        let scalar = only.columns.pop().ok_or_else(invalid)?;
+                        (only.pattern, scalar)
+                    }
+                };
+                let one = project(pattern, vec![scalar.clone()]);
+                let test = compare(own.into(), *op, scalar.into());
+                kept(algebra::filter(algebra::join(rows.pattern, one), test))
+            }
+            (Arg::Op(kg::value::Op::Ne), set) => {
+                let right = distinct_values(self.set(set, &own)?, own);
+                kept(GraphPattern::Minus {
+                    left: Box::new(rows.pattern),
+                    right: Box::new(right),
+                })
+            }
+            (Arg::Op(kg::value::Op::Eq), set) => {
+                let right = distinct_values(self.set(set, &own)?, own);
+                kept(algebra::join(rows.pattern, right))
+            }
+            _ => Err(invalid()),
+        }
+    }
+
+    /// The pattern of `count`, and its variable.
+    pub(super) fn count_of(
+        &mut self,
+        call: &Call,
+    ) -> Result<(GraphPattern, Variable), Inexpressible> {
+        let invalid = || Inexpressible::Argument(call.to_string());
+        let counted = call.args.first().ok_or_else(invalid)?;
+        self.counted_rows(counted)
+    }
+
+    /// The nodes of a column, each as its own owner; `None` if its values are computed.
+    fn column_pairs(&self, arg: &Arg) -> Result<Option<Vec<(NodeId, NodeId)>>, Inexpressible> {
+        let nodes = match arg {
+            Arg::Column(index, column) => match self.call(*index)?.1 {
+                Value::Table(table) => {
+                    if table
+                        .column(*column as usize)
+                        .any(|cell| matches!(cell, Cell::Computed(_)))
+                    {
+                        return Ok(None);
+                    }
+                    table.set(*column as usize).unwrap_or_default()
+                }
+                _ => return Err(Inexpressible::Argument(arg.to_string())),
+            },
+            other => self.members(other)?.to_vec(),
+        };
+        Ok(Some(nodes.into_iter().map(|node| (node, node)).collect()))
+    }
+}
+
+/// A literal as the number that it spells, to compare computed values with.
+fn number(literal: &Literal) -> Expression {
+    super::spelling::number(&algebra::rdf_literal(literal).into())
+}
+
+/// The pattern with one more variable that has the values of another one.
+fn renamed(pattern: GraphPattern, from: &Variable, to: &Variable) -> GraphPattern {
+    if from == to {
+        return pattern;
+    }
+    GraphPattern::Extend {
+        inner: Box::new(pattern),
+        variable: to.clone(),
+        expression: from.clone().into(),
+    }
+}

@@ -1,0 +1,151 @@
+//! The stages of the tools that read tables.
+
+use super::super::ast::{Aggregate, TextTest, Tool};
+use super::{CallAcceptor, Stage};
+use crate::limits::MAX_SET_ARGS;
+
+type Choice = (String, Stage);
+
+impl CallAcceptor {
+    /// The tables of a tool that reads one; for `where`, their columns.
+    pub(super) fn tables(&self, tool: Tool) -> Vec<Choice> {
+        let tables = self.live.tables.iter().enumerate();
+        if tool == Tool::Where {
+            return tables
+                .flat_map(|(i, table)| {
+                    let columns = table.columns.iter().enumerate();
+                    columns.map(move |(k, column)| (i, k, &column.text))
+                })
+                .map(|(i, k, text)| (format!("{text}, "), Stage::Test(i, k)))
+                .filter(|(_, stage)| !self.texts(stage).is_empty())
+                .collect();
+        }
+        tables
+            .map(|(i, table)| {
+                let next = match tool {
+                    Tool::First => Stage::Size,
+                    tool => Stage::Fields(tool, i, Vec::new()),
+                };
+                (format!("{}, ", table.text), next)
+            })
+            .filter(|(_, stage)| !self.texts(stage).is_empty())
+            .collect()
+    }
+
+    /// The tables as the last argument.
+    pub(super) fn whole_tables(&self) -> Vec<Choice> {
+        let whole = |text: &String| (format!("{text})"), Stage::Done);
+        self.live
+            .tables
+            .iter()
+            .map(|table| whole(&table.text))
+            .collect()
+    }
+
+    /// The tests of a column.
+    pub(super) fn row_tests(&self, table: usize, column: usize) -> Vec<Choice> {
+        let mut texts = Vec::new();
+        if !self.live.values.is_empty() {
+            texts.extend(
+                TextTest::ALL.map(|test| (format!("{}, ", test.word()), Stage::Value(false))),
+            );
+        }
+        for (words, equal) in [
+            (&["=, ", "!=, "][..], true),
+            (&["<, ", "<=, ", ">, ", ">=, "], false),
+        ] {
+            if !self.row_values(table, column, equal).is_empty() {
+                let stage = Stage::RowValue(table, column, equal);
+                texts.extend(words.iter().map(|word| ((*word).to_owned(), stage.clone())));
+            }
+        }
+        texts
+    }
+
+    /// What a column may be compared with: values, numbers, other columns of its table, and with
+    /// `=` and `!=` sets.
+    pub(super) fn row_values(&self, table: usize, column: usize, equal: bool) -> Vec<String> {
+        let own = &self.live.tables[table].columns;
+        let others = own.iter().enumerate().filter(|(k, _)| *k != column);
+        let others: Vec<String> = others.map(|(_, column)| column.text.clone()).collect();
+        let of_table = |text: &String| own.iter().any(|column| column.text == *text);
+        let sets = self.nodes().map(|(_, set)| &set.text);
+        let sets = sets.filter(|text| equal && !of_table(text));
+        let literals = self.live.values.iter().chain(&self.live.numbers);
+        literals.chain(sets).cloned().chain(others).collect()
+    }
+
+    /// What may follow a table: columns, aggregates or keys of an order. Each is named once.
+    pub(super) fn fields(&self, tool: Tool, table: usize, chosen: &[usize]) -> Vec<Choice> {
+        let words = self.words(tool, table);
+        let mut texts = Vec::new();
+        let left = words
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| !chosen.contains(i));
+        for (i, word) in left {
+            texts.push((format!("{word})"), Stage::Done));
+            if chosen.len() + 1 < words.len().min(MAX_SET_ARGS) {
+                let mut longer = chosen.to_vec();
+                longer.push(i);
+                texts.push((format!("{word}, "), Stage::Fields(tool, table, longer)));
+            }
+        }
+        texts
+    }
+
+    /// The words that a tool takes after a table.
+    fn words(&self, tool: Tool, table: usize) -> Vec<String> {
+        let table = &self.live.tables[table];
+        let columns = table.columns.iter().enumerate();
+        let mut words = Vec::new();
+        for (k, column) in columns {
+            match tool {
+                Tool::Sort => words.extend([format!("asc k{k}"), format!("desc k{k}")]),
+                Tool::Columns => words.push(format!("k{k}")),
+                _ => {
+                    words.push(format!("k{k}"));
+                    let known = Aggregate::ALL
+                        .into_iter()
+                        .filter(|aggregate| match aggregate {
+                            Aggregate::Distinct => true,
+                            Aggregate::Sum | Aggregate::Average => column.numbers,
+                            Aggregate::Min | Aggregate::Max => !table.empty,
+                        });
+                    words.extend(known.map(|aggregate| format!("{} k{k}", aggregate.word())));
+                }
+            }
+        }
+        if tool == Tool::Group {
+            words.push("count".to_owned());
+        }
+        words
+    }
+
+    /// The first table of a union: one that another table has as many columns as.
+    pub(super) fn first_tables(&self) -> Vec<Choice> {
+        let tables = self.live.tables.iter().enumerate();
+        tables
+            .map(|(i, table)| (format!("{}, ", table.text), Stage::MoreTables(vec![i])))
+            .filter(|(_, stage)| !self.texts(stage).is_empty())
+            .collect()
+    }
+
+    /// Another table of a union.
+    pub(super) fn more_tables(&self, chosen: &[usize]) -> Vec<Choice> {
+        let width = |i: usize| self.live.tables[i].columns.len();
+        let fitting: Vec<usize> = (0..self.live.tables.len())
+            .filter(|i| !chosen.contains(i) && width(*i) == width(chosen[0]))
+            .collect();
+        let mut texts = Vec::new();
+        for &i in &fitting {
+            let text = &self.live.tables[i].text;
+            texts.push((format!("{text})"), Stage::Done));
+            if fitting.len() > 1 && chosen.len() + 1 < MAX_SET_ARGS {
+                let longer = chosen.iter().copied().chain([i]).collect();
+                texts.push((format!("{text}, "), Stage::MoreTables(longer)));
+            }
+        }
+        texts
+    }
+}

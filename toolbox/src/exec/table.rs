@@ -1,0 +1,157 @@
+//! Tables: rows of cells, in order and with repetitions (rules D).
+
+use kg::Kg;
+use kg::term::{Literal, NodeId, Term};
+
+/// One cell of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Cell {
+    /// A node of the graph.
+    Node(NodeId),
+    /// A value that a tool computed.
+    Computed(Box<Literal>),
+}
+
+impl Cell {
+    /// A computed whole number.
+    #[must_use]
+    pub fn number(number: usize) -> Self {
+        Self::Computed(Box::new(Literal::xsd(number.to_string(), "integer")))
+    }
+
+    /// The RDF term.
+    #[must_use]
+    pub fn term(&self, kg: &dyn Kg) -> Term {
+        match self {
+            Self::Node(node) => kg.term(*node),
+            Self::Computed(literal) => Term::Literal(literal.as_ref().clone()),
+        }
+    }
+
+    /// The label or name of a node, or the text of a computed value.
+    #[must_use]
+    pub fn text(&self, kg: &dyn Kg) -> String {
+        match self {
+            Self::Node(node) => kg.label(*node).unwrap_or_else(|| kg.name(*node)),
+            Self::Computed(literal) => literal.lexical.clone(),
+        }
+    }
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableColumn {
+    /// What the column holds, for people: the name of a relation, or a word of the call.
+    pub heading: String,
+    /// Whether every cell is known to be a number with a numeric datatype.
+    pub numbers: bool,
+    /// Whether every cell is a node.
+    pub nodes: bool,
+}
+
+/// Rows of cells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    columns: Vec<TableColumn>,
+    /// Row by row.
+    cells: Vec<Cell>,
+    ordered: bool,
+}
+
+impl Table {
+    /// A table of one column, the members of a set.
+    #[must_use]
+    pub fn of_set(kg: &dyn Kg, set: &[NodeId]) -> Self {
+        let column = TableColumn {
+            heading: "member".to_owned(),
+            numbers: all_numbers(kg, set),
+            nodes: true,
+        };
+        Self {
+            columns: vec![column],
+            cells: set.iter().copied().map(Cell::Node).collect(),
+            ordered: false,
+        }
+    }
+
+    /// A table from its cells, row by row. Cells beyond the last whole row are dropped.
+    #[must_use]
+    pub(crate) fn new(columns: Vec<TableColumn>, mut cells: Vec<Cell>, ordered: bool) -> Self {
+        let whole = cells.len() - cells.len() % columns.len().max(1);
+        cells.truncate(whole);
+        Self {
+            columns,
+            cells,
+            ordered,
+        }
+    }
+
+    /// The columns.
+    #[must_use]
+    pub fn columns(&self) -> &[TableColumn] {
+        &self.columns
+    }
+
+    /// Whether the order of the rows was asked for.
+    #[must_use]
+    pub fn is_ordered(&self) -> bool {
+        self.ordered
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.cells.len() / self.columns.len().max(1)
+    }
+
+    /// Whether there are no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// The cells, row by row.
+    #[must_use]
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> std::slice::ChunksExact<'_, Cell> {
+        self.cells.chunks_exact(self.columns.len().max(1))
+    }
+
+    /// The cells of one column, in order of the rows; nothing if there is no such column.
+    pub fn column(&self, index: usize) -> impl Iterator<Item = &Cell> {
+        self.rows().filter_map(move |row| row.get(index))
+    }
+
+    /// The different nodes of one column, sorted; `None` if a cell is computed.
+    #[must_use]
+    pub fn set(&self, index: usize) -> Option<Vec<NodeId>> {
+        let node = |cell: &Cell| match cell {
+            Cell::Node(node) => Some(*node),
+            Cell::Computed(_) => None,
+        };
+        let mut nodes: Vec<NodeId> = self.column(index).map(node).collect::<Option<_>>()?;
+        nodes.sort_unstable();
+        nodes.dedup();
+        Some(nodes)
+    }
+
+    /// The only cell of a table with one row and one column.
+    #[must_use]
+    pub fn only(&self) -> Option<&Cell> {
+        match self.cells.as_slice() {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+}
+
+/// Whether every node is a number.
+pub(super) fn all_numbers(kg: &dyn Kg, nodes: &[NodeId]) -> bool {
+    nodes
+        .iter()
+        .all(|&node| kg.term(node).as_literal().is_some_and(kg::value::is_number))
+}

@@ -1,0 +1,351 @@
+//! The extended tools on tables (rules D).
+
+use std::sync::Arc;
+
+use super::{Done, missing};
+use crate::call::{Arg, Call, Field, Tool};
+use crate::exec::error::ToolError;
+use crate::exec::resolve::NEAREST;
+use crate::exec::session::{Session, SetKey};
+use crate::exec::table::{Cell, Table, TableColumn, all_numbers};
+use crate::exec::types::{EntSet, Observation, Value};
+use crate::limits::SET_SIZE;
+use kg::term::NodeId;
+use kg::value::order_key;
+
+/// A table that a call reads, and where its columns come from.
+pub(super) struct ReadTable {
+    pub table: Arc<Table>,
+    pub origins: Vec<Option<SetKey>>,
+    /// The set that it was made from, if it was a set.
+    pub inputs: Vec<EntSet>,
+}
+
+impl ReadTable {
+    /// The result of a call that keeps all columns.
+    pub(super) fn kept(self, cells: Vec<Cell>, ordered: bool) -> Done {
+        let columns = self.table.columns().to_vec();
+        self.made(columns, cells, ordered, Some)
+    }
+
+    /// The result of a call; `from` gives the column that a new column comes from.
+    pub(super) fn made(
+        self,
+        columns: Vec<TableColumn>,
+        cells: Vec<Cell>,
+        ordered: bool,
+        from: impl Fn(usize) -> Option<usize>,
+    ) -> Done {
+        let origin = |column| self.origins.get(from(column)?)?.clone();
+        let origins = (0..columns.len()).map(origin).collect();
+        let table = Table::new(columns, cells, ordered);
+        let mut done = Done::new(
+            Observation::Value(Value::Table(Arc::new(table))),
+            self.inputs,
+        );
+        done.origins = origins;
+        done
+    }
+
+    /// The index of a column.
+    ///
+    /// # Errors
+    /// [`ToolError::UnknownColumn`].
+    pub(super) fn index(&self, column: u32) -> Result<usize, ToolError> {
+        column_of(&self.table, column)
+    }
+}
+
+fn column_of(table: &Table, column: u32) -> Result<usize, ToolError> {
+    let width = table.columns().len();
+    let index = usize::try_from(column).ok().filter(|index| *index < width);
+    index.ok_or(ToolError::UnknownColumn {
+        given: column,
+        last: width.saturating_sub(1),
+    })
+}
+
+impl Session<'_> {
+    /// A table variable and one of its columns.
+    ///
+    /// # Errors
+    /// [`ToolError::UnknownVariable`], [`ToolError::NotATable`] or [`ToolError::UnknownColumn`].
+    pub(in crate::exec) fn table_column(
+        &self,
+        index: u32,
+        column: u32,
+    ) -> Result<(&Arc<Table>, usize), ToolError> {
+        match self.variables.get(index as usize) {
+            Some(Value::Table(table)) => Ok((table, column_of(table, column)?)),
+            Some(_) => Err(ToolError::NotATable(index)),
+            None => Err(ToolError::UnknownVariable {
+                given: index,
+                live: self.variables.len(),
+            }),
+        }
+    }
+
+    /// Whether `count` or `union` reads tables.
+    pub(super) fn reads_tables(&self, call: &Call) -> bool {
+        call.args.iter().any(|arg| match arg {
+            Arg::Var(index) => matches!(self.variables.get(*index as usize), Some(Value::Table(_))),
+            _ => false,
+        })
+    }
+
+    /// Runs a call of a tool that reads tables.
+    pub(super) fn with_tables(&self, call: &Call) -> Result<Done, ToolError> {
+        let first = call.args.first().ok_or_else(|| missing(call))?;
+        match call.tool {
+            Tool::Extend => self.extend(call),
+            Tool::Where => self.filter_rows(call),
+            Tool::Group => self.group_rows(self.read_table(first)?, &fields(call)?),
+            Tool::Columns => {
+                let read = self.read_table(first)?;
+                let kept = keys(&read, call)?;
+                self.columns(read, &kept)
+            }
+            Tool::Sort => self.sort(self.read_table(first)?, &fields(call)?),
+            Tool::First => {
+                let size = match call.args.get(1) {
+                    Some(Arg::Literal(literal)) => literal.lexical.parse().ok(),
+                    _ => None,
+                };
+                let size: usize = size.ok_or_else(|| missing(call))?;
+                let read = self.read_table(first)?;
+                let cells = read.table.rows().take(size).flatten().cloned().collect();
+                let ordered = read.table.is_ordered();
+                Ok(read.kept(cells, ordered))
+            }
+            Tool::Count => {
+                let rows = Value::Int(self.read_table(first)?.table.len() as u64);
+                Ok(Done::new(Observation::Value(rows), Vec::new()))
+            }
+            Tool::Union => self.append(call),
+            _ => Err(missing(call)),
+        }
+    }
+
+    /// The table of an argument; a set is a table of one column.
+    fn read_table(&self, arg: &Arg) -> Result<ReadTable, ToolError> {
+        if let Arg::Var(index) = arg {
+            match self.variables.get(*index as usize) {
+                Some(Value::Table(table)) => {
+                    let columns = 0..u32::try_from(table.columns().len()).unwrap_or(u32::MAX);
+                    return Ok(ReadTable {
+                        table: Arc::clone(table),
+                        origins: columns
+                            .map(|column| Some(SetKey::Column(*index, column)))
+                            .collect(),
+                        inputs: Vec::new(),
+                    });
+                }
+                Some(Value::Int(_) | Value::Bool(_)) => return Err(ToolError::NotATable(*index)),
+                Some(Value::Set(_)) | None => {}
+            }
+        }
+        let set = self.set(arg)?;
+        Ok(ReadTable {
+            table: Arc::new(Table::of_set(self.kg, &set)),
+            origins: vec![self.set_key(arg).ok()],
+            inputs: vec![set],
+        })
+    }
+
+    /// The table and the column of an argument such as `v1.k0`; a set is a table of one column.
+    pub(super) fn read_column(&self, arg: &Arg) -> Result<(ReadTable, usize), ToolError> {
+        match arg {
+            Arg::Column(index, column) => {
+                let column = self.table_column(*index, *column)?.1;
+                Ok((self.read_table(&Arg::Var(*index))?, column))
+            }
+            other => {
+                // A table of several columns needs the name of one; `set` says so.
+                self.set(other)?;
+                Ok((self.read_table(other)?, 0))
+            }
+        }
+    }
+
+    /// X2: one row per row and value.
+    fn extend(&self, call: &Call) -> Result<Done, ToolError> {
+        let first = call.args.first().ok_or_else(|| missing(call))?;
+        let (read, column) = self.read_column(first)?;
+        let (name, forward) = match call.args.get(1) {
+            Some(Arg::Name(name)) => (name, true),
+            Some(Arg::Inverse(inner)) => match inner.as_ref() {
+                Arg::Name(name) => (name, false),
+                _ => return Err(missing(call)),
+            },
+            _ => return Err(missing(call)),
+        };
+        let Some(relation) = self.relation_by_name(name) else {
+            let from = self.set(first)?;
+            let near = self.nearest_relations(&from, name)?;
+            return Err(ToolError::UnknownRelation {
+                given: name.clone(),
+                set: first.to_string(),
+                near: near.into_iter().take(NEAREST).collect(),
+            });
+        };
+        let mut clock = self.clock.clone();
+        let mut cells = Vec::new();
+        let mut values = Vec::new();
+        for row in read.table.rows() {
+            clock.tick()?;
+            let Some(Cell::Node(node)) = row.get(column) else {
+                return Err(computed(first));
+            };
+            for &value in self.step(*node, relation, forward).iter() {
+                clock.tick()?;
+                if self.without_excluded(vec![value]).is_empty() {
+                    continue;
+                }
+                if cells.len() + row.len() >= SET_SIZE {
+                    return Err(ToolError::TooLarge { limit: SET_SIZE });
+                }
+                cells.extend_from_slice(row);
+                cells.push(Cell::Node(value));
+                values.push(value);
+            }
+        }
+        values.sort_unstable();
+        values.dedup();
+        let mut columns = read.table.columns().to_vec();
+        let mark = if forward { "" } else { "~" };
+        columns.push(TableColumn {
+            heading: format!("{mark}{}", self.relation_name(relation)),
+            numbers: all_numbers(self.kg, &values),
+            nodes: true,
+        });
+        let width = columns.len() - 1;
+        let mut done = read.made(columns, cells, false, |column| {
+            (column < width).then_some(column)
+        });
+        done.walked = Some((relation, forward));
+        Ok(done)
+    }
+
+    /// X5: the table with other columns.
+    fn columns(&self, read: ReadTable, kept: &[usize]) -> Result<Done, ToolError> {
+        let mut clock = self.clock.clone();
+        let mut cells =
+            Vec::with_capacity(read.table.len().saturating_mul(kept.len()).min(SET_SIZE));
+        for row in read.table.rows() {
+            clock.tick()?;
+            if cells.len() + kept.len() > SET_SIZE {
+                return Err(ToolError::TooLarge { limit: SET_SIZE });
+            }
+            cells.extend(kept.iter().filter_map(|&column| row.get(column)).cloned());
+        }
+        let all = read.table.columns();
+        let columns = kept.iter().filter_map(|&column| all.get(column));
+        let columns: Vec<TableColumn> = columns.cloned().collect();
+        let ordered = read.table.is_ordered();
+        Ok(read.made(columns, cells, ordered, |column| kept.get(column).copied()))
+    }
+
+    /// X6: the rows in order; rows with equal keys keep their order.
+    fn sort(&self, read: ReadTable, keys: &[Field]) -> Result<Done, ToolError> {
+        let mut order = Vec::new();
+        for key in keys {
+            match key {
+                Field::Ascending(column) => order.push((read.index(*column)?, false)),
+                Field::Descending(column) => order.push((read.index(*column)?, true)),
+                other => {
+                    return Err(ToolError::Argument {
+                        given: other.to_string(),
+                        right: "an order is asc k0 or desc k0".to_owned(),
+                    });
+                }
+            }
+        }
+        let mut clock = self.clock.clone();
+        let mut rows = Vec::with_capacity(read.table.len());
+        for row in read.table.rows() {
+            clock.tick()?;
+            let key = |&(column, _): &(usize, bool)| {
+                row.get(column)
+                    .map_or_else(String::new, |cell| order_key(&cell.term(self.kg)))
+            };
+            let keys: Vec<String> = order.iter().map(key).collect();
+            rows.push((keys, row));
+        }
+        rows.sort_by(|(a, _), (b, _)| {
+            let each = a.iter().zip(b).zip(&order);
+            each.map(|((a, b), (_, descending))| if *descending { b.cmp(a) } else { a.cmp(b) })
+                .find(|ordering| ordering.is_ne())
+                .unwrap_or(std::cmp::Ordering::Equal)
+        });
+        let cells = rows.into_iter().flat_map(|(_, row)| row).cloned().collect();
+        Ok(read.kept(cells, true))
+    }
+
+    /// The rows of several tables, one after another.
+    fn append(&self, call: &Call) -> Result<Done, ToolError> {
+        let mut tables = call.args.iter().map(|arg| self.read_table(arg));
+        let mut whole = tables.next().ok_or_else(|| missing(call))??;
+        let mut cells = whole.table.cells().to_vec();
+        let mut columns = whole.table.columns().to_vec();
+        for other in tables {
+            let other = other?;
+            if other.table.columns().len() != columns.len() {
+                return Err(ToolError::Widths {
+                    first: columns.len(),
+                    other: other.table.columns().len(),
+                });
+            }
+            if cells.len() + other.table.cells().len() > SET_SIZE {
+                return Err(ToolError::TooLarge { limit: SET_SIZE });
+            }
+            for (column, more) in columns.iter_mut().zip(other.table.columns()) {
+                column.numbers &= more.numbers;
+                column.nodes &= more.nodes;
+            }
+            cells.extend_from_slice(other.table.cells());
+            whole.inputs.extend(other.inputs);
+        }
+        Ok(whole.made(columns, cells, false, |_| None))
+    }
+
+    /// The node of a cell, if the graph has its value.
+    pub(super) fn node_of(&self, cell: &Cell) -> Option<NodeId> {
+        match cell {
+            Cell::Node(node) => Some(*node),
+            Cell::Computed(_) => self.kg.find(&cell.term(self.kg)),
+        }
+    }
+}
+
+fn computed(arg: &Arg) -> ToolError {
+    match arg {
+        Arg::Column(table, column) => ToolError::Computed {
+            table: *table,
+            column: *column,
+        },
+        other => ToolError::Argument {
+            given: other.to_string(),
+            right: "a set or a column of a table is needed".to_owned(),
+        },
+    }
+}
+
+/// The columns that a call names after its table.
+fn fields(call: &Call) -> Result<Vec<Field>, ToolError> {
+    let field = |arg: &Arg| match arg {
+        Arg::Field(field) => Ok(*field),
+        _ => Err(missing(call)),
+    };
+    call.args.iter().skip(1).map(field).collect()
+}
+
+fn keys(read: &ReadTable, call: &Call) -> Result<Vec<usize>, ToolError> {
+    let key = |field: Field| match field {
+        Field::Key(column) => read.index(column),
+        other => Err(ToolError::Argument {
+            given: other.to_string(),
+            right: "columns takes k0, k1, …".to_owned(),
+        }),
+    };
+    fields(call)?.into_iter().map(key).collect()
+}
