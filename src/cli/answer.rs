@@ -175,7 +175,7 @@ pub(crate) struct EvalArgs {
     pub(crate) threads: Option<usize>,
     /// Server: number of questions to ask at a time.
     ///
-    /// Answers do not depend on it, as far as the server's do not.
+    /// Answers do not depend on it unless the server's replies do.
     #[arg(
         long,
         default_value_t = 8,

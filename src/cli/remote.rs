@@ -100,7 +100,7 @@ pub(crate) struct RemoteArgs {
     /// Server: stream replies, and end the request when the model goes on after a complete call.
     #[arg(long)]
     stream: bool,
-    /// Server: certificates (PEM) to trust for https instead of the public authorities.
+    /// Server: certificates (PEM) to trust for https instead of the public certificate authorities.
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
 }

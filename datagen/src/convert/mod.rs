@@ -54,7 +54,7 @@ pub struct Context<'a> {
 /// Converts a gold query into a program.
 ///
 /// # Errors
-/// The reason why no program of the tools has exactly this meaning.
+/// The reason why the tools cannot express the query exactly.
 pub fn convert(query: &spargebra::Query, context: &Context<'_>) -> Result<GoldProgram, Refusal> {
     let vocabulary = Vocabulary::new(context.kg);
     match convert_sets(query, context, &vocabulary) {

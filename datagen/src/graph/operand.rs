@@ -41,7 +41,7 @@ pub(super) fn operand(expression: &Expression) -> Result<Operand<'_>, Refusal> {
     }
 }
 
-/// The variable of an expression that is one, without casts and `str`.
+/// The variable that an expression consists of, apart from casts and `str`.
 pub(crate) fn plain_variable(expression: &Expression) -> Option<&Variable> {
     match operand(expression) {
         Ok(Operand::Var(variable)) => Some(variable),

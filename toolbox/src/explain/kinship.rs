@@ -3,7 +3,7 @@
 
 use super::plan::Way;
 
-/// A relation of kin, followed in one direction.
+/// A family relation, followed in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kin {
     Parent = 1,
@@ -51,7 +51,7 @@ pub(super) fn is_relative(word: &str) -> bool {
     chain(word).is_some()
 }
 
-/// The relations of kin that a plan followed last, as digits to base four.
+/// The family relations that a plan followed last, as digits to base four.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Lineage(u32);
 

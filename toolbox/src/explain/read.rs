@@ -76,7 +76,7 @@ struct Followed {
     distance: Option<usize>,
     /// The relations followed.
     walked: Vec<Hop>,
-    /// The relations of kin followed last.
+    /// The family relations followed last.
     lineage: Lineage,
     /// How well the last relation or its class explains the word that names what is asked for.
     last: f32,

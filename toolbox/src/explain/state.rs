@@ -27,7 +27,7 @@ pub(super) struct State {
     pub(super) class_said: bool,
     /// How far from the mention of the first entity the word stands that the last relation explains.
     pub(super) distance: Option<usize>,
-    /// The relations of kin followed last.
+    /// The family relations followed last.
     pub(super) lineage: Lineage,
     /// Whether the set consists of the names of things, which end a plan.
     pub(super) named: bool,

@@ -22,7 +22,7 @@ const ALIKE: f32 = 0.25;
 const SAME: f32 = 0.5;
 /// The probability with which a class explains a word that names it.
 const CLASS: f32 = 0.4;
-/// The probability with which relations of kin explain the word for the relative.
+/// The probability with which family relations explain the word for the relative.
 const RELATIVE: f32 = 0.4;
 /// The probability with which an attribute explains an adjective that measures it.
 const MEASURED: f32 = 0.2;
@@ -149,8 +149,8 @@ impl<'s, 'g> Explainer<'s, 'g> {
         self.tables.known(&word.stem)
     }
 
-    /// The relations of kin followed after one more hop. If they lead to a relative that the question
-    /// names, the words are explained by them, and the number of the relations is returned.
+    /// Adds a hop to the family relations followed. If they lead to a relative that the question
+    /// names, they explain its word, and their number is returned.
     pub(super) fn relative(
         &self,
         lineage: &mut Lineage,

@@ -1,5 +1,5 @@
-//! From gold queries to programs of the extended tools (rules D.3), for queries that no program of
-//! the thirteen tools has the meaning of.
+//! From gold queries to programs of the extended tools (rules D.3), for queries that the thirteen
+//! tools cannot express.
 //!
 //! ```text
 //! algebra ──head──▶ groups, orders, projections ──body──▶ triples, filters, sub-queries
@@ -32,7 +32,7 @@ use calls::CallWriter;
 /// Converts a SELECT into a program that makes a table, a set or a number.
 ///
 /// # Errors
-/// The reason why no program of the extended tools has this meaning.
+/// The reason why the extended tools cannot express the query.
 pub(super) fn convert_table(
     query: &Query,
     context: &Context<'_>,

@@ -1,4 +1,4 @@
-//! What a request says about what may be written, and the request that tries whether a server obeys.
+//! What a request says about what may be written, and the request that tests whether a server obeys.
 
 use serde_json::{Value, json};
 use toolbox::grammar::Grammar;

@@ -389,7 +389,7 @@ impl RemotePlanner {
     }
 }
 
-/// The text that stands for a reply that cannot be used.
+/// The text that represents an unusable reply.
 fn unusable(reply: &Reply) -> String {
     let (said, _) = read::split(&reply.text);
     match reply.calls.first() {

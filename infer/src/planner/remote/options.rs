@@ -53,7 +53,7 @@ pub struct RemoteOptions {
     /// Bearer token. It is replaced by `[key]` in everything that the server sends back, if it has
     /// at least 12 characters.
     pub key: Option<String>,
-    /// Certificates in PEM to trust instead of the public authorities, for https.
+    /// Certificates in PEM to trust instead of the public certificate authorities, for https.
     pub authorities: Option<Vec<u8>>,
     /// How the server is told what may be written.
     pub constraint: Constraint,

@@ -13,7 +13,7 @@ const THOUGHTS: [(&str, &str); 3] = [
     ("<thinking>", "</thinking>"),
     ("[THINK]", "[/THINK]"),
 ];
-/// Lines that begin so hold no turn: thoughts, and results that a model imagines.
+/// Lines that begin like this hold no turn: thoughts, and results that a model imagines.
 const SKIPPED: [&str; 7] = [
     "thought",
     "thoughts",

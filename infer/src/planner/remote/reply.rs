@@ -4,7 +4,7 @@ use serde_json::Value;
 use toolbox::trace::ServedReply;
 use toolbox::usage::ServedUsage;
 
-/// A reply, or what has come of it so far.
+/// A reply, complete or so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Reply {
     /// What the model said.
@@ -33,7 +33,7 @@ impl Reply {
     /// The reply in the body of a response.
     ///
     /// # Errors
-    /// What the body lacks, or the error that it holds.
+    /// Says what the body lacks, or quotes the error in it.
     pub(super) fn of(body: &Value) -> Result<Self, String> {
         let message = &body["choices"][0]["message"];
         if !message.is_object() {

@@ -6,9 +6,9 @@ use common::rng::Rng;
 
 /// Pause before the first retry; doubled for each further one.
 const FIRST: Duration = Duration::from_millis(250);
-/// Longest pause that is not the server's wish.
+/// Longest pause, unless the server asks for a longer one.
 const LONGEST: Duration = Duration::from_secs(8);
-/// Most that is added to the pause that a server wishes.
+/// Largest addition to the pause that a server asks for.
 const SPREAD: Duration = Duration::from_secs(1);
 
 /// The pauses between the tries of one request. They are spread, so that requests that failed

@@ -185,7 +185,7 @@ impl Transport {
         }
     }
 
-    /// The failure that a status other than 200 stands for.
+    /// The failure that a status other than 200 means.
     fn refused(
         &self,
         status: u16,
