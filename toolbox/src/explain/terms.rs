@@ -260,7 +260,7 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     terms[DecisionTerm::TruthHolds] = flag(found.answer == Value::Bool(true));
     let topics = &explainer.session.linked().entities;
     let has_topic = set.is_some_and(|set| set.iter().any(|node| topics.contains(node)));
-    terms[DecisionTerm::AnswerIsTopic] = flag(has_topic && asked.either.is_none());
+    terms[DecisionTerm::AnswerIsTopic] = flag(has_topic && asked.either.is_none() && !asked.others);
     terms[DecisionTerm::AnswerSize] = set.map_or(0.0, |set| (set.len().max(1) as f32).ln());
     terms[DecisionTerm::TimeForWhen] = flag(when && kind == Some(Kind::Time));
     terms[DecisionTerm::ThingForWhen] = flag(when && set.is_some() && kind != Some(Kind::Time));
