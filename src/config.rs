@@ -3,7 +3,7 @@
 //!
 //! Somebody else may have put a `kgagent.toml` into a folder with data. So a file that the user did
 //! not name with `--config` may not set output paths, servers (they would receive the questions and
-//! `KGAGENT_API_KEY`), whose certificates are believed, or who may ask `serve`. The program prints what such a file sets.
+//! `KGAGENT_API_KEY`), which certificates are trusted, or who may ask `serve`. The program prints what such a file sets.
 
 use std::fs::File;
 use std::io::Read;

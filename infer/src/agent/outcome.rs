@@ -18,7 +18,7 @@ pub(super) const NO_END: &str = "no_end";
 /// The result of one question.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The answer, or why there is none.
+    /// The answer, or the reason why the question has no answer.
     pub answer: Answer,
     /// All events, for the trace.
     pub events: Vec<TraceEvent>,

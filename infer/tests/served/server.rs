@@ -93,7 +93,7 @@ impl Server {
     }
 }
 
-/// Reads one request; `None` if there is none.
+/// Reads one request; `None` if the client has closed the connection.
 fn request(stream: &TcpStream) -> Option<Value> {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let (mut length, mut key) = (0, None);

@@ -28,7 +28,7 @@ pub(in crate::commands) enum Planning {
     Unneeded,
 }
 
-/// How a served model is asked, beside the options of the server.
+/// Settings of `eval` for a served model, in addition to the options of the server.
 #[derive(Clone, Copy)]
 pub(in crate::commands) struct Serving {
     /// Seed of its sampling.

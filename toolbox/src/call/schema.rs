@@ -15,7 +15,7 @@ use crate::limits::MAX_SET_ARGS;
 
 /// The operators of comparisons, as calls write them.
 const OPERATORS: [Op; 6] = [Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge];
-/// What a comparison may be beside an operator.
+/// What a comparator may be if it is not an operator.
 const EXTREMES: [&str; 2] = ["argmax", "argmin"];
 /// The argument of a tool that takes any number of sets.
 const SETS: &str = "sets";
@@ -75,13 +75,8 @@ fn schema_of(param: Param) -> Value {
         Param::Operator => json!({ "type": "string", "enum": operators.collect::<Vec<_>>() }),
         Param::Value => text("a value such as x0 or 2011, or an entity such as e0"),
         Param::Mention => text("words of the question"),
-        Param::Table
-        | Param::Test
-        | Param::Operand
-        | Param::Field
-        | Param::Key
-        | Param::Order
-        | Param::Size => text(param.word()),
+        // Only extended tools have the others.
+        extended => text(extended.word()),
     }
 }
 
@@ -230,13 +225,7 @@ fn live_choices(tool: Tool, param: Param, live: &Live) -> Vec<String> {
             texts
         }
         Param::Mention => live.mentions.clone(),
-        Param::Table
-        | Param::Test
-        | Param::Operand
-        | Param::Field
-        | Param::Key
-        | Param::Order
-        | Param::Size => Vec::new(),
+        _ => Vec::new(),
     };
     // A text that two sets share may be listed once: schemas want distinct values.
     let mut seen = rustc_hash::FxHashSet::default();
@@ -339,13 +328,7 @@ fn written(param: Param, text: &str) -> String {
         Param::Mention | Param::Value if text.starts_with('"') => text.to_owned(),
         Param::Mention | Param::Value => Literal::plain(text).to_string(),
         Param::Set | Param::Relation | Param::Class => print_name(text),
-        Param::Table
-        | Param::Test
-        | Param::Operand
-        | Param::Field
-        | Param::Key
-        | Param::Order
-        | Param::Size => text.to_owned(),
+        _ => text.to_owned(),
     }
 }
 

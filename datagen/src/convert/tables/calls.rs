@@ -188,6 +188,16 @@ impl<'a> CallWriter<'a> {
         self.emit(tool, vec![constant.clone(), relation])
     }
 
+    /// A relation as an argument, or its inverse.
+    fn directed(&self, relation: &str, forward: bool) -> Result<Arg, Refusal> {
+        let relation = Arg::name(self.names.relation(relation)?);
+        Ok(if forward {
+            relation
+        } else {
+            Arg::Inverse(Box::new(relation))
+        })
+    }
+
     /// One more column, along a relation or against it.
     pub(super) fn extend(
         &mut self,
@@ -198,12 +208,7 @@ impl<'a> CallWriter<'a> {
         name: &str,
     ) -> Result<Bound, Refusal> {
         let mut of = of.clone();
-        let relation = Arg::name(self.names.relation(relation)?);
-        let relation = if forward {
-            relation
-        } else {
-            Arg::Inverse(Box::new(relation))
-        };
+        let relation = self.directed(relation, forward)?;
         self.list(&mut of, column);
         let arg = self.emit(Tool::Extend, vec![of.column(column), relation])?;
         let mut made = of.with(arg);
@@ -233,12 +238,7 @@ impl<'a> CallWriter<'a> {
         value: Arg,
     ) -> Result<Bound, Refusal> {
         let mut of = of.clone();
-        let relation = Arg::name(self.names.relation(relation)?);
-        let relation = if forward {
-            relation
-        } else {
-            Arg::Inverse(Box::new(relation))
-        };
+        let relation = self.directed(relation, forward)?;
         self.list(&mut of, 0);
         let args = vec![of.column(0), relation, Arg::Op(kg::value::Op::Eq), value];
         let arg = self.emit(Tool::GetEntityByConstraint, args)?;

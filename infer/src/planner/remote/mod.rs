@@ -156,7 +156,7 @@ impl RemotePlanner {
         Ok(proposal)
     }
 
-    /// The first turn in a reply that can be used, or why there is none.
+    /// The first usable turn of a reply, or the reason why the reply is unusable.
     fn usable(&self, reply: &Reply, wanted: &Wanted<'_>) -> Result<String, String> {
         let mut problem = None;
         for call in &reply.calls {

@@ -1,5 +1,5 @@
-//! Reads a turn in what a model says: alone on its line, after `Action:`, in a code fence, as JSON,
-//! or inside prose. Thoughts are left out. The first complete text that counts is taken.
+//! Finds the agent's turn in a model's reply: on a line of its own, after `Action:`, in a code
+//! fence, as JSON, or inside prose. Thoughts are left out. The first complete turn counts.
 //!
 //! Reading is stable: more text at the end does not change what was found before, except that a
 //! `</think>` without a beginning makes everything before it a thought.

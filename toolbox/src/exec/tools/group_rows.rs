@@ -58,7 +58,7 @@ impl Session<'_> {
         let mut places: FxHashMap<Vec<&Cell>, usize> = FxHashMap::default();
         let mut groups: Vec<Vec<Gathered<'_>>> = Vec::new();
         if keys.is_empty() {
-            // All rows are one group, even if there are none.
+            // All rows are one group. A table without rows has that group too.
             places.insert(Vec::new(), 0);
             groups.push(empty(&wanted, None));
         }
