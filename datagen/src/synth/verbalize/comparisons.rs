@@ -4,7 +4,7 @@ use kg::term::Literal;
 use kg::value::Op;
 
 use super::Verbalizer;
-use super::noun_phrase::{Modifier, NounPhrase, fill};
+use super::noun_phrase::{Modifier, NounPhrase, fill, modifier};
 use crate::synth::profile::RelationProfile;
 use crate::synth::tail::TailType;
 use crate::synth::wording::RelationWording;
@@ -36,13 +36,13 @@ impl Verbalizer<'_, '_> {
     /// `with 5 N`, `in 1970`.
     fn number(&mut self, relation: usize, year: bool, n: &str, many: &str, v: &str) -> Modifier {
         match self.rng.below(7) {
-            6 => Modifier::plain(format!("in {n} {v}")),
-            0 => Modifier::having(format!("with {v} {many}"), &format!("{v} {many}")),
-            1 => Modifier::having(format!("with a {n} of {v}"), &format!("a {n} of {v}")),
-            2 => Modifier::having(format!("that have {v} {many}"), &format!("{v} {many}")),
+            6 => modifier!("in {n} {v}"),
+            0 => modifier!("with {v} {many}", has "{v} {many}"),
+            1 => modifier!("with a {n} of {v}", has "a {n} of {v}"),
+            2 => modifier!("that have {v} {many}", has "{v} {many}"),
             3 if year => {
                 let joint = self.word("in|from|of|in the year|in year");
-                Modifier::plain(format!("{joint} {v}"))
+                modifier!("{joint} {v}")
             }
             4 if !self.relation(relation).wording.modifiers.is_empty() => {
                 let templates = &self.profile.relations[relation].wording.modifiers;
@@ -58,33 +58,24 @@ impl Verbalizer<'_, '_> {
         match self.rng.below(8) {
             6 => {
                 let not = self.word("that are not|who are not|which are not|that were not");
-                Modifier::plain(format!("{not} {v}"))
+                modifier!("{not} {v}")
             }
             7 => {
                 let from = self.word(
                     "not from|not in|that are not from|who are not from|that are not in|except for|\
                      other than",
                 );
-                Modifier::plain(format!("{from} {v}"))
+                modifier!("{from} {v}")
             }
-            0 => Modifier::new(
-                format!("whose {n} is not {v}"),
-                format!("does not have {n} {v}"),
-                format!("do not have {n} {v}"),
+            0 => modifier!(
+                "whose {n} is not {v}", one "does not have {n} {v}", many "do not have {n} {v}"
             ),
-            1 => Modifier::having(
-                format!("with a {n} other than {v}"),
-                &format!("a {n} other than {v}"),
+            1 => modifier!("with a {n} other than {v}", has "a {n} other than {v}"),
+            2 => modifier!(
+                "that do not have the {n} {v}",
+                one "does not have the {n} {v}", many "do not have the {n} {v}"
             ),
-            2 => Modifier::new(
-                format!("that do not have the {n} {v}"),
-                format!("does not have the {n} {v}"),
-                format!("do not have the {n} {v}"),
-            ),
-            3 => Modifier::having(
-                format!("with {n} not {v}"),
-                &format!("another {n} than {v}"),
-            ),
+            3 => modifier!("with {n} not {v}", has "another {n} than {v}"),
             _ => {
                 let positive = self.heads_modifier(relation, v);
                 let one = positive
@@ -142,9 +133,9 @@ impl Verbalizer<'_, '_> {
         if !adjectives.is_empty() && self.rng.chance(0.4) {
             let adjective = self.rng.pick(&adjectives).cloned().unwrap_or_default();
             return match adjective.split(' ').next() {
-                Some("that" | "with") => Modifier::plain(format!("{adjective} {v}")),
-                _ if self.rng.chance(0.4) => Modifier::plain(format!("that are {adjective} {v}")),
-                _ => Modifier::plain(format!("{adjective} {v}")),
+                Some("that" | "with") => modifier!("{adjective} {v}"),
+                _ if self.rng.chance(0.4) => modifier!("that are {adjective} {v}"),
+                _ => modifier!("{adjective} {v}"),
             };
         }
         let than = self.than(tail, op);
@@ -154,13 +145,10 @@ impl Verbalizer<'_, '_> {
         match self.rng.below(13) {
             // "above age 20", "over 300 in weight", "above 40": the noun before the value, after
             // it, or omitted.
-            7 => Modifier::plain(format!("{than} {n} {v}")),
-            8 if tail == TailType::Number => Modifier::plain(format!("{than} {v} in {n}")),
-            9 => Modifier::plain(format!("{than} {v}")),
-            10 => Modifier::having(
-                format!("who have {n} {than} {v}"),
-                &format!("{n} of {than} {v}"),
-            ),
+            7 => modifier!("{than} {n} {v}"),
+            8 if tail == TailType::Number => modifier!("{than} {v} in {n}"),
+            9 => modifier!("{than} {v}"),
+            10 => modifier!("who have {n} {than} {v}", has "{n} of {than} {v}"),
             11 if tail == TailType::Number => {
                 let verb = if matches!(op, Op::Gt | Op::Ge) {
                     "exceeds"
@@ -172,37 +160,24 @@ impl Verbalizer<'_, '_> {
                 } else {
                     format!("is {than}")
                 };
-                Modifier::new(
-                    format!("whose {n} {verb} {v}"),
-                    format!("has a {n} {than} {v}"),
-                    format!("have {n} {than} {v}"),
+                modifier!(
+                    "whose {n} {verb} {v}", one "has a {n} {than} {v}", many "have {n} {than} {v}"
                 )
             }
             12 if tail == TailType::Number && matches!(op, Op::Ge | Op::Le) => {
                 let or = if op == Op::Ge { "or more" } else { "or less" };
-                Modifier::having(format!("with {v} {or} {many}"), &format!("{v} {or} {many}"))
+                modifier!("with {v} {or} {many}", has "{v} {or} {many}")
             }
-            0 | 1 if tail == TailType::Number => Modifier::having(
-                format!("with {than} {v} {many}"),
-                &format!("{than} {v} {many}"),
-            ),
-            2 if tail == TailType::Number => Modifier::having(
-                format!("that have {than} {v} {many}"),
-                &format!("{than} {v} {many}"),
-            ),
-            3 => Modifier::having(
-                format!("whose {n} is {than} {v}"),
-                &format!("a {n} {than} {v}"),
-            ),
-            4 => Modifier::having(format!("with {n} {than} {v}"), &format!("{n} {than} {v}")),
-            5 => Modifier::having(
-                format!("that have a {n} {than} {v}"),
-                &format!("a {n} that is {than} {v}"),
-            ),
-            _ => Modifier::having(
-                format!("with a {n} {than} {v}"),
-                &format!("a {n} of {than} {v}"),
-            ),
+            0 | 1 if tail == TailType::Number => {
+                modifier!("with {than} {v} {many}", has "{than} {v} {many}")
+            }
+            2 if tail == TailType::Number => {
+                modifier!("that have {than} {v} {many}", has "{than} {v} {many}")
+            }
+            3 => modifier!("whose {n} is {than} {v}", has "a {n} {than} {v}"),
+            4 => modifier!("with {n} {than} {v}", has "{n} {than} {v}"),
+            5 => modifier!("that have a {n} {than} {v}", has "a {n} that is {than} {v}"),
+            _ => modifier!("with a {n} {than} {v}", has "a {n} of {than} {v}"),
         }
     }
 
@@ -254,24 +229,14 @@ impl Verbalizer<'_, '_> {
             4 => {
                 let verb = self.word("got|received|had|gets|shows");
                 let who = self.word("who|that|which");
-                Modifier::new(
-                    format!("{who} {verb} the {extreme} {many}"),
-                    format!("{verb} the {extreme} {many}"),
-                    format!("{verb} the {extreme} {many}"),
+                modifier!(
+                    "{who} {verb} the {extreme} {many}",
+                    one "{verb} the {extreme} {many}", many "{verb} the {extreme} {many}"
                 )
             }
-            0 => Modifier::having(
-                format!("that has the {extreme} {many}"),
-                &format!("the {extreme} {many}"),
-            ),
-            1 => Modifier::having(
-                format!("whose {many} is the {extreme}"),
-                &format!("the {extreme} {many}"),
-            ),
-            _ => Modifier::having(
-                format!("with the {extreme} {many}"),
-                &format!("the {extreme} {many}"),
-            ),
+            0 => modifier!("that has the {extreme} {many}", has "the {extreme} {many}"),
+            1 => modifier!("whose {many} is the {extreme}", has "the {extreme} {many}"),
+            _ => modifier!("with the {extreme} {many}", has "the {extreme} {many}"),
         };
         phrase.after.push(modifier);
     }

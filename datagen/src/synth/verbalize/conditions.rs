@@ -3,7 +3,7 @@
 use kg::term::Literal;
 
 use super::Verbalizer;
-use super::noun_phrase::{Modifier, fill};
+use super::noun_phrase::{Modifier, fill, modifier};
 use crate::synth::plan::{Set, Test};
 use crate::synth::profile::GraphProfile;
 use crate::synth::tail::TailType;
@@ -29,19 +29,18 @@ impl Verbalizer<'_, '_> {
                 .pick(&wording.prepositions)
                 .cloned()
                 .unwrap_or_default();
-            return Modifier::plain(format!("{preposition} {value}"));
+            return modifier!("{preposition} {value}");
         }
         match self.rng.below(8) {
-            0 | 1 => Modifier::having(format!("with {n} {value}"), &format!("{n} {value}")),
-            2 | 3 => Modifier::having(format!("whose {n} is {value}"), &format!("{value} as {n}")),
-            4 => Modifier::having(format!("with {value} as {n}"), &format!("the {n} {value}")),
-            5 => Modifier::new(
-                format!("that have the {n} {value}"),
-                format!("has {value} as its {n}"),
-                format!("have {value} as their {n}"),
+            0 | 1 => modifier!("with {n} {value}", has "{n} {value}"),
+            2 | 3 => modifier!("whose {n} is {value}", has "{value} as {n}"),
+            4 => modifier!("with {value} as {n}", has "the {n} {value}"),
+            5 => modifier!(
+                "that have the {n} {value}",
+                one "has {value} as its {n}", many "have {value} as their {n}"
             ),
-            6 => Modifier::having(format!("where the {n} is {value}"), &format!("{n} {value}")),
-            _ => Modifier::plain(format!("of {value}")),
+            6 => modifier!("where the {n} is {value}", has "{n} {value}"),
+            _ => modifier!("of {value}"),
         }
     }
 
@@ -90,7 +89,7 @@ impl Verbalizer<'_, '_> {
             }
             Test::During { year, .. } => {
                 let when = self.word("in|during|in the year|as of|in");
-                Modifier::plain(format!("{when} {year}"))
+                modifier!("{when} {year}")
             }
         }
     }
@@ -111,13 +110,11 @@ impl Verbalizer<'_, '_> {
             return text;
         }
         match self.rng.below(3) {
-            0 => Modifier::having(format!("with a {n} {span}"), &format!("a {n} {span}")),
-            1 => Modifier::new(
-                format!("whose {n} is {span}"),
-                format!("has a {n} {span}"),
-                format!("have a {n} that is {span}"),
+            0 => modifier!("with a {n} {span}", has "a {n} {span}"),
+            1 => modifier!(
+                "whose {n} is {span}", one "has a {n} {span}", many "have a {n} that is {span}"
             ),
-            _ => Modifier::having(format!("that have a {n} {span}"), &format!("{n} {span}")),
+            _ => modifier!("that have a {n} {span}", has "{n} {span}"),
         }
     }
 
@@ -135,19 +132,17 @@ impl Verbalizer<'_, '_> {
         }
         match self.rng.below(12) {
             // One noun for both values, or one for each.
-            0 => Modifier::new(
-                format!("whose {many} are {v}"),
-                format!("has the {n} {v}"),
-                format!("have the {many} {v}"),
+            0 => modifier!(
+                "whose {many} are {v}", one "has the {n} {v}", many "have the {many} {v}"
             ),
-            1 => Modifier::being(format!("in {many} {v}"), &format!("in {n} {v}")),
-            2 => Modifier::plain(format!("in {n} {v}")),
+            1 => modifier!("in {many} {v}", is "in {n} {v}"),
+            2 => modifier!("in {n} {v}"),
             3 => {
                 let each = format!("{either}the {n} {one} or the {n} {other}");
                 self.heads_modifier(relation, &each)
             }
-            4 => Modifier::having(format!("with {many} {v}"), &format!("{n} {v}")),
-            5 => Modifier::having(format!("whose {n} is {v}"), &format!("{v} as {n}")),
+            4 => modifier!("with {many} {v}", has "{n} {v}"),
+            5 => modifier!("whose {n} is {v}", has "{v} as {n}"),
             6 => Modifier::having(format!("that have {v}"), &v),
             _ => self.heads_modifier(relation, &v),
         }
@@ -163,23 +158,12 @@ impl Verbalizer<'_, '_> {
                 format!("is the {n} of {owner}"),
                 format!("are {} of {owner}", plural(&n)),
             ),
-            1 => Modifier::being(
-                format!("which {owner} have as {n}"),
-                &format!("{n} of {owner}"),
+            1 => modifier!("which {owner} have as {n}", is "{n} of {owner}"),
+            2 => modifier!("that are also the {n} of {owner}", is "also the {n} of {owner}"),
+            3 => modifier!(
+                "and {owner}", one "belongs to {owner} too", many "belong to {owner} too"
             ),
-            2 => Modifier::being(
-                format!("that are also the {n} of {owner}"),
-                &format!("also the {n} of {owner}"),
-            ),
-            3 => Modifier::new(
-                format!("and {owner}"),
-                format!("belongs to {owner} too"),
-                format!("belong to {owner} too"),
-            ),
-            _ => Modifier::being(
-                format!("that {owner} also have"),
-                &format!("shared by {owner}"),
-            ),
+            _ => modifier!("that {owner} also have", is "shared by {owner}"),
         }
     }
 }

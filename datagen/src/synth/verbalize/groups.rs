@@ -3,7 +3,7 @@
 use kg::value::Op;
 
 use super::Verbalizer;
-use super::noun_phrase::{Modifier, NounPhrase};
+use super::noun_phrase::{Modifier, NounPhrase, modifier};
 use crate::synth::plan::{Set, Test};
 use crate::synth::tail::TailType;
 use crate::synth::words::{plural, singular};
@@ -20,7 +20,7 @@ impl Verbalizer<'_, '_> {
         let owners = self.text_of_many(from);
         match self.rng.below(8) {
             0 => Modifier::plain(format!("of all {}", owners.trim_start_matches("the "))),
-            1 => Modifier::plain(format!("for all {owners}")),
+            1 => modifier!("for all {owners}"),
             2 | 3 => Modifier::having(format!("with {owners}"), &owners),
             4 => {
                 let be = self.word("are from|are|live|come from|were|are in|belong to");
@@ -39,16 +39,8 @@ impl Verbalizer<'_, '_> {
                     one.replacen("has ", "have ", 1),
                 )
             }
-            5 => Modifier::new(
-                format!("that {owners} have"),
-                format!("do {owners} have"),
-                format!("do {owners} have"),
-            ),
-            6 => Modifier::new(
-                format!("used by {owners}"),
-                format!("do {owners} use"),
-                format!("do {owners} use"),
-            ),
+            5 => modifier!("that {owners} have", one "do {owners} have", many "do {owners} have"),
+            6 => modifier!("used by {owners}", one "do {owners} use", many "do {owners} use"),
             _ => Modifier::having(format!("that have {owners}"), &owners),
         }
     }
@@ -93,34 +85,18 @@ impl Verbalizer<'_, '_> {
         let one = one.trim_start_matches("the ");
         let other = other.trim_start_matches("the ");
         let after = match self.rng.below(6) {
-            0 => Modifier::being(
-                format!("shared by {one} and {other}"),
-                &format!("shared by {one} and {other}"),
-            ),
+            0 => modifier!("shared by {one} and {other}", is "shared by {one} and {other}"),
             1 => {
                 let be = self.word("live|are from|are|come from");
-                Modifier::having(
-                    format!("where both {one} and {other} {be}"),
-                    &format!("both {one} and {other}"),
-                )
+                modifier!("where both {one} and {other} {be}", has "both {one} and {other}")
             }
-            2 => Modifier::having(
-                format!("with both {one} and {other}"),
-                &format!("both {one} and {other}"),
+            2 => modifier!("with both {one} and {other}", has "both {one} and {other}"),
+            3 => modifier!("that have both {one} and {other}", has "{one} as well as {other}"),
+            4 => modifier!(
+                "that {one} and {other} share",
+                one "do {one} and {other} share", many "do both {one} and {other} have"
             ),
-            3 => Modifier::having(
-                format!("that have both {one} and {other}"),
-                &format!("{one} as well as {other}"),
-            ),
-            4 => Modifier::new(
-                format!("that {one} and {other} share"),
-                format!("do {one} and {other} share"),
-                format!("do both {one} and {other} have"),
-            ),
-            _ => Modifier::having(
-                format!("of both {one} and {other}"),
-                &format!("{one} and {other}"),
-            ),
+            _ => modifier!("of both {one} and {other}", has "{one} and {other}"),
         };
         NounPhrase::new(singular(&noun)).with(after)
     }
@@ -163,10 +139,7 @@ impl Verbalizer<'_, '_> {
         let phrase = self.noun_phrase(of);
         let n = self.noun_of(noun_of);
         let after = match self.rng.below(6) {
-            0 => Modifier::having(
-                format!("with both {one} and {other}"),
-                &format!("both {one} and {other}"),
-            ),
+            0 => modifier!("with both {one} and {other}", has "both {one} and {other}"),
             1 => Modifier::having(
                 format!("where both {one} and {other} are {}", plural(&n)),
                 &format!("both {one} and {other} as {}", plural(&n)),
@@ -175,14 +148,10 @@ impl Verbalizer<'_, '_> {
                 format!("with {one} and {other} as {}", plural(&n)),
                 &format!("the {} {one} and {other}", plural(&n)),
             ),
-            3 => Modifier::having(
-                format!("that have {one} and {other}"),
-                &format!("{one} and {other}"),
-            ),
-            4 => Modifier::new(
-                format!("that use both {one} and {other}"),
-                format!("uses both {one} and {other}"),
-                format!("use both {one} and {other}"),
+            3 => modifier!("that have {one} and {other}", has "{one} and {other}"),
+            4 => modifier!(
+                "that use both {one} and {other}",
+                one "uses both {one} and {other}", many "use both {one} and {other}"
             ),
             _ => self.heads_modifier(
                 if forward { relation } else { noun_of },

@@ -95,6 +95,24 @@ impl Modifier {
     }
 }
 
+/// A modifier of format strings: what stands after the noun, then its predicates. `has "TEXT"` and
+/// `is "TEXT"` are predicates for one thing and for many; otherwise each is written out.
+macro_rules! modifier {
+    ($after:literal) => {
+        Modifier::plain(format!($after))
+    };
+    ($after:literal, has $object:literal) => {
+        Modifier::having(format!($after), &format!($object))
+    };
+    ($after:literal, is $object:literal) => {
+        Modifier::being(format!($after), &format!($object))
+    };
+    ($after:literal, one $one:literal, many $many:literal) => {
+        Modifier::new(format!($after), format!($one), format!($many))
+    };
+}
+pub(super) use modifier;
+
 /// A template with its variables filled.
 pub(super) fn fill(template: &str, slots: &[(&str, &str)]) -> String {
     slots

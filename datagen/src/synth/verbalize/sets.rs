@@ -3,7 +3,7 @@
 use kg::value::Op;
 
 use super::Verbalizer;
-use super::noun_phrase::{Modifier, NounPhrase};
+use super::noun_phrase::{Modifier, NounPhrase, modifier};
 use crate::synth::plan::{Set, Test};
 use crate::synth::tail::TailType;
 use crate::synth::words::{is_plural, plural, singular};
@@ -127,7 +127,7 @@ impl Verbalizer<'_, '_> {
             let joint = self.word("of|of all|among|among all|for|of any of|across all|over all");
             return NounPhrase {
                 before: extreme,
-                ..NounPhrase::new(noun).with(Modifier::plain(format!("{joint} {of}")))
+                ..NounPhrase::new(noun).with(modifier!("{joint} {of}"))
             };
         }
         let noun = self.tails_noun(relation);
@@ -157,14 +157,12 @@ impl Verbalizer<'_, '_> {
         let of = self.text_of(through.source);
         let joint = self.word("of|for|in|with|at");
         let after = match self.rng.below(3) {
-            0 => Modifier::plain(format!("{joint} {of}")),
+            0 => modifier!("{joint} {of}"),
             1 => Modifier::having(format!("that have {of}"), &of),
             _ => {
                 let what = self.noun_of(through.relation);
-                Modifier::new(
-                    format!("whose {what} is {of}"),
-                    format!("has the {what} {of}"),
-                    format!("have {of} as {what}"),
+                modifier!(
+                    "whose {what} is {of}", one "has the {what} {of}", many "have {of} as {what}"
                 )
             }
         };
@@ -185,7 +183,7 @@ impl Verbalizer<'_, '_> {
         let bearers = plural(&self.class_noun(class));
         let joint = self.word("with|that have|of|for|in|that have|who have|having");
         let of = self.text_of(source);
-        let after = Modifier::plain(format!("of the {bearers} {joint} {of}"));
+        let after = modifier!("of the {bearers} {joint} {of}");
         NounPhrase::new(singular(&noun)).with(after)
     }
 
@@ -223,17 +221,15 @@ impl Verbalizer<'_, '_> {
             },
             3 => {
                 let has = if single { "has" } else { "have" };
-                phrase.with(Modifier::new(
-                    format!("that {owner} {has}"),
-                    format!("belongs to {owner}"),
-                    format!("belong to {owner}"),
+                phrase.with(modifier!(
+                    "that {owner} {has}", one "belongs to {owner}", many "belong to {owner}"
                 ))
             }
             4 => {
                 let joint = self.word("for|of|in|belonging to");
-                phrase.with(Modifier::plain(format!("{joint} {owner}")))
+                phrase.with(modifier!("{joint} {owner}"))
             }
-            _ => phrase.with(Modifier::plain(format!("of {owner}"))),
+            _ => phrase.with(modifier!("of {owner}")),
         }
     }
 
@@ -255,7 +251,7 @@ impl Verbalizer<'_, '_> {
             } else {
                 relation
             });
-            Modifier::having(format!("with {what} {value}"), &format!("{what} {value}"))
+            modifier!("with {what} {value}", has "{what} {value}")
         } else {
             let which = if self.rng.chance(0.5) {
                 through.relation
@@ -345,6 +341,6 @@ impl Verbalizer<'_, '_> {
         } else {
             plural(&noun)
         };
-        phrase.with(Modifier::plain(format!("{after} {noun}")))
+        phrase.with(modifier!("{after} {noun}"))
     }
 }
