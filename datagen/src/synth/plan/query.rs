@@ -1,16 +1,16 @@
 //! The SPARQL algebra of a question plan.
 
 use kg::spargebra::Query;
-use kg::spargebra::algebra::{
-    AggregateExpression, AggregateFunction, Expression, GraphPattern, OrderExpression,
-};
-use kg::spargebra::term::{
-    Literal as AlgebraLiteral, NamedNode, NamedNodePattern, TermPattern, TriplePattern, Variable,
-};
+use kg::spargebra::algebra::{AggregateFunction, Expression, GraphPattern};
+use kg::spargebra::term::{NamedNode, TermPattern, TriplePattern, Variable};
 use kg::term::{Literal, NodeId, Term};
-use kg::value::Op;
+use kg::value::{Extreme, Op};
 
 use super::{QuestionPlan, Set, Test};
+use crate::algebra::{
+    aggregate_call, ask, distinct_values, exists, filter, filter_all, first, group_all, iri,
+    literal, not, or, order_by, project, select, triple, union, variable,
+};
 use crate::synth::profile::GraphProfile;
 
 impl QuestionPlan {
@@ -23,56 +23,30 @@ impl QuestionPlan {
             order: None,
             next: 0,
         };
-        let select = |pattern: GraphPattern| Query::Select {
-            dataset: None,
-            pattern,
-            base_iri: None,
-        };
-        let answer = Variable::new_unchecked("x");
+        let answer = variable("x");
         Some(match self {
             Self::List { set, by } => {
                 let order = algebra.listed(set, *by, &answer)?;
-                select(ranked(project(algebra.group(), &answer), order, &answer))
+                select(ranked(algebra.group(), order, answer))
             }
             Self::Count { set } => {
                 algebra.set_as(set, &answer)?;
-                let count = Variable::new_unchecked("n");
-                let aggregate = AggregateExpression::FunctionCall {
-                    name: AggregateFunction::Count,
-                    expr: Expression::Variable(answer),
-                    distinct: true,
-                };
-                let group = GraphPattern::Group {
-                    inner: Box::new(algebra.group()),
-                    variables: Vec::new(),
-                    aggregates: vec![(count.clone(), aggregate)],
-                };
-                select(GraphPattern::Project {
-                    inner: Box::new(group),
-                    variables: vec![count],
-                })
+                let count = variable("n");
+                let call = aggregate_call(AggregateFunction::Count, answer.into(), true);
+                let group = group_all(algebra.group(), vec![(count.clone(), call)]);
+                select(project(group, vec![count]))
             }
             Self::Yes { of, test } => {
                 let term = algebra.set(of)?;
                 algebra.test(&term, test)?;
-                Query::Ask {
-                    dataset: None,
-                    pattern: algebra.group(),
-                    base_iri: None,
-                }
+                ask(algebra.group())
             }
             Self::Either { left, right, by } => {
                 algebra.listed(left, *by, &answer)?;
                 let first = algebra.group();
                 (algebra.patterns, algebra.filters) = (Vec::new(), Vec::new());
                 algebra.listed(right, *by, &answer)?;
-                let union = GraphPattern::Union {
-                    left: Box::new(first),
-                    right: Box::new(algebra.group()),
-                };
-                select(GraphPattern::Distinct {
-                    inner: Box::new(project(union, &answer)),
-                })
+                select(distinct_values(union([first, algebra.group()]), answer))
             }
             Self::Compare {
                 left,
@@ -82,62 +56,23 @@ impl QuestionPlan {
             } => {
                 let (left, right) = (algebra.named(*left)?, algebra.named(*right)?);
                 let value = algebra.fresh();
-                algebra.triple(
-                    TermPattern::Variable(answer.clone()),
-                    *relation,
-                    TermPattern::Variable(value.clone()),
-                );
-                let of = Expression::In(
-                    Box::new(Expression::Variable(answer.clone())),
-                    vec![Expression::NamedNode(left), Expression::NamedNode(right)],
-                );
+                algebra.triple(answer.clone(), *relation, value.clone());
+                let of = Box::new(answer.clone().into());
+                let of = Expression::In(of, vec![left.into(), right.into()]);
                 algebra.filters.push(of);
-                select(ranked(
-                    project(algebra.group(), &answer),
-                    Some((value, *max)),
-                    &answer,
-                ))
+                select(ranked(algebra.group(), Some((value, *max)), answer))
             }
         })
     }
 }
 
-fn project(inner: GraphPattern, answer: &Variable) -> GraphPattern {
-    GraphPattern::Project {
-        inner: Box::new(inner),
-        variables: vec![answer.clone()],
-    }
-}
-
 /// DISTINCT, or ORDER BY with LIMIT 1 for an extreme.
-fn ranked(
-    projected: GraphPattern,
-    order: Option<(Variable, bool)>,
-    answer: &Variable,
-) -> GraphPattern {
-    let Some((variable, max)) = order else {
-        return GraphPattern::Distinct {
-            inner: Box::new(projected),
-        };
+fn ranked(inner: GraphPattern, order: Option<(Variable, bool)>, answer: Variable) -> GraphPattern {
+    let Some((key, max)) = order else {
+        return distinct_values(inner, answer);
     };
-    let GraphPattern::Project { inner, .. } = projected else {
-        return projected;
-    };
-    let key = Expression::Variable(variable);
-    let key = if max {
-        OrderExpression::Desc(key)
-    } else {
-        OrderExpression::Asc(key)
-    };
-    let ordered = GraphPattern::OrderBy {
-        inner,
-        expression: vec![key],
-    };
-    GraphPattern::Slice {
-        inner: Box::new(project(ordered, answer)),
-        start: 0,
-        length: Some(1),
-    }
+    let extreme = if max { Extreme::Max } else { Extreme::Min };
+    first(project(order_by(inner, key.into(), extreme), vec![answer]))
 }
 
 /// Collects the patterns and filters of a query.
@@ -152,45 +87,31 @@ struct AlgebraBuilder<'p, 'g> {
 impl AlgebraBuilder<'_, '_> {
     fn fresh(&mut self) -> Variable {
         self.next += 1;
-        Variable::new_unchecked(format!("v{}", self.next))
+        variable(&format!("v{}", self.next))
     }
 
     fn named(&self, node: NodeId) -> Option<NamedNode> {
         match self.profile.kg.term(node) {
-            Term::Iri(iri) => Some(NamedNode::new_unchecked(iri)),
+            Term::Iri(name) => Some(iri(&name)),
             Term::Blank(_) | Term::Literal(_) => None,
         }
     }
 
-    fn triple(&mut self, subject: TermPattern, relation: usize, object: TermPattern) {
-        let iri = self.profile.relations[relation].iri.clone();
-        self.iri_triple(subject, &iri, object);
-    }
-
-    fn iri_triple(&mut self, subject: TermPattern, iri: &str, object: TermPattern) {
-        self.patterns.push(TriplePattern {
-            subject,
-            predicate: NamedNodePattern::NamedNode(NamedNode::new_unchecked(iri)),
-            object,
-        });
+    fn triple(
+        &mut self,
+        subject: impl Into<TermPattern>,
+        relation: usize,
+        object: impl Into<TermPattern>,
+    ) {
+        let relation = &self.profile.relations[relation].iri;
+        self.patterns.push(triple(subject, relation, object));
     }
 
     /// Takes the patterns and filters collected so far.
     fn group(&mut self) -> GraphPattern {
-        let bgp = GraphPattern::Bgp {
-            patterns: std::mem::take(&mut self.patterns),
-        };
+        let patterns = std::mem::take(&mut self.patterns);
         let filters = std::mem::take(&mut self.filters);
-        let all = filters
-            .into_iter()
-            .reduce(|left, right| Expression::And(Box::new(left), Box::new(right)));
-        match all {
-            Some(expr) => GraphPattern::Filter {
-                expr,
-                inner: Box::new(bgp),
-            },
-            None => bgp,
-        }
+        filter_all(GraphPattern::Bgp { patterns }, filters)
     }
 
     /// Binds `answer` to the members of a set or to their names. Returns the sort key of an
@@ -204,7 +125,7 @@ impl AlgebraBuilder<'_, '_> {
         match by {
             Some(by) => {
                 let term = self.set(set)?;
-                self.triple(term, by, TermPattern::Variable(answer.clone()));
+                self.triple(term, by, answer.clone());
             }
             None => self.set_as(set, answer)?,
         }
@@ -268,7 +189,7 @@ impl AlgebraBuilder<'_, '_> {
                     bearer = joined;
                 }
                 let value = self.fresh();
-                self.triple(bearer, *relation, TermPattern::Variable(value.clone()));
+                self.triple(bearer, *relation, value.clone());
                 self.order = Some((value, *max));
             }
         }
@@ -277,16 +198,15 @@ impl AlgebraBuilder<'_, '_> {
 
     fn instance(&mut self, this: TermPattern, class: usize) -> Option<()> {
         let class = &self.profile.classes[class];
-        let (relation, node) = (class.type_relation.clone(), self.named(class.node)?);
-        self.iri_triple(this, &relation, TermPattern::NamedNode(node));
+        let is = triple(this, &class.type_relation, self.named(class.node)?);
+        self.patterns.push(is);
         Some(())
     }
 
     /// A new variable bound to an attribute of a node.
     fn attribute(&mut self, this: &TermPattern, relation: usize) -> Variable {
         let attribute = self.fresh();
-        let value = TermPattern::Variable(attribute.clone());
-        self.triple(this.clone(), relation, value);
+        self.triple(this.clone(), relation, attribute.clone());
         attribute
     }
 
@@ -314,8 +234,8 @@ impl AlgebraBuilder<'_, '_> {
                 values: [one, other],
             } => {
                 let attribute = self.attribute(this, *relation);
-                let is = |value| Box::new(compare(&attribute, Op::Eq, value));
-                self.filters.push(Expression::Or(is(one), is(other)));
+                let is = |value| compare(&attribute, Op::Eq, value);
+                self.filters.push(or(is(one), is(other)));
             }
             Test::Is {
                 relation,
@@ -348,53 +268,17 @@ impl AlgebraBuilder<'_, '_> {
     /// missing end is open.
     fn half(&mut self, this: &TermPattern, iri: &str, op: Op, value: &Literal) -> Expression {
         let pattern = |variable: &Variable| GraphPattern::Bgp {
-            patterns: vec![TriplePattern {
-                subject: this.clone(),
-                predicate: NamedNodePattern::NamedNode(NamedNode::new_unchecked(iri)),
-                object: TermPattern::Variable(variable.clone()),
-            }],
+            patterns: vec![triple(this.clone(), iri, variable.clone())],
         };
-        let (any, end) = (
-            Variable::new_unchecked(format!("a{}", self.next)),
-            Variable::new_unchecked(format!("b{}", self.next)),
-        );
+        let any = variable(&format!("a{}", self.next));
+        let end = variable(&format!("b{}", self.next));
         self.next += 1;
-        let missing = Expression::Not(Box::new(Expression::Exists(Box::new(pattern(&any)))));
-        let holds = GraphPattern::Filter {
-            expr: compare(&end, op, value),
-            inner: Box::new(pattern(&end)),
-        };
-        Expression::Or(
-            Box::new(missing),
-            Box::new(Expression::Exists(Box::new(holds))),
-        )
+        let holds = filter(pattern(&end), compare(&end, op, value));
+        or(not(exists(pattern(&any))), exists(holds))
     }
 }
 
 /// `?variable op value`.
 fn compare(variable: &Variable, op: Op, value: &Literal) -> Expression {
-    let (left, right) = (
-        Box::new(Expression::Variable(variable.clone())),
-        Box::new(Expression::Literal(literal(value))),
-    );
-    match op {
-        Op::Eq => Expression::Equal(left, right),
-        Op::Ne => Expression::Not(Box::new(Expression::Equal(left, right))),
-        Op::Lt => Expression::Less(left, right),
-        Op::Le => Expression::LessOrEqual(left, right),
-        Op::Gt => Expression::Greater(left, right),
-        Op::Ge => Expression::GreaterOrEqual(left, right),
-    }
-}
-
-fn literal(value: &Literal) -> AlgebraLiteral {
-    match (&value.datatype, &value.lang) {
-        (_, Some(lang)) => {
-            AlgebraLiteral::new_language_tagged_literal_unchecked(&value.lexical, lang)
-        }
-        (Some(datatype), None) => {
-            AlgebraLiteral::new_typed_literal(&value.lexical, NamedNode::new_unchecked(datatype))
-        }
-        (None, None) => AlgebraLiteral::new_simple_literal(&value.lexical),
-    }
+    crate::algebra::compare(variable.clone().into(), op, literal(value).into())
 }
