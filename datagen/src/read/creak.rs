@@ -1,11 +1,8 @@
 //! Creak in the form that the ODA study uses: a JSON array of claims (`sentence`), each true or
 //! false (`label`), with `topic_entity`. There are no queries.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::Value;
 
-use super::file;
 use super::formats::SourceFormat;
 use super::json::{blank, get, missing, plain, read_records, topics};
 use super::reader::{Each, QuestionReader, ReadRequest};
@@ -20,6 +17,8 @@ const FORMAT: SourceFormat = SourceFormat {
     about: "Creak (Wikidata), claims to check",
     needs: "a JSON array of `sentence` and `label` (true or false), with `topic_entity`",
     folder: "creak*.json",
+    files: "creak*.json",
+    is_one: |name| name.starts_with("creak") && name.ends_with(".json"),
     example: r#"{"ex_id": "dev_0", "sentence": "Arvel Tower stands in Lomen.", "label": "true", "entity": "Arvel Tower", "topic_entity": {"Q1": "Arvel Tower"}}"#,
     options: &[],
     fronts: &[],
@@ -36,21 +35,14 @@ impl QuestionReader for Creak {
         Likeness::of(needed, needed)
     }
 
-    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, "creak*.json", |name| {
-            name.starts_with("creak") && name.ends_with(".json")
-        })
-    }
-
     fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         read_records(from.path, None, FORMAT.name, each, &mut question)
     }
 }
 
 fn question(record: &Value, number: usize) -> Result<GoldQuestion, String> {
-    let sentence = record
-        .get("sentence")
-        .and_then(Value::as_str)
+    let sentence = record["sentence"]
+        .as_str()
         .map(str::trim)
         .ok_or_else(|| missing(&["sentence"]))?;
     let label = get(record, &["label"])

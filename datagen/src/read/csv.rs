@@ -3,8 +3,6 @@
 //! with answers but no query is for evaluation only. Tabs or semicolons also work as separators.
 //! Records are read one at a time.
 
-use std::path::{Path, PathBuf};
-
 use toolbox::exec::ExcludeWhen;
 
 use super::file;
@@ -22,6 +20,8 @@ const FORMAT: SourceFormat = SourceFormat {
     about: "questions of one's own in a table",
     needs: "a table with a header line that names `question` and `sparql` (or `answers`), and optionally `id`, `topic`, `hops`, `shape`",
     folder: "every .csv",
+    files: "*.csv",
+    is_one: |name| name.ends_with(".csv"),
     example: "id,question,sparql,topic,answers\nq1,Who founded Arvel?,\"SELECT ?x { ex:arvel ex:founder ?x }\",ex:arvel,Mira Sol|Ivo Sol",
     options: &[],
     fronts: &[],
@@ -62,10 +62,6 @@ impl QuestionReader for Csv {
                     && (QUERY.iter().any(|name| named(&fields, name)) || named(&fields, "answers"))
             });
         Likeness::of(is_one, is_one)
-    }
-
-    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, "*.csv", |name| name.ends_with(".csv"))
     }
 
     fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {

@@ -12,8 +12,6 @@ pub(super) const CWQ: ArrayReader = ArrayReader {
     fields: &FIELDS,
     own: &["compositionality_type", "webqsp_ID", "machine_question"],
     foreign: &[],
-    names: "ComplexWebQuestions_*.json",
-    is_one: |name| name.starts_with("complexwebquestions") && name.ends_with(".json"),
 };
 
 const FORMAT: SourceFormat = SourceFormat {
@@ -21,6 +19,8 @@ const FORMAT: SourceFormat = SourceFormat {
     about: "ComplexWebQuestions 1.1",
     needs: "a JSON array of `question` and `sparql`, with `ID`, `compositionality_type`, `answers`",
     folder: "ComplexWebQuestions_*.json",
+    files: "ComplexWebQuestions_*.json",
+    is_one: |name| name.starts_with("complexwebquestions") && name.ends_with(".json"),
     example: r#"{"ID": "WebQTrn-1_a1", "compositionality_type": "conjunction", "question": "…", "sparql": "PREFIX ns: … SELECT DISTINCT ?x …", "answers": [{"answer_id": "m.01", "answer": "…"}]}"#,
     options: &[],
     fronts: &[],

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
+use super::formats::SourceFormat;
 use crate::{Error, limits};
 
 /// Opens a file, and decompresses it if it begins like gzip.
@@ -135,12 +136,8 @@ pub(super) fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 const DATA_FOLDERS: [&str; 3] = ["data", "dataset", "questions"];
 
 /// The files at a path: the file itself, or the files of a folder (or its `data`, `dataset` or
-/// `questions`) whose name satisfies `is_one`.
-pub(super) fn of_set(
-    path: &Path,
-    names: &str,
-    is_one: impl Fn(&str) -> bool,
-) -> Result<Vec<PathBuf>, Error> {
+/// `questions`) that the format names.
+pub(super) fn of_set(path: &Path, format: &SourceFormat) -> Result<Vec<PathBuf>, Error> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
@@ -161,7 +158,7 @@ pub(super) fn of_set(
                 last.file_name()
                     .is_some_and(|last| last.eq_ignore_ascii_case(plain))
             });
-            if entry.is_file() && is_one(plain) && !twice {
+            if entry.is_file() && (format.is_one)(plain) && !twice {
                 found.push(entry);
             }
         }
@@ -171,6 +168,9 @@ pub(super) fn of_set(
     }
     Err(Error::file(
         path,
-        format!("this folder has no {names} (or .gz); give the file itself"),
+        format!(
+            "this folder has no {} (or .gz); give the file itself",
+            format.files
+        ),
     ))
 }

@@ -1,7 +1,7 @@
 //! The description of a format, for `datagen formats`, docs/formats.md and error messages.
 
 /// A format of question files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct SourceFormat {
     /// The name before `=` in a source.
     pub name: &'static str,
@@ -11,6 +11,10 @@ pub struct SourceFormat {
     pub needs: &'static str,
     /// The files that are read from the set's folder.
     pub folder: &'static str,
+    /// Their names, for messages.
+    pub files: &'static str,
+    /// Whether a file of the folder belongs to the set, by its name in small letters without `.gz`.
+    pub is_one: fn(&str) -> bool,
     /// A record, shortened to one line.
     pub example: &'static str,
     /// Names and meanings of the options after `:` in a source.

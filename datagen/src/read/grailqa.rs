@@ -1,13 +1,10 @@
 //! GrailQA: a JSON array with `qid, question, sparql_query, level`, and the same meaning also as
 //! `s_expression` and `graph_query`.
 
-use std::path::{Path, PathBuf};
-
 use kg::spargebra::Query;
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
-use super::file;
 use super::formats::SourceFormat;
 use super::json::{Fields, question, read_records};
 use super::reader::{Each, QuestionReader, ReadRequest};
@@ -23,6 +20,8 @@ const FORMAT: SourceFormat = SourceFormat {
     about: "GrailQA 1.0",
     needs: "a JSON array of `question` and `sparql_query`, with `qid`, `s_expression`, `graph_query`, `level`",
     folder: "grailqa_*.json",
+    files: "grailqa_*.json",
+    is_one: |name| name.starts_with("grailqa") && name.ends_with(".json"),
     example: r#"{"qid": 1, "question": "…", "sparql_query": "…", "s_expression": "(AND biology.gene (JOIN biology.gene.locus m.01))", "graph_query": {"nodes": [], "edges": []}, "level": "zero-shot"}"#,
     options: &[
         ("sexpr", "the query is made from `s_expression`"),
@@ -58,12 +57,6 @@ impl QuestionReader for GrailQa {
                     .iter()
                     .any(|field| sample.has(field)),
         )
-    }
-
-    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, "grailqa_*.json", |name| {
-            name.starts_with("grailqa") && name.ends_with(".json")
-        })
     }
 
     fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 //! fields of various names.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
@@ -36,9 +36,6 @@ pub(super) struct ArrayReader {
     pub own: &'static [&'static str],
     /// Fields that this format never has.
     pub foreign: &'static [&'static str],
-    /// The file names in a published folder, for messages.
-    pub names: &'static str,
-    pub is_one: fn(&str) -> bool,
 }
 
 impl QuestionReader for ArrayReader {
@@ -50,10 +47,6 @@ impl QuestionReader for ArrayReader {
         let needed = sample.array_of(&[self.fields.question, self.fields.sparql]);
         let has = |fields: &[&str]| fields.iter().any(|field| sample.has(field));
         Likeness::of(needed, needed && has(self.own) && !has(self.foreign))
-    }
-
-    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, self.names, self.is_one)
     }
 
     fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {

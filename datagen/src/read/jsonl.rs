@@ -5,8 +5,6 @@
 //! or empty one) is for evaluation only. Lines are read one at a time, so the file may have any
 //! size.
 
-use std::path::{Path, PathBuf};
-
 use serde::Deserialize;
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
@@ -26,6 +24,8 @@ const FORMAT: SourceFormat = SourceFormat {
     about: "questions of one's own",
     needs: "JSON Lines (or a JSON array) of `question` with `sparql` or `answers`, and optionally `id`, `topic`, `hops`, `shape`, `exclude`",
     folder: "every .jsonl",
+    files: "*.jsonl",
+    is_one: |name| name.ends_with(".jsonl"),
     example: r#"{"id": "q1", "question": "Who founded Arvel?", "sparql": "SELECT ?x { ex:arvel ex:founder ?x }", "topic": {"ex:arvel": "Arvel"}}"#,
     options: &[],
     fronts: &[],
@@ -55,10 +55,6 @@ impl QuestionReader for Jsonl {
             needed && sample.form == SampleForm::Array,
             needed && sample.form == SampleForm::Lines,
         )
-    }
-
-    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, "*.jsonl", |name| name.ends_with(".jsonl"))
     }
 
     fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {

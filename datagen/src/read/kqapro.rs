@@ -1,8 +1,6 @@
 //! KQA Pro: a JSON array with `question`, `sparql`, `program`, `choices` and `answer`, over the
 //! graph of its `kb.json`.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
@@ -22,6 +20,8 @@ const FORMAT: SourceFormat = SourceFormat {
     about: "KQA Pro (a part of Wikidata)",
     needs: "a JSON array of `question` with `sparql` and `program`, and `choices`, `answer`",
     folder: "train.json and val.json; test.json has no queries. kb.json is its graph",
+    files: "train.json, val.json",
+    is_one: |name| matches!(name, "train.json" | "val.json"),
     example: r#"{"question": "How tall is Arvel Tower?", "choices": ["90 metre"], "program": [{"function": "Find", "dependencies": [], "inputs": ["Arvel Tower"]}, {"function": "QueryAttr", "dependencies": [0], "inputs": ["height"]}], "sparql": "SELECT DISTINCT ?pv WHERE { ?e <pred:name> \"Arvel Tower\" . ?e <height> ?pv . }", "answer": "90 metre"}"#,
     options: &[("program", "the query is made from `program`")],
     fronts: &["program"],
@@ -38,12 +38,6 @@ impl QuestionReader for KqaPro {
         Likeness::of(own, own)
     }
 
-    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, "train.json, val.json", |name| {
-            matches!(name, "train.json" | "val.json")
-        })
-    }
-
     fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         let stem = file::stem(from.path);
         read_records(from.path, None, FORMAT.name, each, &mut |record, number| {
@@ -53,18 +47,13 @@ impl QuestionReader for KqaPro {
 }
 
 fn question(record: &Value, from: &ReadRequest<'_>, id: String) -> Result<GoldQuestion, String> {
-    let wording = record
-        .get("question")
-        .and_then(Value::as_str)
+    let wording = record["question"]
+        .as_str()
         .ok_or_else(|| missing(&["question"]))?;
     let program = get(record, &["program"]);
     let none = |field: &str| GoldQuery::Missing(Refusal::NoQuery, format!("`{field}` is missing"));
     let algebra = |query| GoldQuery::Algebra(Box::new(query));
-    let query = match (
-        from.option,
-        program,
-        record.get("sparql").and_then(Value::as_str),
-    ) {
+    let query = match (from.option, program, record["sparql"].as_str()) {
         (Some("program"), Some(program), _) => kqapro::program(program, from.kg)
             .map_or_else(|why| GoldQuery::Missing(Refusal::Syntax, why), algebra),
         (Some("program"), None, _) => none("program"),

@@ -15,8 +15,6 @@ pub(super) const LCQUAD1: ArrayReader = ArrayReader {
         "sparql_template_id",
     ],
     foreign: &[],
-    names: "train-data.json, test-data.json",
-    is_one: |name| matches!(name, "train-data.json" | "test-data.json"),
 };
 
 const FORMAT: SourceFormat = SourceFormat {
@@ -24,6 +22,8 @@ const FORMAT: SourceFormat = SourceFormat {
     about: "LC-QuAD 1 (DBpedia)",
     needs: "a JSON array of `corrected_question` and `sparql_query`",
     folder: "train-data.json and test-data.json",
+    files: "train-data.json, test-data.json",
+    is_one: |name| matches!(name, "train-data.json" | "test-data.json"),
     example: r#"{"_id": "1", "corrected_question": "…", "intermediary_question": "…", "sparql_query": "SELECT DISTINCT COUNT(?uri) …", "sparql_template_id": 101}"#,
     options: &[],
     fronts: &[],

@@ -2,12 +2,9 @@
 //! `paraphrased_question`) and two queries (`sparql_wikidata`, `sparql_dbpedia18`). If `question`
 //! is null or `n/a`, the next wording is used.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
-use super::file;
 use super::formats::SourceFormat;
 use super::json::{blank, get, missing, plain, query_text, read_records, texts};
 use super::reader::{Each, QuestionReader, ReadRequest};
@@ -22,6 +19,8 @@ const FORMAT: SourceFormat = SourceFormat {
     about: "LC-QuAD 2 (Wikidata, DBpedia 2018)",
     needs: "a JSON array of `question`, `NNQT_question` or `paraphrased_question` with `sparql_wikidata` or `sparql_dbpedia18`",
     folder: "train.json and test.json, also in dataset/",
+    files: "train.json, test.json",
+    is_one: |name| matches!(name, "train.json" | "test.json"),
     example: r#"{"uid": 1, "NNQT_question": "…", "question": "…", "paraphrased_question": "…", "sparql_wikidata": "select ?x where { wd:Q1 wdt:P1 ?x }", "sparql_dbpedia18": "…", "template": "…"}"#,
     options: &[
         ("dbpedia", "the DBpedia queries instead of Wikidata's"),
@@ -43,12 +42,6 @@ impl QuestionReader for LcQuad2 {
     fn likeness(&self, sample: &Sample) -> Likeness {
         let is_one = sample.array_of(&[&WORDINGS, &QUERIES]);
         Likeness::of(is_one, is_one)
-    }
-
-    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, "train.json, test.json", |name| {
-            matches!(name, "train.json" | "test.json")
-        })
     }
 
     fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {

@@ -21,6 +21,8 @@ const FORMAT: SourceFormat = SourceFormat {
     about: "MetaQA (films), 1 to 3 hops",
     needs: "lines of `question with [topic]<TAB>answer|answer`, with a file of question types next to it",
     folder: "N-hop/vanilla/qa_SPLIT.txt with N-hop/qa_SPLIT_qtype.txt; a single N-hop folder also works",
+    files: "N-hop/vanilla/qa_SPLIT.txt",
+    is_one: |stem| stem.starts_with("qa_") && !stem.ends_with("_qtype"),
     example: "who directed [Kismet Road]\tMira Sol|Ivo Sol",
     options: &[],
     fronts: &[],
@@ -42,7 +44,34 @@ impl QuestionReader for MetaQa {
     }
 
     fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        files(path)
+        if !path.is_dir() {
+            return Ok(vec![path.to_owned()]);
+        }
+        let is_hop = |folder: &Path| {
+            folder.is_dir()
+                && folder
+                    .file_name()
+                    .is_some_and(|name| name.to_string_lossy().ends_with("-hop"))
+        };
+        let mut hops: Vec<PathBuf> = file::entries(path)?
+            .into_iter()
+            .filter(|entry| is_hop(entry))
+            .collect();
+        if hops.is_empty() {
+            hops.push(path.to_owned());
+        }
+        let mut found = Vec::new();
+        for hop in &hops {
+            let vanilla = hop.join("vanilla");
+            let entries = file::entries(if vanilla.is_dir() { &vanilla } else { hop })?;
+            let is_one = |entry: &PathBuf| entry.is_file() && (FORMAT.is_one)(&file::stem(entry));
+            found.extend(entries.into_iter().filter(is_one));
+        }
+        if found.is_empty() {
+            let message = format!("no {} (or .txt.gz) in this folder", FORMAT.files);
+            return Err(Error::file(path, message));
+        }
+        Ok(found)
     }
 
     fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
@@ -56,42 +85,6 @@ struct QuestionFiles {
     types: PathBuf,
     /// `2-hop-dev`
     name: String,
-}
-
-fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let is_hop = |folder: &Path| {
-        folder.is_dir()
-            && folder
-                .file_name()
-                .is_some_and(|name| name.to_string_lossy().ends_with("-hop"))
-    };
-    let mut hops: Vec<PathBuf> = file::entries(path)?
-        .into_iter()
-        .filter(|entry| is_hop(entry))
-        .collect();
-    if hops.is_empty() {
-        hops.push(path.to_owned());
-    }
-    let mut found = Vec::new();
-    for hop in &hops {
-        let vanilla = hop.join("vanilla");
-        for entry in file::entries(if vanilla.is_dir() { &vanilla } else { hop })? {
-            let stem = file::stem(&entry);
-            if entry.is_file() && stem.starts_with("qa_") && !stem.ends_with("_qtype") {
-                found.push(entry);
-            }
-        }
-    }
-    if found.is_empty() {
-        return Err(Error::file(
-            path,
-            "no N-hop/vanilla/qa_SPLIT.txt (or .txt.gz) in this folder",
-        ));
-    }
-    Ok(found)
 }
 
 fn questions_file(qa: &Path) -> Result<QuestionFiles, Error> {

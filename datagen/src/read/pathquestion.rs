@@ -2,8 +2,6 @@
 //! `question<TAB>answer(answer/answer/)<TAB>head#relation#mid#relation#tail#<end>#tail`. The gold
 //! path is the query; two paths joined by `*` end in the same answer.
 
-use std::path::{Path, PathBuf};
-
 use kg::Kg;
 use toolbox::exec::ExcludeWhen;
 
@@ -27,6 +25,11 @@ const FORMAT: SourceFormat = SourceFormat {
     about: "PathQuestion, PathQuestion-Large, WorldCup2014",
     needs: "lines of `question<TAB>answer(answer/…)<TAB>head#relation#tail`",
     folder: "PQ-*.txt, PQL-*.txt, WC-*.txt",
+    files: "PQ-*.txt, PQL-*.txt, WC-*.txt",
+    is_one: |name| {
+        let starts = ["pq-", "pql-", "wc-"];
+        starts.iter().any(|start| name.starts_with(start)) && name.ends_with(".txt")
+    },
     example: "what is the job of ann_x 's child ?\tcook(cook/baker/)\tann_x#child#bo_y#profession#cook#<end>#cook",
     options: &[],
     fronts: &[],
@@ -48,16 +51,6 @@ impl QuestionReader for PathQuestion {
             sample.form == SampleForm::Text && path,
             sample.form == SampleForm::Text && path,
         )
-    }
-
-    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        let is_one = |name: &str| {
-            ["pq-", "pql-", "wc-"]
-                .iter()
-                .any(|start| name.starts_with(start))
-                && name.ends_with(".txt")
-        };
-        file::of_set(path, "PQ-*.txt, PQL-*.txt, WC-*.txt", is_one)
     }
 
     fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {

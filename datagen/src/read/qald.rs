@@ -24,6 +24,8 @@ pub(super) const FORMAT: SourceFormat = SourceFormat {
     about: "QALD-JSON: QALD 1 to 10, QALD-9-plus, YAGO-QA",
     needs: "a JSON object with a list `questions` of `question` (wordings by language) and `query`",
     folder: "qald*.json (one of the Wikidata and DBpedia files of QALD-9-plus has to be named)",
+    files: "qald*.json",
+    is_one: |name| (name.contains("qald") || name.contains("yago")) && name.ends_with(".json"),
     example: r#"{"questions": [{"id": "1", "question": [{"language": "en", "string": "…"}], "query": {"sparql": "SELECT …"}, "answers": [{"head": {"vars": ["x"]}, "results": {"bindings": []}}]}]}"#,
     options: &[(
         LANGUAGE,
@@ -45,9 +47,7 @@ impl QuestionReader for Qald {
     }
 
     fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        let found = file::of_set(path, "qald*.json", |name| {
-            (name.contains("qald") || name.contains("yago")) && name.ends_with(".json")
-        })?;
+        let found = file::of_set(path, &FORMAT)?;
         let of = |graph: &str| {
             found
                 .iter()
@@ -97,19 +97,18 @@ pub(super) fn set_name(path: &Path) -> Result<Option<String>, Error> {
 }
 
 fn question(record: &Value, number: usize, language: Option<&str>) -> Result<GoldQuestion, String> {
-    let wordings = record
-        .get("question")
-        .and_then(Value::as_array)
+    let wordings = record["question"]
+        .as_array()
         .ok_or("`question` is not a list of wordings")?;
     let in_language = |language: Option<&str>| {
         let fits = |wording: &&Value| {
-            let own = wording.get("language").and_then(Value::as_str);
+            let own = wording["language"].as_str();
             language
                 .is_none_or(|language| own.is_some_and(|own| own.eq_ignore_ascii_case(language)))
         };
         let wordings = wordings.iter().filter(fits);
         wordings
-            .filter_map(|wording| wording.get("string").and_then(Value::as_str))
+            .filter_map(|wording| wording["string"].as_str())
             .map(str::trim)
             .find(|text| !text.is_empty())
     };
@@ -132,10 +131,7 @@ fn question(record: &Value, number: usize, language: Option<&str>) -> Result<Gol
         question: wording.to_owned(),
         query,
         answers: record.get("answers").map(answers),
-        kind: record
-            .get("answertype")
-            .and_then(Value::as_str)
-            .map(str::to_owned),
+        kind: record["answertype"].as_str().map(str::to_owned),
         exclude: ExcludeWhen::Answer,
         ..blank(FORMAT.name, format!("qald-{id}"))
     })
@@ -148,9 +144,8 @@ fn answers(results: &Value) -> Vec<String> {
         if let Some(truth) = result.get("boolean") {
             texts.push(plain(truth));
         }
-        for binding in result
-            .pointer("/results/bindings")
-            .and_then(Value::as_array)
+        for binding in result["results"]["bindings"]
+            .as_array()
             .into_iter()
             .flatten()
         {

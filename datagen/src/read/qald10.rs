@@ -11,8 +11,6 @@ pub(super) const QALD10: ArrayReader = ArrayReader {
     fields: &FIELDS,
     own: &["topic_entity"],
     foreign: &["compositionality_type", "qid"],
-    names: "qald_10*.json",
-    is_one: |name| name.starts_with("qald_10") && name.ends_with(".json"),
 };
 
 const FORMAT: SourceFormat = SourceFormat {
@@ -20,6 +18,8 @@ const FORMAT: SourceFormat = SourceFormat {
     about: "QALD-10 in the form that ToG and ODA use",
     needs: "a JSON array of `question`, `sparql` and `topic_entity`, with `answer`",
     folder: "qald_10*.json",
+    files: "qald_10*.json",
+    is_one: |name| name.starts_with("qald_10") && name.ends_with(".json"),
     example: r#"{"question": "…", "sparql": "PREFIX wd: … SELECT …", "topic_entity": {"Q1": "universe"}, "answer": {"Q2": "Earth"}}"#,
     options: &[],
     fronts: &[],

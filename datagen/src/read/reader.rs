@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use kg::Kg;
 
+use super::file;
 use super::formats::SourceFormat;
 use super::sample::{Likeness, Sample};
 use crate::question::GoldQuestion;
@@ -34,7 +35,9 @@ pub trait QuestionReader: Send + Sync {
     ///
     /// # Errors
     /// If the folder cannot be read or does not contain any.
-    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error>;
+    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
+        file::of_set(path, self.format())
+    }
     /// Passes the questions of a file to `each`, in order. With a graph, names of plain-text sets
     /// become the graph's own terms.
     ///

@@ -2,8 +2,6 @@
 //! runs on the graph. Each of its rows gives constants for the slots, which go into the algebra of
 //! `sparql` and, by label, into one of the wordings.
 
-use std::path::{Path, PathBuf};
-
 use kg::spargebra::Query;
 use kg::term::Term;
 use kg::{Kg, QueryAnswer, QueryLimits, parse_query};
@@ -41,6 +39,8 @@ const FORMAT: SourceFormat = SourceFormat {
     about: "questions made from templates that the graph fills",
     needs: "JSON Lines of `id`, `wordings`, `sparql` and `bind`, with `shape` and `hops`",
     folder: "every .jsonl",
+    files: "*.jsonl",
+    is_one: |name| name.ends_with(".jsonl"),
     example: r#"{"id": "year", "wordings": ["when was {f} made"], "sparql": "SELECT ?x { ?f :year ?x }", "bind": "SELECT DISTINCT ?f { ?f :year ?y }"}"#,
     options: &[],
     fronts: &[],
@@ -56,10 +56,6 @@ impl QuestionReader for Templates {
         let is_one =
             sample.form == SampleForm::Lines && sample.has_each(&[&["wordings"], &["bind"]]);
         Likeness::of(is_one, is_one)
-    }
-
-    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, "*.jsonl", |name| name.ends_with(".jsonl"))
     }
 
     fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {

@@ -1,11 +1,8 @@
 //! T-REx in the form that the ODA study uses: a JSON array with `input` ("subject [SEP] relation"),
 //! `topic_entity`, `answer` and its `alias`es. There are no queries.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::Value;
 
-use super::file;
 use super::formats::SourceFormat;
 use super::json::{blank, get, missing, read_records, texts, topics};
 use super::reader::{Each, QuestionReader, ReadRequest};
@@ -20,6 +17,10 @@ const FORMAT: SourceFormat = SourceFormat {
     about: "T-REx (Wikidata), slot filling",
     needs: "a JSON array of `input` (`subject [SEP] relation`), `topic_entity` and `answer`, with `alias`",
     folder: "T-REX*.json",
+    files: "T-REX*.json",
+    is_one: |name| {
+        (name.starts_with("t-rex") || name.starts_with("trex")) && name.ends_with(".json")
+    },
     example: r#"{"input": "Arvel Tower [SEP] architect", "topic_entity": {"Q1": "Arvel Tower"}, "answer": "Mira Sol", "alias": ["Mira Sol", "M. Sol"]}"#,
     options: &[],
     fronts: &[],
@@ -45,12 +46,6 @@ impl QuestionReader for TRex {
         Likeness::of(needed, needed && own)
     }
 
-    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, "T-REX*.json", |name| {
-            (name.starts_with("t-rex") || name.starts_with("trex")) && name.ends_with(".json")
-        })
-    }
-
     fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         read_records(from.path, None, FORMAT.name, each, &mut |record, number| {
             slot(record, FORMAT.name, number)
@@ -60,9 +55,8 @@ impl QuestionReader for TRex {
 
 /// A slot to fill: the question is the published input, its kind is the relation.
 pub(super) fn slot(record: &Value, format: &str, number: usize) -> Result<GoldQuestion, String> {
-    let input = record
-        .get("input")
-        .and_then(Value::as_str)
+    let input = record["input"]
+        .as_str()
         .map(str::trim)
         .ok_or_else(|| missing(&["input"]))?;
     let answer = record

@@ -4,12 +4,9 @@
 //! only a part of the question have their own kind. They are tried like all others, and
 //! verification decides.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
-use super::file;
 use super::formats::SourceFormat;
 use super::json::{blank, get, missing, plain, query_text, read_records, texts};
 use super::reader::{Each, QuestionReader, ReadRequest};
@@ -24,6 +21,12 @@ const FORMAT: SourceFormat = SourceFormat {
     about: "WebQuestionsSP (Freebase)",
     needs: "a JSON object with a list `Questions` of `RawQuestion` and `Parses`",
     folder: "WebQSP.*.json, also in data/",
+    // The partial files contain questions that could not be fully annotated; they have no
+    // queries.
+    files: "WebQSP.train.json, WebQSP.test.json",
+    is_one: |name| {
+        name.starts_with("webqsp") && name.ends_with(".json") && !name.contains("partial")
+    },
     example: r#"{"Questions": [{"QuestionId": "WebQTrn-0", "RawQuestion": "…", "Parses": [{"Sparql": "PREFIX ns: …", "TopicEntityMid": "m.01", "InferentialChain": ["…"], "Answers": [{"AnswerArgument": "m.02", "EntityName": "…"}]}]}]}"#,
     options: &[],
     fronts: &[],
@@ -45,14 +48,6 @@ impl QuestionReader for WebQsp {
         Likeness::of(questions, questions && sample.has("Parses"))
     }
 
-    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        // The partial files contain questions that could not be fully annotated; they have no
-        // queries.
-        file::of_set(path, "WebQSP.train.json, WebQSP.test.json", |name| {
-            name.starts_with("webqsp") && name.ends_with(".json") && !name.contains("partial")
-        })
-    }
-
     fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         read_records(
             from.path,
@@ -68,14 +63,12 @@ fn question(record: &Value, number: usize) -> Result<GoldQuestion, String> {
     let wording = get(record, &WORDINGS)
         .and_then(Value::as_str)
         .ok_or_else(|| missing(&WORDINGS))?;
-    let parses = record
-        .get("Parses")
-        .and_then(Value::as_array)
+    let parses = record["Parses"]
+        .as_array()
         .ok_or("`Parses` is not a list")?;
     let quality = |parse: &Value| {
-        parse
-            .pointer("/AnnotatorComment/ParseQuality")
-            .and_then(Value::as_str)
+        parse["AnnotatorComment"]["ParseQuality"]
+            .as_str()
             .map(str::to_ascii_lowercase)
     };
     let complete = |parse: &&Value| quality(parse).is_none_or(|quality| quality == "complete");
@@ -85,17 +78,12 @@ fn question(record: &Value, number: usize) -> Result<GoldQuestion, String> {
         .find(complete)
         .or_else(|| parses.first())
         .unwrap_or(&none);
-    let chain = parse
-        .get("InferentialChain")
-        .and_then(Value::as_array)
+    let chain = parse["InferentialChain"]
+        .as_array()
         .filter(|chain| !chain.is_empty());
-    let constraints = parse
-        .get("Constraints")
-        .and_then(Value::as_array)
-        .map_or(0, Vec::len);
-    let manual = parse
-        .get("Sparql")
-        .and_then(Value::as_str)
+    let constraints = parse["Constraints"].as_array().map_or(0, Vec::len);
+    let manual = parse["Sparql"]
+        .as_str()
         .is_some_and(|text| text.trim_start().starts_with(MANUAL));
     let kind = match (manual, complete(&parse), chain) {
         (true, ..) => "hand-written",
@@ -109,9 +97,8 @@ fn question(record: &Value, number: usize) -> Result<GoldQuestion, String> {
             .map(plain)
             .unwrap_or_default()
     };
-    let topic = parse
-        .get("TopicEntityMid")
-        .and_then(Value::as_str)
+    let topic = parse["TopicEntityMid"]
+        .as_str()
         .filter(|mid| !mid.is_empty());
     Ok(GoldQuestion {
         question: wording.trim().to_owned(),

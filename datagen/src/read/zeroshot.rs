@@ -1,11 +1,6 @@
 //! Zero-Shot RE in the form that the ODA study uses: T-REx's fields, and `template_questions`, the
 //! first of which is the wording. There are no queries.
 
-use std::path::{Path, PathBuf};
-
-use serde_json::Value;
-
-use super::file;
 use super::formats::SourceFormat;
 use super::json::read_records;
 use super::reader::{Each, QuestionReader, ReadRequest};
@@ -20,6 +15,8 @@ const FORMAT: SourceFormat = SourceFormat {
     about: "Zero-Shot RE (Wikidata), slot filling",
     needs: "a JSON array of `input`, `template_questions`, `topic_entity` and `answer`, with `alias`",
     folder: "Zero_Shot_RE*.json",
+    files: "Zero_Shot_RE*.json",
+    is_one: |name| name.replace(['_', '-'], "").starts_with("zeroshot") && name.ends_with(".json"),
     example: r#"{"input": "Arvel Tower [SEP] architect", "template_questions": ["Who was the architect of Arvel Tower?"], "topic_entity": {"Q1": "Arvel Tower"}, "answer": "Mira Sol"}"#,
     options: &[],
     fronts: &[],
@@ -36,19 +33,10 @@ impl QuestionReader for ZeroShotRe {
         Likeness::of(needed, needed)
     }
 
-    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, "Zero_Shot_RE*.json", |name| {
-            name.replace(['_', '-'], "").starts_with("zeroshot") && name.ends_with(".json")
-        })
-    }
-
     fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         read_records(from.path, None, FORMAT.name, each, &mut |record, number| {
             let mut made = slot(record, FORMAT.name, number)?;
-            if let Some(wording) = record
-                .pointer("/template_questions/0")
-                .and_then(Value::as_str)
-            {
+            if let Some(wording) = record["template_questions"][0].as_str() {
                 made.question = wording.trim().to_owned();
             }
             Ok(made)
