@@ -58,10 +58,7 @@ impl AdapterConfig {
     }
 
     fn from_json(value: &Value) -> Result<Self, String> {
-        let kind = value
-            .get("peft_type")
-            .and_then(Value::as_str)
-            .unwrap_or("(none)");
+        let kind = value["peft_type"].as_str().unwrap_or("(none)");
         if kind != "LORA" {
             return Err(format!(
                 "`peft_type` is `{kind}`; this version applies `LORA`"
@@ -85,30 +82,19 @@ impl AdapterConfig {
                 return Err(format!("`{key}` is set; this version applies plain LoRA"));
             }
         }
-        if let Some(bias) = value
-            .get("bias")
-            .and_then(Value::as_str)
-            .filter(|bias| *bias != "none")
-        {
+        if let Some(bias) = value["bias"].as_str().filter(|bias| *bias != "none") {
             return Err(format!(
                 "`bias` is `{bias}`; this version applies adapters without biases"
             ));
         }
-        let rank = value
-            .get("r")
-            .and_then(Value::as_u64)
+        let rank = value["r"]
+            .as_u64()
             .and_then(|r| usize::try_from(r).ok())
             .filter(|r| (1..=1 << 16).contains(r));
-        let number = |key: &str| {
-            value
-                .get(key)
-                .and_then(Value::as_f64)
-                .filter(|x| x.is_finite())
-        };
+        let number = |key: &str| value[key].as_f64().filter(|x| x.is_finite());
         Ok(Self {
-            base: value
-                .get("base_model_name_or_path")
-                .and_then(Value::as_str)
+            base: value["base_model_name_or_path"]
+                .as_str()
                 .unwrap_or_default()
                 .to_owned(),
             rank: rank.ok_or("`r` is not a rank")?,

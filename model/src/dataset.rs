@@ -82,9 +82,8 @@ impl Dataset {
         let run = dir.join("run.json");
         if run.exists() {
             let run = read_json(&run)?;
-            data.ranker = run
-                .pointer("/options/ranker")
-                .and_then(serde_json::Value::as_str)
+            data.ranker = run["options"]["ranker"]
+                .as_str()
                 .unwrap_or_default()
                 .to_owned();
         }

@@ -4,8 +4,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
 use crate::json::read_json;
 use crate::{ModelError, Tokenizer, Weights, digest};
 
@@ -182,7 +180,7 @@ fn config(dir: &Path) -> Result<EncoderConfig, ModelError> {
     let path = dir.join("config.json");
     let json = read_json(&path)?;
     let wrong = |message: String| ModelError::json(&path, message);
-    let text = |key: &str, default| json.get(key).and_then(Value::as_str).unwrap_or(default);
+    let text = |key: &str, default| json[key].as_str().unwrap_or(default);
     let kind = text("model_type", "(none)");
     if !TYPES.contains(&kind) {
         return Err(wrong(format!(
@@ -197,9 +195,8 @@ fn config(dir: &Path) -> Result<EncoderConfig, ModelError> {
         )));
     }
     let size = |name: &str| {
-        let value = json
-            .get(name)
-            .and_then(Value::as_u64)
+        let value = json[name]
+            .as_u64()
             .and_then(|value| usize::try_from(value).ok());
         value
             .filter(|value| (1..=MOST).contains(value))
@@ -215,9 +212,8 @@ fn config(dir: &Path) -> Result<EncoderConfig, ModelError> {
             )));
         }
     };
-    let padding = json
-        .get("pad_token_id")
-        .and_then(Value::as_u64)
+    let padding = json["pad_token_id"]
+        .as_u64()
         .and_then(|id| usize::try_from(id).ok())
         .unwrap_or(0);
     let first_position = if kind == "bert" { 0 } else { padding + 1 };
@@ -240,10 +236,7 @@ fn config(dir: &Path) -> Result<EncoderConfig, ModelError> {
         positions: rows,
         first_position,
         token_types: size("type_vocab_size")?,
-        layer_norm_eps: json
-            .get("layer_norm_eps")
-            .and_then(Value::as_f64)
-            .unwrap_or(1e-12) as f32,
+        layer_norm_eps: json["layer_norm_eps"].as_f64().unwrap_or(1e-12) as f32,
         activation,
         pooling: Pooling::Mean,
         max_tokens: rows - first_position,
@@ -282,7 +275,7 @@ fn sentence_parts(dir: &Path, config: &mut EncoderConfig) -> Result<(), ModelErr
     let pooling = dir.join("1_Pooling").join("config.json");
     if pooling.exists() {
         let json = read_json(&pooling)?;
-        let named = json.get("pooling_mode").and_then(Value::as_str);
+        let named = json["pooling_mode"].as_str();
         let modes = json.as_object().into_iter().flatten();
         let on = modes
             .filter(|(name, value)| {
@@ -304,9 +297,8 @@ fn sentence_parts(dir: &Path, config: &mut EncoderConfig) -> Result<(), ModelErr
     let sentence = dir.join("sentence_bert_config.json");
     if sentence.exists() {
         let json = read_json(&sentence)?;
-        if let Some(most) = json
-            .get("max_seq_length")
-            .and_then(Value::as_u64)
+        if let Some(most) = json["max_seq_length"]
+            .as_u64()
             .and_then(|most| usize::try_from(most).ok())
         {
             config.max_tokens = config.max_tokens.min(most);

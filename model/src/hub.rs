@@ -90,9 +90,8 @@ pub fn fetch(repo: &str, progress: &mut dyn FnMut(Fetching<'_>)) -> Result<PathB
     let index = "model.safetensors.index.json";
     if has(index) {
         let value = read_json(&get(index)?)?;
-        let shards = value
-            .get("weight_map")
-            .and_then(Value::as_object)
+        let shards = value["weight_map"]
+            .as_object()
             .into_iter()
             .flat_map(|map| map.values())
             .filter_map(Value::as_str);

@@ -40,9 +40,8 @@ pub(super) fn steps(program: &Value) -> Result<Vec<ProgramStep>, String> {
     let mut branches: Vec<usize> = Vec::new();
     for (i, step) in list.iter().enumerate() {
         let wrong = |what: &str| format!("step {} of `program`: {what}", i + 1);
-        let function = step
-            .get("function")
-            .and_then(Value::as_str)
+        let function = step["function"]
+            .as_str()
             .ok_or_else(|| wrong("no `function`"))?
             .to_owned();
         let inputs = match step.get("inputs") {
@@ -76,7 +75,7 @@ pub(super) fn steps(program: &Value) -> Result<Vec<ProgramStep>, String> {
                 vec![before]
             }
         };
-        let on = match step.get("dependencies").and_then(Value::as_array) {
+        let on = match step["dependencies"].as_array() {
             None => inferred,
             Some(list) => {
                 let at = |one: &Value| {

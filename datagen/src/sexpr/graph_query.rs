@@ -17,9 +17,8 @@ pub fn graph_query(value: &Value) -> Result<Query, String> {
 
 fn pattern(value: &Value) -> Result<LogicalForm, String> {
     let list = |name: &str| {
-        value
-            .get(name)
-            .and_then(Value::as_array)
+        value[name]
+            .as_array()
             .ok_or_else(|| format!("`graph_query.{name}` is not a list"))
     };
     let mut pattern = LogicalForm::default();
@@ -27,16 +26,12 @@ fn pattern(value: &Value) -> Result<LogicalForm, String> {
     let mut answer = None;
     for (i, node) in list("nodes")?.iter().enumerate() {
         let text = |name: &str| {
-            node.get(name)
-                .and_then(Value::as_str)
+            node[name]
+                .as_str()
                 .ok_or_else(|| format!("node {i} of `graph_query` has no `{name}`"))
         };
         let id = text("id")?;
-        let function = match node
-            .get("function")
-            .and_then(Value::as_str)
-            .unwrap_or("none")
-        {
+        let function = match node["function"].as_str().unwrap_or("none") {
             "none" => NodeFunction::None,
             "count" => {
                 pattern.count = true;
@@ -61,25 +56,24 @@ fn pattern(value: &Value) -> Result<LogicalForm, String> {
             }
         });
         numbers.push(
-            node.get("nid")
-                .and_then(Value::as_u64)
+            node["nid"]
+                .as_u64()
                 .ok_or_else(|| format!("node {i} of `graph_query` has no `nid`"))?,
         );
-        if node.get("question_node").and_then(Value::as_u64) == Some(1) {
+        if node["question_node"].as_u64() == Some(1) {
             answer = Some(i);
         }
     }
     for (i, edge) in list("edges")?.iter().enumerate() {
         let end = |name: &str| {
-            let number = edge.get(name).and_then(Value::as_u64);
+            let number = edge[name].as_u64();
             numbers
                 .iter()
                 .position(|nid| Some(*nid) == number)
                 .ok_or_else(|| format!("edge {i} of `graph_query`: `{name}` is not a node"))
         };
-        let relation = edge
-            .get("relation")
-            .and_then(Value::as_str)
+        let relation = edge["relation"]
+            .as_str()
             .ok_or_else(|| format!("edge {i} of `graph_query` has no `relation`"))?;
         pattern
             .edges
