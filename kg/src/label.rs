@@ -1,5 +1,9 @@
 //! Labels: one clean line for each node, whatever the graph contains.
 
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+
 use crate::limits::LABEL_CHARS;
 
 /// Whether a character could reorder, hide or break its line: controls, bidirectional marks,
@@ -123,37 +127,6 @@ pub(crate) fn language_rank<'a>(lang: &'a str, wanted: &[String]) -> (usize, &'a
 
 /// Percent-decodes; a text that does not decode to UTF-8 is returned unchanged.
 pub(crate) fn percent_decode(text: &str) -> String {
-    if !text.contains('%') {
-        return text.to_owned();
-    }
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut i = 0;
-    while i < bytes.len() {
-        let hex = |at: usize| bytes.get(at).and_then(|&b| char::from(b).to_digit(16));
-        if bytes[i] == b'%'
-            && let (Some(high), Some(low)) = (hex(i + 1), hex(i + 2))
-            && let Ok(byte) = u8::try_from(high * 16 + low)
-        {
-            out.push(byte);
-            i += 3;
-        } else {
-            out.push(bytes[i]);
-            i += 1;
-        }
-    }
-    String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
-}
-
-/// Percent-encodes every byte except the unreserved characters of RFC 3986.
-pub(crate) fn percent_encode(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for &byte in text.as_bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
+    let decoded = percent_decode_str(text).decode_utf8();
+    decoded.map_or_else(|_| text.to_owned(), Cow::into_owned)
 }

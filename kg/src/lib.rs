@@ -43,7 +43,7 @@ pub use hierarchy::proof;
 pub use indexing::normal_names;
 pub use label::{clean, fold, is_unsafe, one_line, placed_words, words};
 pub use load::{GraphFormat, GraphSource, LoadError, LoadOptions, LoadProgress};
-pub use names::TEXT_NAMESPACE;
+pub use names::text_iri;
 pub use readable::readable_name;
 pub use schema::{IntervalRelation, Schema, Settings, is_meta_class};
 pub use sparql::{

@@ -1,15 +1,16 @@
 //! Short names of nodes, and lookup by name: well-known prefixes are printed as such, and the
 //! graph's main namespaces are omitted.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::dictionary::{self, Dictionary, TermParts};
-use crate::label::{percent_decode, percent_encode};
+use crate::label::percent_decode;
 use crate::term::{Literal, Term, XSD};
 
 /// The namespace of nodes from plain text formats (TSV, MetaQA); the percent-encoded text follows.
-pub const TEXT_NAMESPACE: &str = "urn:kgagent:";
+pub(crate) const TEXT_NAMESPACE: &str = "urn:kgagent:";
 
 /// Number of namespaces of a graph that are omitted in names. More would only make more local names
 /// ambiguous.
@@ -212,8 +213,7 @@ impl ShortNames {
             return dictionary.find(&key);
         }
         if !self.no_texts
-            && let Some(id) =
-                dictionary.find_iri(&format!("{TEXT_NAMESPACE}{}", percent_encode(name)))
+            && let Some(id) = dictionary.find_iri(&text_iri(name))
         {
             return Some(id);
         }
@@ -301,7 +301,15 @@ fn unescape(chars: &mut std::str::CharIndices<'_>, digits: usize) -> Option<char
     char::from_u32(code)
 }
 
+/// What is percent-encoded: every byte except the unreserved characters of RFC 3986.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
 /// The IRI of a text node.
-pub(crate) fn text_iri(text: &str) -> String {
-    format!("{TEXT_NAMESPACE}{}", percent_encode(text))
+#[must_use]
+pub fn text_iri(text: &str) -> String {
+    format!("{TEXT_NAMESPACE}{}", utf8_percent_encode(text, ENCODED))
 }

@@ -1,13 +1,11 @@
 //! Paths of plain-text sets as algebra: `SELECT DISTINCT ?xN { topic r1 ?x1 . ?x1 r2 ?x2 … }`, and
 //! their names as terms.
 
-use std::fmt::Write;
-
 use kg::spargebra::Query;
 use kg::spargebra::algebra::GraphPattern;
 use kg::spargebra::term::{NamedNode, NamedNodePattern, TermPattern, TriplePattern, Variable};
 use kg::term::Term;
-use kg::{Kg, TEXT_NAMESPACE};
+use kg::{Kg, text_iri};
 
 use crate::algebra::{differs, distinct_values, filter_all, select};
 
@@ -31,21 +29,6 @@ pub(super) fn iri(kg: Option<&dyn Kg>, name: &str) -> NamedNode {
         }
     });
     NamedNode::new_unchecked(found.unwrap_or(own))
-}
-
-/// The namespace of text nodes, then the text, percent-encoded except for RFC 3986's unreserved
-/// characters.
-fn text_iri(text: &str) -> String {
-    let mut iri = TEXT_NAMESPACE.to_owned();
-    for &byte in text.as_bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            iri.push(char::from(byte));
-        } else {
-            // Writing to a string cannot fail.
-            let _ = write!(iri, "%{byte:02X}");
-        }
-    }
-    iri
 }
 
 /// The query of one or more paths that end in the same variable. With `apart`, no variable may

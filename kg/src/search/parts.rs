@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use tantivy::collector::DocSetCollector;
 use tantivy::query::FuzzyTermQuery;
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocAddress, DocSet, SegmentReader, TERMINATED, Term};
+use tantivy::{SegmentReader, Term};
 
 use super::index::LabelIndex;
 use super::open::guarded;
@@ -43,19 +43,15 @@ impl LabelIndex {
             let mut hits = Vec::new();
             for (ord, reader) in self.reader.searcher().segment_readers().iter().enumerate() {
                 let index = reader.inverted_index(self.fields.words)?;
-                let Some(info) = index
-                    .get_term_info(&term)
-                    .map_err(|error| damaged(&error))?
-                else {
+                let Some(info) = index.get_term_info(&term)? else {
                     continue;
                 };
                 if info.doc_freq as usize > COMMON {
                     return Ok(Vec::new());
                 }
-                let postings = index
-                    .read_postings_from_terminfo(&info, IndexRecordOption::Basic)
-                    .map_err(|error| damaged(&error))?;
-                self.collect(ord, postings, role, &mut hits);
+                let postings =
+                    index.read_postings_from_terminfo(&info, IndexRecordOption::Basic)?;
+                self.collect(ord, postings, 1.0, role, &mut hits);
             }
             self.by_degree(hits, k)
         })
@@ -109,7 +105,7 @@ impl LabelIndex {
                 for (ord, reader) in self.reader.searcher().segment_readers().iter().enumerate() {
                     let index = reader.inverted_index(field)?;
                     let range = index.terms().range().ge(normal.as_bytes());
-                    let mut terms = range.into_stream().map_err(|error| damaged(&error))?;
+                    let mut terms = range.into_stream()?;
                     let mut read = 0;
                     while read < COMPLETED && terms.advance() {
                         read += 1;
@@ -117,9 +113,8 @@ impl LabelIndex {
                             break;
                         }
                         let postings = index
-                            .read_postings_from_terminfo(terms.value(), IndexRecordOption::Basic)
-                            .map_err(|error| damaged(&error))?;
-                        self.collect(ord, postings, role, &mut hits);
+                            .read_postings_from_terminfo(terms.value(), IndexRecordOption::Basic)?;
+                        self.collect(ord, postings, 1.0, role, &mut hits);
                     }
                 }
                 for one in self.by_degree(hits, k)? {
@@ -153,7 +148,7 @@ impl LabelIndex {
             for (ord, reader) in self.reader.searcher().segment_readers().iter().enumerate() {
                 let index = reader.inverted_index(self.fields.name)?;
                 let range = index.terms().range().ge([first]).lt([first + 1]);
-                let mut names = range.into_stream().map_err(|error| damaged(&error))?;
+                let mut names = range.into_stream()?;
                 let mut read = 0;
                 while names.advance() {
                     read += 1;
@@ -164,9 +159,8 @@ impl LabelIndex {
                         continue;
                     }
                     let postings = index
-                        .read_postings_from_terminfo(names.value(), IndexRecordOption::Basic)
-                        .map_err(|error| damaged(&error))?;
-                    self.collect(ord, postings, role, &mut hits);
+                        .read_postings_from_terminfo(names.value(), IndexRecordOption::Basic)?;
+                    self.collect(ord, postings, 1.0, role, &mut hits);
                 }
             }
             self.by_degree(hits, k)
@@ -201,12 +195,7 @@ impl LabelIndex {
         same: &dyn Fn(&str) -> bool,
     ) -> Result<bool, SearchError> {
         let index = reader.inverted_index(self.fields.words)?;
-        let mut words = index
-            .terms()
-            .range()
-            .ge(prefix)
-            .into_stream()
-            .map_err(|error| damaged(&error))?;
+        let mut words = index.terms().range().ge(prefix).into_stream()?;
         for _ in 0..TERMS {
             if !words.advance() || !words.key().starts_with(prefix.as_bytes()) {
                 break;
@@ -215,11 +204,10 @@ impl LabelIndex {
                 continue;
             }
             for role in [NodeRole::Class, NodeRole::Relation] {
-                let postings = index
-                    .read_postings_from_terminfo(words.value(), IndexRecordOption::Basic)
-                    .map_err(|error| damaged(&error))?;
+                let postings =
+                    index.read_postings_from_terminfo(words.value(), IndexRecordOption::Basic)?;
                 let mut hits = Vec::new();
-                self.collect(ord, postings, role, &mut hits);
+                self.collect(ord, postings, 1.0, role, &mut hits);
                 if !hits.is_empty() {
                     return Ok(true);
                 }
@@ -228,28 +216,12 @@ impl LabelIndex {
         Ok(false)
     }
 
-    fn collect(&self, ord: usize, mut documents: impl DocSet, role: NodeRole, hits: &mut Vec<Hit>) {
-        let mut doc = documents.doc();
-        while doc != TERMINATED {
-            let at = DocAddress {
-                segment_ord: u32::try_from(ord).unwrap_or(u32::MAX),
-                doc_id: doc,
-            };
-            hits.extend(self.hit(at, 1.0, role));
-            doc = documents.advance();
-        }
-    }
-
     fn by_degree(&self, mut hits: Vec<Hit>, k: usize) -> Result<Vec<LabelMatch>, SearchError> {
         hits.sort_by_key(|hit| (Reverse(hit.degree), hit.node, hit.at));
         hits.truncate(k);
         let score = |_: &Hit, _: &str| Some((1.0, MatchKind::Partial));
         self.best(&self.reader.searcher(), hits, k, score)
     }
-}
-
-fn damaged(error: &std::io::Error) -> SearchError {
-    SearchError::Damaged(error.to_string())
 }
 
 /// Whether the words of a name begin with these letters, with or without the small words.

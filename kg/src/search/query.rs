@@ -240,23 +240,31 @@ impl LabelIndex {
         let term = Term::from_field_text(self.fields.name, normal);
         for (ord, reader) in searcher.segment_readers().iter().enumerate() {
             let index = reader.inverted_index(self.fields.name)?;
-            let postings = index
-                .read_postings(&term, IndexRecordOption::Basic)
-                .map_err(|error| SearchError::Damaged(error.to_string()))?;
-            let Some(mut postings) = postings else {
-                continue;
-            };
-            let mut doc = postings.doc();
-            while doc != TERMINATED {
-                let at = DocAddress {
-                    segment_ord: u32::try_from(ord).unwrap_or(u32::MAX),
-                    doc_id: doc,
-                };
-                hits.extend(self.hit(at, form, role));
-                doc = postings.advance();
+            if let Some(postings) = index.read_postings(&term, IndexRecordOption::Basic)? {
+                self.collect(ord, postings, form, role, hits);
             }
         }
         Ok(())
+    }
+
+    /// Adds the documents of a segment that are names of this role.
+    pub(super) fn collect(
+        &self,
+        ord: usize,
+        mut documents: impl DocSet,
+        form: f32,
+        role: NodeRole,
+        hits: &mut Vec<Hit>,
+    ) {
+        let mut doc = documents.doc();
+        while doc != TERMINATED {
+            let at = DocAddress {
+                segment_ord: u32::try_from(ord).unwrap_or(u32::MAX),
+                doc_id: doc,
+            };
+            hits.extend(self.hit(at, form, role));
+            doc = documents.advance();
+        }
     }
 
     pub(super) fn hit(&self, at: DocAddress, form: f32, role: NodeRole) -> Option<Hit> {

@@ -223,24 +223,7 @@ pub(super) fn fewest_edits(a: &str, b: &str) -> usize {
 
 /// Number of insertions, deletions, substitutions and swaps of neighbours that turn one text into
 /// the other (optimal string alignment distance).
-pub(super) fn edits(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut before = vec![0; b.len() + 1];
-    let mut above: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut row = vec![i; b.len() + 1];
-        for j in 1..=b.len() {
-            let changed = above[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            row[j] = changed.min(above[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                row[j] = row[j].min(before[j - 2] + 1);
-            }
-        }
-        before = above;
-        above = row;
-    }
-    above[b.len()]
-}
+pub(super) use strsim::osa_distance as edits;
 
 /// Whether a normalised text is within the allowed number of edits of a normalised name.
 pub fn nearly(text: &str, name: &str) -> bool {

@@ -88,6 +88,12 @@ impl From<serde_json::Error> for SearchError {
     }
 }
 
+impl From<std::io::Error> for SearchError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Damaged(error.to_string())
+    }
+}
+
 impl From<tantivy::TantivyError> for SearchError {
     fn from(error: tantivy::TantivyError) -> Self {
         Self::Damaged(error.to_string())
