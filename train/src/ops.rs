@@ -7,7 +7,7 @@ use std::sync::Arc;
 use burn::backend::autodiff::checkpoint::base::Checkpointer;
 use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
 use burn::backend::autodiff::grads::Gradients;
-use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
+use burn::backend::autodiff::ops::{Backward, NodeGuard, Ops, OpsKind};
 use burn::backend::ops::FloatTensorOps;
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, Backend, Dispatch, Flex, backend_extension};
@@ -213,22 +213,26 @@ impl Backward<Flex, 1> for CrossEntropyBackward {
     }
 }
 
+/// The result of an operation, with its backward pass if an input is tracked.
+fn recorded<C: CheckpointStrategy, B: Backward<Flex, N>, const N: usize>(
+    backward: B,
+    inputs: [NodeGuard; N],
+    state: B::State,
+    result: Plain,
+) -> FloatTensor<Autodiff<Flex, C>> {
+    match backward.prepare::<C>(inputs).compute_bound().stateful() {
+        OpsKind::Tracked(prep) => prep.finish(state, result),
+        OpsKind::UnTracked(prep) => prep.finish(result),
+    }
+}
+
 impl<C: CheckpointStrategy> FusedOps for Autodiff<Flex, C> {
     fn fused_linear(x: FloatTensor<Self>, w: FloatTensor<Self>) -> FloatTensor<Self> {
         let (x_tracked, w_tracked) = (x.is_tracked(), w.is_tracked());
         let nodes = [x.node(), w.node()];
         let (x, w) = (x.into_primitive(), w.into_primitive());
-        match LinearBackward
-            .prepare::<C>(nodes)
-            .compute_bound()
-            .stateful()
-        {
-            OpsKind::Tracked(prep) => {
-                let state = (w_tracked.then(|| x.clone()), x_tracked.then(|| w.clone()));
-                prep.finish(state, Flex::fused_linear(x, w))
-            }
-            OpsKind::UnTracked(prep) => prep.finish(Flex::fused_linear(x, w)),
-        }
+        let state = (w_tracked.then(|| x.clone()), x_tracked.then(|| w.clone()));
+        recorded::<C, _, 2>(LinearBackward, nodes, state, Flex::fused_linear(x, w))
     }
 
     fn fused_norm(x: FloatTensor<Self>, w: FloatTensor<Self>, eps: f32) -> FloatTensor<Self> {
@@ -238,38 +242,22 @@ impl<C: CheckpointStrategy> FusedOps for Autodiff<Flex, C> {
             contiguous(w.into_primitive()),
         );
         let (y, inverse) = norm_forward(&x, &w, eps);
-        match NormBackward.prepare::<C>(nodes).compute_bound().stateful() {
-            OpsKind::Tracked(prep) => prep.finish((x, w, Arc::new(inverse)), y),
-            OpsKind::UnTracked(prep) => prep.finish(y),
-        }
+        recorded::<C, _, 2>(NormBackward, nodes, (x, w, Arc::new(inverse)), y)
     }
 
     fn fused_attention(x: FloatTensor<Self>, shape: Arc<AttentionShape>) -> FloatTensor<Self> {
         let nodes = [x.node()];
         let x = contiguous(x.into_primitive());
         let (out, lse) = attention_forward(&x, &shape);
-        match AttentionBackward
-            .prepare::<C>(nodes)
-            .compute_bound()
-            .stateful()
-        {
-            OpsKind::Tracked(prep) => prep.finish((x, out.clone(), Arc::new(lse), shape), out),
-            OpsKind::UnTracked(prep) => prep.finish(out),
-        }
+        let state = (x, out.clone(), Arc::new(lse), shape);
+        recorded::<C, _, 1>(AttentionBackward, nodes, state, out)
     }
 
     fn fused_swiglu(x: FloatTensor<Self>) -> FloatTensor<Self> {
         let nodes = [x.node()];
         let x = contiguous(x.into_primitive());
         let y = swiglu_forward(&x);
-        match SwigluBackward
-            .prepare::<C>(nodes)
-            .compute_bound()
-            .stateful()
-        {
-            OpsKind::Tracked(prep) => prep.finish(x, y),
-            OpsKind::UnTracked(prep) => prep.finish(y),
-        }
+        recorded::<C, _, 1>(SwigluBackward, nodes, x, y)
     }
 
     fn fused_cross_entropy(
@@ -279,14 +267,7 @@ impl<C: CheckpointStrategy> FusedOps for Autodiff<Flex, C> {
     ) -> FloatTensor<Self> {
         let nodes = [logits.node()];
         let (loss, grad) = cross_entropy_forward(logits.into_primitive(), &targets, scale);
-        match CrossEntropyBackward
-            .prepare::<C>(nodes)
-            .compute_bound()
-            .stateful()
-        {
-            OpsKind::Tracked(prep) => prep.finish(grad, loss),
-            OpsKind::UnTracked(prep) => prep.finish(loss),
-        }
+        recorded::<C, _, 1>(CrossEntropyBackward, nodes, grad, loss)
     }
 }
 
