@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use self::clean::clean_json;
 pub(crate) use self::clean::{clean, clean_value};
 pub(crate) use self::progress::StageProgress;
-pub(crate) use self::table::{seconds, table};
+pub(crate) use self::table::{header, seconds, table};
 
 /// The output of a command.
 pub(crate) struct Ui {

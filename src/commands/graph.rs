@@ -14,7 +14,7 @@ use serde_json::json;
 use super::output;
 use crate::cli::{KgArg, KgCheckArgs, KgLoadArgs, KgQueryArgs};
 use crate::exit::ExitStatus;
-use crate::ui::{Ui, seconds};
+use crate::ui::{Ui, header, seconds};
 
 /// Opens a graph folder, or the requested named graphs in it.
 pub(crate) fn open(graph: &KgArg) -> Result<FrozenKg> {
@@ -79,7 +79,7 @@ pub(crate) fn load(args: &KgLoadArgs, ui: &Ui) -> Result<ExitStatus> {
 
 /// Prints the counts and the content hash of a manifest.
 pub(super) fn print_manifest(manifest: &serde_json::Value, ui: &Ui) {
-    let mut rows = vec![vec!["what".to_owned(), "value".to_owned()]];
+    let mut rows = header("what|value");
     for key in [
         "triples",
         "entities",

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::graph;
 use crate::cli::KgArg;
 use crate::exit::ExitStatus;
-use crate::ui::Ui;
+use crate::ui::{Ui, header};
 
 /// Relations and classes that are listed by name.
 const NAMED: usize = 20;
@@ -88,7 +88,7 @@ impl Vocabulary {
     fn print(&self, kg: &FrozenKg, manifest: &Manifest, ui: &Ui) -> Result<()> {
         graph::print_manifest(&serde_json::to_value(manifest)?, ui);
         if !manifest.graphs.is_empty() {
-            let mut rows = vec![vec!["named graph".to_owned(), "count".to_owned()]];
+            let mut rows = header("named graph|count");
             rows.extend(manifest.graphs.iter().map(|graph| {
                 let name = match graph.name.as_str() {
                     "" => "default",
@@ -118,7 +118,7 @@ impl Vocabulary {
             switches.map(|(_, what)| *what).collect::<String>(),
         ));
         if !self.hidden.is_empty() {
-            let mut rows = vec![["hidden relation", "because"].map(str::to_owned).to_vec()];
+            let mut rows = header("hidden relation|because");
             let hidden = self.hidden.iter();
             rows.extend(hidden.map(|(name, why)| vec![name.clone(), (*why).to_owned()]));
             ui.say("");

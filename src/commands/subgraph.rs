@@ -19,7 +19,7 @@ use super::datagen::source;
 use super::{graph, output};
 use crate::cli::KgSubgraphArgs;
 use crate::exit::ExitStatus;
-use crate::ui::{Ui, seconds};
+use crate::ui::{Ui, header, seconds};
 
 pub(crate) fn run(args: &KgSubgraphArgs, ui: &Ui) -> Result<ExitStatus> {
     ui.catch_interrupts()?;
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &KgSubgraphArgs, ui: &Ui) -> Result<ExitStatus> {
 
     let triples = subgraph.triples().len();
     let rate = (count - resumed) as f64 / extracted.max(1e-9);
-    let mut rows = vec![vec!["file".to_owned(), "triples".to_owned()]];
+    let mut rows = header("file|triples");
     rows.extend(
         files
             .iter()

@@ -43,6 +43,11 @@ pub(crate) fn table(rows: &[Vec<String>]) -> String {
     lines.join("\n").trim_end().to_owned()
 }
 
+/// The first row of a table, of column names separated by `|`; the other rows follow it.
+pub(crate) fn header(columns: &str) -> Vec<Vec<String>> {
+    vec![columns.split('|').map(str::to_owned).collect()]
+}
+
 /// A duration: seconds, or minutes from one minute on.
 pub(crate) fn seconds(seconds: f64) -> String {
     if seconds < 60.0 {

@@ -10,7 +10,7 @@ use super::report::{print, row};
 use super::source::read;
 use crate::cli::CheckArgs;
 use crate::exit::ExitStatus;
-use crate::ui::Ui;
+use crate::ui::{Ui, header};
 
 pub(crate) fn run(args: &CheckArgs, ui: &Ui) -> Result<ExitStatus> {
     if args.fronts {
@@ -31,17 +31,9 @@ fn fronts(sources: &[String], ui: &Ui) -> Result<ExitStatus> {
         .collect::<Result<Vec<_>>>()?;
     let objects: BTreeMap<_, _> = compared.iter().map(|(text, found)| (text, found)).collect();
     ui.object(&serde_json::to_value(objects)?);
-    let head = [
-        "source",
-        "questions",
-        "equal programs",
-        "equal answers",
-        "untested",
-        "some refused",
-        "all refused",
-        "differ",
-    ];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    let mut rows = header(
+        "source|questions|equal programs|equal answers|untested|some refused|all refused|differ",
+    );
     rows.extend(compared.iter().map(|(text, found)| {
         let counts = [
             found.questions,

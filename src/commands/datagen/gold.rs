@@ -20,7 +20,7 @@ use super::report::{print, row};
 use super::source::read;
 use crate::cli::{GoldArgs, SelectArgs};
 use crate::exit::ExitStatus;
-use crate::ui::Ui;
+use crate::ui::{Ui, header};
 
 /// Questions shown by `--show` without `--limit`.
 const SHOWN: usize = 5;
@@ -153,21 +153,14 @@ fn print_selection(report: &Report, ui: &Ui) {
             "left out: {} near-duplicates, {} by the mixture",
             selection.duplicates, selection.not_drawn
         ));
-        let mut rows = vec![["source", "questions", "calls"].map(str::to_owned).to_vec()];
+        let mut rows = header("source|questions|calls");
         let counts = |amount: &Amount| [amount.questions, amount.steps];
         let drawn = selection.drawn.iter();
         rows.extend(drawn.map(|(source, amount)| row(source, &counts(amount))));
         ui.table(&rows);
     }
     if !selection.leakage.is_empty() {
-        let head = [
-            "compared",
-            "questions",
-            "same words",
-            "same but for names",
-            "shared entity",
-        ];
-        let mut rows = vec![head.map(str::to_owned).to_vec()];
+        let mut rows = header("compared|questions|same words|same but for names|shared entity");
         rows.extend(selection.leakage.iter().map(|leak| {
             let counts = [
                 leak.questions,

@@ -3,21 +3,11 @@
 use anyhow::Result;
 use datagen::report::{Counts, Report};
 
-use crate::ui::{Ui, seconds};
+use crate::ui::{Ui, header, seconds};
 
 /// Prints a report: one row per source, then the reasons for refusals.
 pub(super) fn print(report: &Report, ui: &Ui) -> Result<()> {
     ui.object(&serde_json::to_value(report)?);
-    let head = [
-        "source",
-        "questions",
-        "converted",
-        "verified",
-        "refused",
-        "examples",
-        "steps",
-        "time",
-    ];
     let counted = |name: &str, counts: &Counts| {
         let numbers = [
             counts.questions,
@@ -31,7 +21,7 @@ pub(super) fn print(report: &Report, ui: &Ui) -> Result<()> {
         row.push(seconds(counts.seconds));
         row
     };
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    let mut rows = header("source|questions|converted|verified|refused|examples|steps|time");
     let sources = report.sources.iter();
     rows.extend(sources.map(|(name, counts)| counted(name, counts)));
     rows.push(counted("all", &report.total));
@@ -39,7 +29,7 @@ pub(super) fn print(report: &Report, ui: &Ui) -> Result<()> {
     if !report.total.refused.is_empty() {
         let mut reasons: Vec<(&String, &usize)> = report.total.refused.iter().collect();
         reasons.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), (*name).clone()));
-        let mut rows = vec![vec!["refused because".to_owned(), "questions".to_owned()]];
+        let mut rows = header("refused because|questions");
         rows.extend(reasons.iter().map(|(name, count)| row(name, &[**count])));
         ui.say("");
         ui.table(&rows);

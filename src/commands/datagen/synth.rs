@@ -10,7 +10,7 @@ use super::generate::{agents, synth_naming, synthesize, template};
 use super::report::{print, row};
 use crate::cli::SynthArgs;
 use crate::exit::ExitStatus;
-use crate::ui::Ui;
+use crate::ui::{Ui, header};
 
 pub(crate) fn run(args: &SynthArgs, ui: &Ui) -> Result<ExitStatus> {
     ui.catch_interrupts()?;
@@ -55,10 +55,8 @@ fn print_coverage(coverage: &Coverage, ui: &Ui) {
         row
     };
     ui.say("");
-    ui.table(&[
-        ["coverage", "usable", "covered", "share"]
-            .map(str::to_owned)
-            .to_vec(),
+    let mut rows = header("coverage|usable|covered|share");
+    rows.extend([
         share(
             "relations",
             coverage.relations_covered,
@@ -72,8 +70,9 @@ fn print_coverage(coverage: &Coverage, ui: &Ui) {
             coverage.class_share(),
         ),
     ]);
+    ui.table(&rows);
     ui.say("");
-    let mut rows = vec![vec!["shape".to_owned(), "questions".to_owned()]];
+    let mut rows = header("shape|questions");
     let shapes = coverage.by_shape.iter();
     rows.extend(shapes.map(|(shape, count)| row(shape, &[*count])));
     rows.extend(coverage.by_hops.iter().map(|(hops, count)| {

@@ -9,7 +9,7 @@ use train::Summary;
 use super::super::eval;
 use super::super::eval::report::html;
 use super::pipeline::{Demo, Laps, Measured, SampleAnswer};
-use crate::ui::seconds;
+use crate::ui::{header, seconds};
 
 /// Writes metrics and report, and prints the closing tables.
 pub(super) fn finish(
@@ -33,7 +33,7 @@ pub(super) fn finish(
         &serde_json::to_vec_pretty(&metrics)?,
     )?;
 
-    let mut results = vec![eval::head()];
+    let mut results = eval::head();
     results.extend(
         measured
             .iter()
@@ -81,7 +81,7 @@ fn metrics(measured: &[Measured]) -> Result<Value> {
 
 fn stages(laps: &Laps) -> Vec<Vec<String>> {
     let total: f64 = laps.timings.iter().map(|(_, seconds)| seconds).sum();
-    let mut rows = vec![vec!["stage".to_owned(), "time".to_owned()]];
+    let mut rows = header("stage|time");
     let timings = laps.timings.iter();
     rows.extend(timings.map(|(stage, time)| vec![(*stage).to_owned(), seconds(*time)]));
     rows.push(vec!["all".to_owned(), seconds(total)]);

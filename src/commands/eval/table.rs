@@ -4,7 +4,7 @@ use datagen::linking::Linking;
 use toolbox::metrics::Metrics;
 
 use super::result::Evaluation;
-use crate::ui::{Ui, seconds};
+use crate::ui::{Ui, header, seconds};
 
 /// The row of some metrics.
 pub(in crate::commands) fn row(name: &str, metrics: &Metrics) -> Vec<String> {
@@ -25,27 +25,14 @@ pub(in crate::commands) fn row(name: &str, metrics: &Metrics) -> Vec<String> {
 }
 
 /// The head of a table of metrics.
-pub(in crate::commands) fn head() -> Vec<String> {
-    [
-        "questions",
-        "n",
-        "hits@1",
-        "f1",
-        "exact",
-        "program",
-        "answered",
-        "calls",
-        "invalid",
-        "time",
-    ]
-    .map(str::to_owned)
-    .to_vec()
+pub(in crate::commands) fn head() -> Vec<Vec<String>> {
+    header("questions|n|hits@1|f1|exact|program|answered|calls|invalid|time")
 }
 
 /// Prints the metrics, how well entities were linked, and which questions were skipped.
 pub(super) fn print(evaluated: &[Evaluation], ui: &Ui) {
     let several = evaluated.len() > 1;
-    let mut rows = vec![head()];
+    let mut rows = head();
     for one in evaluated {
         let named = |name: String| {
             if several {
@@ -66,19 +53,7 @@ pub(super) fn print(evaluated: &[Evaluation], ui: &Ui) {
     ui.table(&rows);
     // Entities are linked before the agent starts, so all agents have the same.
     if let Some(linking) = evaluated.first().and_then(|one| one.linking.as_ref()) {
-        let mut rows = vec![
-            [
-                "entities linked",
-                "n",
-                "recall",
-                "complete",
-                "precision",
-                "a question",
-                "time",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
-        ];
+        let mut rows = header("entities linked|n|recall|complete|precision|a question|time");
         rows.push(linking_row("all", linking));
         for (dimension, values) in &linking.by {
             rows.extend(
@@ -117,15 +92,7 @@ pub(super) fn print(evaluated: &[Evaluation], ui: &Ui) {
 
 /// Prints what the server of a model counted for each agent.
 fn print_served(evaluated: &[Evaluation], ui: &Ui) {
-    let head = [
-        "served",
-        "requests",
-        "prompt tokens",
-        "cached",
-        "written tokens",
-        "cost",
-    ];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    let mut rows = header("served|requests|prompt tokens|cached|written tokens|cost");
     for one in evaluated {
         let Some((counted, cost)) = one.served else {
             continue;
@@ -162,10 +129,10 @@ fn print_skipped(evaluated: &[Evaluation], ui: &Ui) {
 
 /// The number of skipped questions by cause, with a head.
 pub(super) fn skipped_rows(one: &Evaluation) -> Vec<Vec<String>> {
-    let head = vec!["skipped because of".to_owned(), "questions".to_owned()];
+    let mut rows = header("skipped because of|questions");
     let causes = one.skipped_by().into_iter();
-    let row = |(cause, n): (&str, usize)| vec![cause.to_owned(), n.to_string()];
-    std::iter::once(head).chain(causes.map(row)).collect()
+    rows.extend(causes.map(|(cause, n)| vec![cause.to_owned(), n.to_string()]));
+    rows
 }
 
 fn linking_row(name: &str, linking: &Linking) -> Vec<String> {

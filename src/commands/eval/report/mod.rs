@@ -14,6 +14,7 @@ use self::svg::{Bar, bars, number};
 use super::compare::ComparisonTable;
 use super::result::Evaluation;
 use super::table::skipped_rows;
+use crate::ui::header;
 
 /// Seed of the bootstrap of differences.
 const SEED: u64 = 1;
@@ -97,22 +98,9 @@ fn with_interval(one: &Evaluation, score: &str) -> String {
 }
 
 fn summary(evaluated: &[Evaluation]) -> String {
-    let head = [
-        "agent",
-        "n",
-        "hits@1",
-        "F1",
-        "exact",
-        "em_strict",
-        "program",
-        "answered",
-        "calls",
-        "invalid",
-        "asked",
-        "tokens",
-        "seconds",
-    ];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    let mut rows = header(
+        "agent|n|hits@1|F1|exact|em_strict|program|answered|calls|invalid|asked|tokens|seconds",
+    );
     for one in evaluated {
         let m = &one.metrics;
         let each = |sum: f64| number(sum / m.n.max(1) as f64);
@@ -157,11 +145,7 @@ fn skipped(evaluated: &[Evaluation]) -> String {
 
 /// Differences between each two agents on the questions that both have answered, with intervals.
 fn differences(evaluated: &[Evaluation]) -> String {
-    let mut rows = vec![
-        ["pair", "questions", "F1", "exact"]
-            .map(str::to_owned)
-            .to_vec(),
-    ];
+    let mut rows = header("pair|questions|F1|exact");
     for (i, a) in evaluated.iter().enumerate() {
         for b in &evaluated[i + 1..] {
             let pairs: Vec<_> = a
@@ -289,7 +273,7 @@ fn causes(evaluated: &[Evaluation]) -> String {
     let mut html = String::new();
     for one in evaluated {
         if !one.metrics.failures.is_empty() {
-            let mut rows = vec![vec!["no answer because".to_owned(), "questions".to_owned()]];
+            let mut rows = header("no answer because|questions");
             rows.extend(
                 one.metrics
                     .failures
@@ -299,7 +283,7 @@ fn causes(evaluated: &[Evaluation]) -> String {
             html.push_str(&format!("<h3>{}</h3>{}", escape(one.agent), table(&rows)));
         }
         if !one.metrics.linking_recall.is_empty() {
-            let mut rows = vec![vec!["stage of linking".to_owned(), "gold kept".to_owned()]];
+            let mut rows = header("stage of linking|gold kept");
             rows.extend(
                 one.metrics
                     .linking_recall
