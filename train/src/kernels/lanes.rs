@@ -28,12 +28,15 @@ pub(crate) trait Lanes: Copy {
 pub(crate) struct Portable;
 
 macro_rules! per_lane {
-    ($a:ident, $b:ident => $f:expr) => {
-        std::array::from_fn(|i| {
-            let ($a, $b) = ($a[i], $b[i]);
-            $f
-        })
-    };
+    ($($name:ident: $a:ident, $b:ident => $f:expr;)*) => {$(
+        #[inline(always)]
+        fn $name(self, $a: [f32; 8], $b: [f32; 8]) -> [f32; 8] {
+            std::array::from_fn(|i| {
+                let ($a, $b) = ($a[i], $b[i]);
+                $f
+            })
+        }
+    )*};
 }
 
 impl Lanes for Portable {
@@ -50,38 +53,29 @@ impl Lanes for Portable {
     fn store(self, v: [f32; 8], to: &mut [f32; 8]) {
         *to = v;
     }
-    #[inline(always)]
-    fn add(self, a: [f32; 8], b: [f32; 8]) -> [f32; 8] {
-        per_lane!(a, b => a + b)
-    }
-    #[inline(always)]
-    fn sub(self, a: [f32; 8], b: [f32; 8]) -> [f32; 8] {
-        per_lane!(a, b => a - b)
-    }
-    #[inline(always)]
-    fn mul(self, a: [f32; 8], b: [f32; 8]) -> [f32; 8] {
-        per_lane!(a, b => a * b)
-    }
-    #[inline(always)]
-    fn div(self, a: [f32; 8], b: [f32; 8]) -> [f32; 8] {
-        per_lane!(a, b => a / b)
-    }
-    #[inline(always)]
-    fn max(self, a: [f32; 8], b: [f32; 8]) -> [f32; 8] {
-        per_lane!(a, b => if a > b { a } else { b })
-    }
-    #[inline(always)]
-    fn min(self, a: [f32; 8], b: [f32; 8]) -> [f32; 8] {
-        per_lane!(a, b => if a < b { a } else { b })
+    per_lane! {
+        add: a, b => a + b;
+        sub: a, b => a - b;
+        mul: a, b => a * b;
+        div: a, b => a / b;
+        max: a, b => if a > b { a } else { b };
+        min: a, b => if a < b { a } else { b };
+        scale_by_bits: y, t => f32::from_bits(y.to_bits().wrapping_add(t.to_bits() << 23));
     }
     #[inline(always)]
     fn fma(self, a: [f32; 8], b: [f32; 8], c: [f32; 8]) -> [f32; 8] {
         std::array::from_fn(|i| a[i].mul_add(b[i], c[i]))
     }
-    #[inline(always)]
-    fn scale_by_bits(self, y: [f32; 8], t: [f32; 8]) -> [f32; 8] {
-        per_lane!(y, t => f32::from_bits(y.to_bits().wrapping_add(t.to_bits() << 23)))
-    }
+}
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! by_pulp {
+    ($($name:ident: $theirs:ident;)*) => {$(
+        #[inline(always)]
+        fn $name(self, a: pulp::f32x8, b: pulp::f32x8) -> pulp::f32x8 {
+            self.$theirs(a, b)
+        }
+    )*};
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -99,29 +93,13 @@ impl Lanes for pulp::x86::V3 {
     fn store(self, v: pulp::f32x8, to: &mut [f32; 8]) {
         *to = pulp::cast(v);
     }
-    #[inline(always)]
-    fn add(self, a: pulp::f32x8, b: pulp::f32x8) -> pulp::f32x8 {
-        self.add_f32x8(a, b)
-    }
-    #[inline(always)]
-    fn sub(self, a: pulp::f32x8, b: pulp::f32x8) -> pulp::f32x8 {
-        self.sub_f32x8(a, b)
-    }
-    #[inline(always)]
-    fn mul(self, a: pulp::f32x8, b: pulp::f32x8) -> pulp::f32x8 {
-        self.mul_f32x8(a, b)
-    }
-    #[inline(always)]
-    fn div(self, a: pulp::f32x8, b: pulp::f32x8) -> pulp::f32x8 {
-        self.div_f32x8(a, b)
-    }
-    #[inline(always)]
-    fn max(self, a: pulp::f32x8, b: pulp::f32x8) -> pulp::f32x8 {
-        self.max_f32x8(a, b)
-    }
-    #[inline(always)]
-    fn min(self, a: pulp::f32x8, b: pulp::f32x8) -> pulp::f32x8 {
-        self.min_f32x8(a, b)
+    by_pulp! {
+        add: add_f32x8;
+        sub: sub_f32x8;
+        mul: mul_f32x8;
+        div: div_f32x8;
+        max: max_f32x8;
+        min: min_f32x8;
     }
     #[inline(always)]
     fn fma(self, a: pulp::f32x8, b: pulp::f32x8, c: pulp::f32x8) -> pulp::f32x8 {
