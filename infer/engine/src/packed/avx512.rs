@@ -25,32 +25,12 @@ macro_rules! all_tiles {
             let chunks = $packed.panel($job.first + panel);
             let next = $packed.panel($job.first + (panel + 1).min($job.count - 1));
             for (row, height) in tiles(Isa::Avx512, $job.rows) {
-                let prefetch = Prefetch::new(next, row / 8, count);
+                let (x, next) = ($job.x, Prefetch::new(next, row / 8, count));
                 match height {
-                    8 => store(
-                        $job,
-                        row,
-                        panel,
-                        $kernel::<8>(chunks, $job.x, row, prefetch),
-                    ),
-                    4 => store(
-                        $job,
-                        row,
-                        panel,
-                        $kernel::<4>(chunks, $job.x, row, prefetch),
-                    ),
-                    2 => store(
-                        $job,
-                        row,
-                        panel,
-                        $kernel::<2>(chunks, $job.x, row, prefetch),
-                    ),
-                    _ => store(
-                        $job,
-                        row,
-                        panel,
-                        $kernel::<1>(chunks, $job.x, row, prefetch),
-                    ),
+                    8 => store($job, row, panel, $kernel::<8>(chunks, x, row, next)),
+                    4 => store($job, row, panel, $kernel::<4>(chunks, x, row, next)),
+                    2 => store($job, row, panel, $kernel::<2>(chunks, x, row, next)),
+                    _ => store($job, row, panel, $kernel::<1>(chunks, x, row, next)),
                 }
             }
         }
