@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use datagen::pipeline::{GenerateOptions, generate};
-use datagen::synth::{Reworder, SynthOptions, Synthesis, synthesise};
+use datagen::synth::{SynthOptions, Synthesis, synthesise};
 use kg::term::{Literal, RDF_TYPE, Term};
 use kg::{FrozenKg, Kg, LoadOptions, fold};
 
@@ -22,7 +22,7 @@ fn demo() -> FrozenKg {
 }
 
 fn make(kg: &dyn Kg, options: &SynthOptions) -> Synthesis {
-    synthesise(kg, options, None, &|_, _| {}, &AtomicBool::new(false)).unwrap()
+    synthesise(kg, options, &|_, _| {}, &AtomicBool::new(false)).unwrap()
 }
 
 fn iri(name: &str) -> Term {
@@ -301,61 +301,12 @@ fn no_query_is_on_both_sides_of_a_split() {
 }
 
 #[test]
-fn a_rewording_without_the_names_is_rejected() {
-    struct Shouts;
-    impl Reworder for Shouts {
-        fn reword(&self, question: &str, _keep: &[String]) -> Option<String> {
-            Some(format!("HEY {question}"))
-        }
-    }
-    struct Forgets;
-    impl Reworder for Forgets {
-        fn reword(&self, _question: &str, _keep: &[String]) -> Option<String> {
-            Some("what is it".to_owned())
-        }
-    }
-    let kg = demo();
-    let options = SynthOptions {
-        count: 60,
-        typos: 0.0,
-        ..SynthOptions::default()
-    };
-    let with = |reworder: &dyn Reworder| {
-        synthesise(
-            &kg,
-            &options,
-            Some(reworder),
-            &|_, _| {},
-            &AtomicBool::new(false),
-        )
-        .unwrap()
-        .questions
-    };
-    assert!(
-        with(&Shouts)
-            .iter()
-            .all(|question| question.question.starts_with("HEY "))
-    );
-    let named = with(&Forgets)
-        .into_iter()
-        .filter(|question| !question.topics.is_empty())
-        .collect::<Vec<_>>();
-    assert!(
-        !named.is_empty()
-            && named
-                .iter()
-                .all(|question| question.question != "what is it")
-    );
-}
-
-#[test]
 fn a_graph_without_possible_questions_is_an_error() {
     let blank = |name: &str| Term::Blank(name.to_owned());
     let kg = FrozenKg::from_triples([[blank("a"), iri("p"), blank("b")]]);
     let error = synthesise(
         &kg,
         &SynthOptions::default(),
-        None,
         &|_, _| {},
         &AtomicBool::new(false),
     )

@@ -6,7 +6,7 @@ use toolbox::exec::ExcludeWhen;
 use toolbox::link;
 use toolbox::rank::lexical;
 
-use super::options::{Reworder, SynthOptions};
+use super::options::SynthOptions;
 use super::plan::QuestionPlan;
 use super::profile::GraphProfile;
 use super::sample::{Focus, QuestionSampler, Shape};
@@ -46,7 +46,6 @@ pub(super) enum SlotResult {
 pub(super) fn candidate(
     profile: &GraphProfile<'_>,
     options: &SynthOptions,
-    reworder: Option<&dyn Reworder>,
     slot: &Slot,
 ) -> SlotResult {
     let mut rng = Rng::new(slot.seed);
@@ -64,8 +63,7 @@ pub(super) fn candidate(
             continue;
         };
         let needed = plan.uses().entities;
-        let Some((text, topics)) = verbalize(profile, options, reworder, &plan, &needed, &mut rng)
-        else {
+        let Some((text, topics)) = verbalize(profile, options, &plan, &needed, &mut rng) else {
             failure = "its entities cannot be linked by their labels";
             continue;
         };
@@ -97,7 +95,6 @@ pub(super) fn candidate(
 fn verbalize(
     profile: &GraphProfile<'_>,
     options: &SynthOptions,
-    reworder: Option<&dyn Reworder>,
     plan: &QuestionPlan,
     needed: &[NodeId],
     rng: &mut Rng,
@@ -120,17 +117,9 @@ fn verbalize(
         if text.split(' ').count() > LONGEST {
             continue;
         }
-        let Some(mut found) = linked(&text) else {
+        let Some(found) = linked(&text) else {
             continue;
         };
-        if let Some(reworder) = reworder {
-            let keep: Vec<String> = needed.iter().filter_map(|&node| kg.label(node)).collect();
-            if let Some(other) = reworder.reword(&text, &keep)
-                && let Some(others) = linked(&other)
-            {
-                (text, found) = (other, others);
-            }
-        }
         if rng.chance(options.typos) {
             let misspelt = misspelt(&text, rng);
             // Linking must find the same entities: a typo in a name could change the question.

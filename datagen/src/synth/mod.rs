@@ -30,7 +30,7 @@ use kg::Kg;
 use rayon::prelude::*;
 
 pub use coverage::{Coverage, Uncovered};
-pub use options::{Reworder, SynthOptions};
+pub use options::SynthOptions;
 
 use crate::question::GoldQuestion;
 use crate::{Error, hash};
@@ -88,7 +88,6 @@ impl Synthesis {
 pub fn synthesise(
     kg: &dyn Kg,
     options: &SynthOptions,
-    reworder: Option<&dyn Reworder>,
     progress: &(dyn Fn(usize, usize) + Sync),
     stop: &AtomicBool,
 ) -> Result<Synthesis, Error> {
@@ -113,7 +112,7 @@ pub fn synthesise(
             if stop.load(Ordering::Relaxed) {
                 return None;
             }
-            Some(candidate(&profile, options, reworder, slot))
+            Some(candidate(&profile, options, slot))
         };
         let results: Vec<Option<SlotResult>> =
             pool.install(|| slots.par_iter().map(work).collect());

@@ -28,10 +28,3 @@ impl Default for SynthOptions {
         }
     }
 }
-
-/// Rephrases questions, for example with a local language model.
-pub trait Reworder: Send + Sync {
-    /// Another wording of `question` that contains every text of `keep` unchanged; `None` if there
-    /// is no such wording.
-    fn reword(&self, question: &str, keep: &[String]) -> Option<String>;
-}

@@ -88,14 +88,6 @@ impl<'a> Task<'a> {
         self
     }
 
-    /// The same question for an oracle, whose gold program may end on statement nodes and use the
-    /// classes in `must_offer`.
-    #[must_use]
-    pub fn for_oracle(mut self, must_offer: &'a [NodeId]) -> Self {
-        self.options.refuse_statements = false;
-        Self { must_offer, ..self }
-    }
-
     /// A new session on the question.
     pub(super) fn session(&self) -> Result<Session<'a>, RankError> {
         self.session_with(self.options.clone())

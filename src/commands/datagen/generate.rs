@@ -62,7 +62,7 @@ pub(in crate::commands) fn synthesize(
     }
     let stage = ui.progress("synthesize", "question", Some(synth.count as u64));
     let progress = |done: usize, _: usize| stage.set_position(done as u64);
-    let made = datagen::synth::synthesise(graph, synth, None, &progress, ui.stop())?;
+    let made = datagen::synth::synthesise(graph, synth, &progress, ui.stop())?;
     stage.finish_and_clear();
     let (questions, beside) = made.split(hold_back, synth.seed);
     let options = GenerateOptions {
