@@ -26,6 +26,9 @@ impl PatternReader<'_> {
             group.tests.push(test);
             return Ok(());
         }
+        if let Some((left, op, right)) = comparison(expression) {
+            return self.compare(left, op, right, group);
+        }
         match expression {
             Expression::And(left, right) => {
                 self.filter(left, group)?;
@@ -33,16 +36,6 @@ impl PatternReader<'_> {
             }
             Expression::Or(left, right) => self.or(expression, left, right, group),
             Expression::Not(inner) => self.not(inner, group),
-            Expression::Equal(left, right) | Expression::SameTerm(left, right) => {
-                self.compare(left, Op::Eq, right, group)
-            }
-            Expression::Greater(left, right) => self.compare(left, Op::Gt, right, group),
-            Expression::GreaterOrEqual(left, right) => self.compare(left, Op::Ge, right, group),
-            Expression::Less(left, right) => self.compare(left, Op::Lt, right, group),
-            Expression::LessOrEqual(left, right) => self.compare(left, Op::Le, right, group),
-            Expression::In(left, values) if values.len() == 1 => {
-                self.compare(left, Op::Eq, &values[0], group)
-            }
             Expression::In(left, values) => {
                 let terms = values.iter().map(constant).collect::<Result<Vec<_>, _>>()?;
                 if terms.iter().all(|term| matches!(term, Term::Iri(_))) {
@@ -229,7 +222,8 @@ impl PatternReader<'_> {
         if node != other_node || relation != other_relation {
             return None;
         }
-        let (left, op, right) = comparison(expr)?;
+        let (left, op, right) =
+            comparison(expr).filter(|(_, op, _)| !matches!(op, Op::Eq | Op::Ne))?;
         let (op, value) = match (operand(left).ok()?, operand(right).ok()?) {
             (Operand::Var(variable), Operand::Literal(value)) if variable.as_str() == tail => {
                 (op, value)
@@ -340,12 +334,22 @@ pub(crate) fn mirrored(op: Op) -> Op {
     }
 }
 
-fn comparison(expression: &Expression) -> Option<(&Expression, Op, &Expression)> {
-    match expression {
-        Expression::Greater(a, b) => Some((a, Op::Gt, b)),
-        Expression::GreaterOrEqual(a, b) => Some((a, Op::Ge, b)),
+/// A comparison of two expressions; `?x IN (?y)` is one.
+pub(crate) fn comparison(filter: &Expression) -> Option<(&Expression, Op, &Expression)> {
+    match filter {
+        Expression::Equal(a, b) | Expression::SameTerm(a, b) => Some((a, Op::Eq, b)),
         Expression::Less(a, b) => Some((a, Op::Lt, b)),
         Expression::LessOrEqual(a, b) => Some((a, Op::Le, b)),
+        Expression::Greater(a, b) => Some((a, Op::Gt, b)),
+        Expression::GreaterOrEqual(a, b) => Some((a, Op::Ge, b)),
+        Expression::In(a, list) => match &list[..] {
+            [only] => Some((a, Op::Eq, only)),
+            _ => None,
+        },
+        Expression::Not(inner) => match inner.as_ref() {
+            Expression::Equal(a, b) | Expression::SameTerm(a, b) => Some((a, Op::Ne, b)),
+            _ => None,
+        },
         _ => None,
     }
 }

@@ -14,7 +14,9 @@ use super::TableWriter;
 use super::body::variables;
 use super::calls::Bound;
 use crate::algebra::{and, compare, or, replace};
-use crate::graph::{SideOf, algebra, is_language_test, mirrored, plain_variable, side_of};
+use crate::graph::{
+    SideOf, algebra, comparison, is_language_test, mirrored, plain_variable, side_of,
+};
 use crate::refusal::Refusal;
 
 /// `?a op ?b`, with both names.
@@ -25,26 +27,6 @@ pub(super) fn between(filter: &Expression) -> Option<(&str, Op, &str)> {
         op,
         plain_variable(right)?.as_str(),
     ))
-}
-
-/// A comparison of two expressions; `?x IN (?y)` is one.
-fn comparison(filter: &Expression) -> Option<(&Expression, Op, &Expression)> {
-    match filter {
-        Expression::Equal(a, b) | Expression::SameTerm(a, b) => Some((a, Op::Eq, b)),
-        Expression::Less(a, b) => Some((a, Op::Lt, b)),
-        Expression::LessOrEqual(a, b) => Some((a, Op::Le, b)),
-        Expression::Greater(a, b) => Some((a, Op::Gt, b)),
-        Expression::GreaterOrEqual(a, b) => Some((a, Op::Ge, b)),
-        Expression::In(a, list) => match &list[..] {
-            [only] => Some((a, Op::Eq, only)),
-            _ => None,
-        },
-        Expression::Not(inner) => match inner.as_ref() {
-            Expression::Equal(a, b) | Expression::SameTerm(a, b) => Some((a, Op::Ne, b)),
-            _ => None,
-        },
-        _ => None,
-    }
 }
 
 /// The opposite of a filter whose variables are bound.
