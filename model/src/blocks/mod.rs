@@ -41,52 +41,40 @@ impl BlockFormat {
         Self::Q6K,
     ];
 
+    /// Its number in a file, its name, and the values and bytes of a block.
+    const fn facts(self) -> (u32, &'static str, usize, usize) {
+        match self {
+            Self::F32 => (0, "F32", 1, 4),
+            Self::F16 => (1, "F16", 1, 2),
+            Self::Q8_0 => (8, "Q8_0", 32, 34),
+            Self::Q4K => (12, "Q4_K", K_BLOCK, 144),
+            Self::Q6K => (14, "Q6_K", K_BLOCK, 210),
+            Self::Bf16 => (30, "BF16", 1, 2),
+        }
+    }
+
     /// The number of the format in a file.
     #[must_use]
-    pub fn id(self) -> u32 {
-        match self {
-            Self::F32 => 0,
-            Self::F16 => 1,
-            Self::Q8_0 => 8,
-            Self::Q4K => 12,
-            Self::Q6K => 14,
-            Self::Bf16 => 30,
-        }
+    pub const fn id(self) -> u32 {
+        self.facts().0
     }
 
     /// The usual GGUF name.
     #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::F32 => "F32",
-            Self::F16 => "F16",
-            Self::Q8_0 => "Q8_0",
-            Self::Q4K => "Q4_K",
-            Self::Q6K => "Q6_K",
-            Self::Bf16 => "BF16",
-        }
+    pub const fn name(self) -> &'static str {
+        self.facts().1
     }
 
     /// Values per block.
     #[must_use]
-    pub fn block(self) -> usize {
-        match self {
-            Self::F32 | Self::F16 | Self::Bf16 => 1,
-            Self::Q8_0 => 32,
-            Self::Q4K | Self::Q6K => K_BLOCK,
-        }
+    pub const fn block(self) -> usize {
+        self.facts().2
     }
 
     /// Bytes per block.
     #[must_use]
-    pub fn block_bytes(self) -> usize {
-        match self {
-            Self::F32 => 4,
-            Self::F16 | Self::Bf16 => 2,
-            Self::Q8_0 => 34,
-            Self::Q4K => 144,
-            Self::Q6K => 210,
-        }
+    pub const fn block_bytes(self) -> usize {
+        self.facts().3
     }
 
     /// Bytes of a row of `width` values; `None` if that is not a whole number of blocks.
