@@ -186,13 +186,6 @@ fn intervals_overlap_and_missing_bounds_are_open() {
     assert!(holds(&["2011", "2009"], &[], "2010"));
 }
 
-#[test]
-fn now_is_resolved_by_the_caller() {
-    let now = Literal::xsd(FREEBASE_NOW, "date");
-    assert_eq!(resolve_now(&lit("NOW"), &now), &now);
-    assert_eq!(resolve_now(&lit("now"), &now), &lit("now"));
-}
-
 fn numbers() -> impl Strategy<Value = Literal> {
     "-?[0-9]{1,25}(\\.[0-9]{1,4})?".prop_map(|t| Literal::xsd(t, "decimal"))
 }

@@ -30,7 +30,7 @@ mod types;
 pub use index::LabelIndex;
 pub use parts::forms_of;
 pub use text::{edits_of, letters, nearly, normal_letters, normalise, singular};
-pub use types::{LabelMatch, MatchKind, NameKind, NodeRole, SearchError};
+pub use types::{FoundLabels, LabelMatch, MatchKind, NameKind, NodeRole, SearchError};
 
 pub(crate) use fields::{IndexFields, pack, schema, tokenizers};
 pub(crate) use open::{IndexPayload, VERSION};

@@ -15,7 +15,7 @@ use super::index::LabelIndex;
 use super::open::guarded;
 use super::query::Hit;
 use super::text::{allowed_edits, undistinguished};
-use super::types::{LabelMatch, MatchKind, NodeRole, SearchError};
+use super::types::{FoundLabels, LabelMatch, MatchKind, NodeRole, SearchError};
 use crate::search::normalise;
 
 /// Maximum number of names that contain one word: a word of more names does not identify one.
@@ -32,12 +32,7 @@ impl LabelIndex {
     ///
     /// # Errors
     /// [`SearchError::Damaged`] for an index whose files were changed.
-    pub fn containing(
-        &self,
-        word: &str,
-        k: usize,
-        role: NodeRole,
-    ) -> Result<Vec<LabelMatch>, SearchError> {
+    pub fn containing(&self, word: &str, k: usize, role: NodeRole) -> FoundLabels {
         guarded(|| {
             let term = Term::from_field_text(self.fields.words, word);
             let mut hits = Vec::new();
@@ -62,12 +57,7 @@ impl LabelIndex {
     ///
     /// # Errors
     /// [`SearchError::Damaged`] for an index whose files were changed.
-    pub fn resembling(
-        &self,
-        word: &str,
-        k: usize,
-        role: NodeRole,
-    ) -> Result<Vec<LabelMatch>, SearchError> {
+    pub fn resembling(&self, word: &str, k: usize, role: NodeRole) -> FoundLabels {
         guarded(|| {
             let allowed = allowed_edits(word.chars().count());
             // tantivy's automaton panics on an index without documents.
@@ -88,12 +78,7 @@ impl LabelIndex {
     ///
     /// # Errors
     /// [`SearchError::Damaged`] for an index whose files were changed.
-    pub fn completing(
-        &self,
-        text: &str,
-        k: usize,
-        role: NodeRole,
-    ) -> Result<Vec<LabelMatch>, SearchError> {
+    pub fn completing(&self, text: &str, k: usize, role: NodeRole) -> FoundLabels {
         guarded(|| {
             let normal = normalise(text);
             let mut found: Vec<LabelMatch> = Vec::new();
@@ -134,12 +119,7 @@ impl LabelIndex {
     ///
     /// # Errors
     /// [`SearchError::Damaged`] for an index whose files were changed.
-    pub fn initials(
-        &self,
-        letters: &str,
-        k: usize,
-        role: NodeRole,
-    ) -> Result<Vec<LabelMatch>, SearchError> {
+    pub fn initials(&self, letters: &str, k: usize, role: NodeRole) -> FoundLabels {
         guarded(|| {
             let Some(first) = letters.bytes().next().filter(u8::is_ascii_lowercase) else {
                 return Ok(Vec::new());
@@ -216,7 +196,7 @@ impl LabelIndex {
         Ok(false)
     }
 
-    fn by_degree(&self, mut hits: Vec<Hit>, k: usize) -> Result<Vec<LabelMatch>, SearchError> {
+    fn by_degree(&self, mut hits: Vec<Hit>, k: usize) -> FoundLabels {
         hits.sort_by_key(|hit| (Reverse(hit.degree), hit.node, hit.at));
         hits.truncate(k);
         let score = |_: &Hit, _: &str| Some((1.0, MatchKind::Partial));

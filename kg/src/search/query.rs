@@ -10,7 +10,7 @@ use super::fields::unpack;
 use super::index::LabelIndex;
 use super::open::guarded;
 use super::text::{allowed_edits, edits, normalise, similarity, undistinguished, variants};
-use super::types::{LabelMatch, MatchKind, NameKind, NodeRole, SearchError};
+use super::types::{FoundLabels, LabelMatch, MatchKind, NameKind, NodeRole, SearchError};
 use crate::term::NodeId;
 
 /// Number of names examined for a partial match, best BM25 score first.
@@ -40,7 +40,7 @@ impl LabelIndex {
     ///
     /// # Errors
     /// [`SearchError::Damaged`] for an index whose files were changed.
-    pub fn candidates(&self, mention: &str, k: usize) -> Result<Vec<LabelMatch>, SearchError> {
+    pub fn candidates(&self, mention: &str, k: usize) -> FoundLabels {
         for role in [NodeRole::Entity, NodeRole::Class] {
             let found = self.search(mention, k, role)?;
             if !found.is_empty() {
@@ -54,12 +54,7 @@ impl LabelIndex {
     ///
     /// # Errors
     /// [`SearchError::Damaged`] for an index whose files were changed.
-    pub fn search(
-        &self,
-        mention: &str,
-        k: usize,
-        role: NodeRole,
-    ) -> Result<Vec<LabelMatch>, SearchError> {
+    pub fn search(&self, mention: &str, k: usize, role: NodeRole) -> FoundLabels {
         let found = self.named(mention, k, role)?;
         if !found.is_empty() {
             return Ok(found);
@@ -75,12 +70,7 @@ impl LabelIndex {
     ///
     /// # Errors
     /// [`SearchError::Damaged`] for an index whose files were changed.
-    pub fn named(
-        &self,
-        mention: &str,
-        k: usize,
-        role: NodeRole,
-    ) -> Result<Vec<LabelMatch>, SearchError> {
+    pub fn named(&self, mention: &str, k: usize, role: NodeRole) -> FoundLabels {
         guarded(|| {
             let searcher = self.reader.searcher();
             let normal = normalise(mention);
@@ -120,12 +110,7 @@ impl LabelIndex {
     ///
     /// # Errors
     /// [`SearchError::Damaged`] for an index whose files were changed.
-    pub fn fuzzy(
-        &self,
-        mention: &str,
-        k: usize,
-        role: NodeRole,
-    ) -> Result<Vec<LabelMatch>, SearchError> {
+    pub fn fuzzy(&self, mention: &str, k: usize, role: NodeRole) -> FoundLabels {
         guarded(|| {
             let normal = normalise(mention);
             let chars = normal.chars().count();
@@ -170,12 +155,7 @@ impl LabelIndex {
     ///
     /// # Errors
     /// [`SearchError::Damaged`] for an index whose files were changed.
-    pub fn partial(
-        &self,
-        mention: &str,
-        k: usize,
-        role: NodeRole,
-    ) -> Result<Vec<LabelMatch>, SearchError> {
+    pub fn partial(&self, mention: &str, k: usize, role: NodeRole) -> FoundLabels {
         guarded(|| {
             let normal = normalise(mention);
             let words: Vec<&str> = normal.split(' ').filter(|word| !word.is_empty()).collect();
@@ -287,7 +267,7 @@ impl LabelIndex {
         hits: Vec<Hit>,
         k: usize,
         score: impl Fn(&Hit, &str) -> Option<(f32, MatchKind)>,
-    ) -> Result<Vec<LabelMatch>, SearchError> {
+    ) -> FoundLabels {
         let mut best: FxHashMap<NodeId, LabelMatch> = FxHashMap::default();
         for hit in hits {
             let document: TantivyDocument = searcher.doc(hit.at)?;

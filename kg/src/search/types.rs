@@ -82,6 +82,9 @@ pub enum SearchError {
     Damaged(String),
 }
 
+/// The names that a search finds, the best first.
+pub type FoundLabels = Result<Vec<LabelMatch>, SearchError>;
+
 impl From<serde_json::Error> for SearchError {
     fn from(error: serde_json::Error) -> Self {
         Self::Damaged(error.to_string())

@@ -7,7 +7,6 @@
 mod compare;
 mod extreme;
 mod kind;
-mod now;
 mod number;
 mod op;
 mod quantity;
@@ -18,8 +17,10 @@ pub use compare::{compare, compare_spans, interval_contains};
 pub use extreme::{Extreme, extreme, order_key, sort_key};
 pub use kind::Kind;
 pub(crate) use kind::is_time;
-pub use now::{FREEBASE_NOW, resolve_now};
 pub use op::{Op, UnknownOp};
 pub use quantity::{amount_in, normalise};
 pub use sum::{Sum, is_number};
 pub use time::TimeSpan;
+
+/// The date of NOW for Freebase (rule R12): the day of its last dump.
+pub const FREEBASE_NOW: &str = "2015-08-10";
