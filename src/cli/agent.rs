@@ -9,7 +9,7 @@ use toolbox::observe::ObserveOptions;
 use toolbox::oda::{OdaOptions, Reflection, TurnForm};
 use toolbox::triad;
 
-use super::values::{Names, one_of};
+use super::values::{Names, names, one_of};
 
 /// Options of the single agents.
 #[derive(Clone, Debug, Args)]
@@ -26,37 +26,19 @@ pub(crate) struct AgentArgs {
 pub(crate) type MakeAgent = fn(&AgentArgs, bool) -> AgentKind;
 
 /// All agents.
-pub(super) const AGENTS: Names<MakeAgent> = &[
-    ("kg-agent", "The tool loop of KG-Agent", |args, _| {
-        args.mode.kind()
-    }),
-    ("oda", "Observe, act, reflect (ODA)", |args, _| {
-        AgentKind::Oda(args.oda.options())
-    }),
-    (
-        "triad",
-        "Triad's three roles in four phases",
-        |args, linked| AgentKind::Triad(args.triad.options(linked)),
-    ),
-    ("direct", "The model alone, without the graph", |_, _| {
-        AgentKind::Direct
-    }),
-    (
-        "words",
-        "No model: the program that explains the question's words best",
-        |args, _| AgentKind::Words(args.mode.deciding()),
-    ),
-    (
-        "retrieval",
-        "No model: the best one or two relations of the topic entities",
-        |_, _| AgentKind::Retrieval,
-    ),
-    (
-        "tog",
-        "No model: beam search over paths in the style of Think-on-Graph (width 3, depth 3)",
-        |_, _| AgentKind::Tog,
-    ),
-];
+pub(super) const AGENTS: Names<MakeAgent> = names! {
+    "kg-agent": "The tool loop of KG-Agent" => |args, _| args.mode.kind();
+    "oda": "Observe, act, reflect (ODA)" => |args, _| AgentKind::Oda(args.oda.options());
+    "triad": "Triad's three roles in four phases"
+        => |args, linked| AgentKind::Triad(args.triad.options(linked));
+    "direct": "The model alone, without the graph" => |_, _| AgentKind::Direct;
+    "words": "No model: the program that explains the question's words best"
+        => |args, _| AgentKind::Words(args.mode.deciding());
+    "retrieval": "No model: the best one or two relations of the topic entities"
+        => |_, _| AgentKind::Retrieval;
+    "tog": "No model: beam search over paths in the style of Think-on-Graph (width 3, depth 3)"
+        => |_, _| AgentKind::Tog;
+};
 
 /// How the kg-agent loop deals with failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -136,37 +118,18 @@ impl ModeArgs {
     }
 }
 
-const FORMS: Names<TurnForm> = &[
-    (
-        "grouped",
-        "Groups of triples that share near end, relation and direction",
-        TurnForm::Grouped,
-    ),
-    (
-        "paper",
-        "Single triples of single entities",
-        TurnForm::Paper,
-    ),
-];
+const FORMS: Names<TurnForm> = names! {
+    "grouped": "Groups of triples that share near end, relation and direction" => TurnForm::Grouped;
+    "paper": "Single triples of single entities" => TurnForm::Paper;
+};
 
-const REFLECTIONS: Names<Reflection> = &[
-    ("model", "The model", Reflection::Model),
-    (
-        "similarity",
-        "Similarity: the triples most like the question",
-        Reflection::Similarity,
-    ),
-    (
-        "random",
-        "Chance: a hash of the question, the same for every seed",
-        Reflection::Random,
-    ),
-    (
-        "generated-fact",
-        "Nothing is chosen: the model writes down facts that it knows",
-        Reflection::GeneratedFact,
-    ),
-];
+const REFLECTIONS: Names<Reflection> = names! {
+    "model": "The model" => Reflection::Model;
+    "similarity": "Similarity: the triples most like the question" => Reflection::Similarity;
+    "random": "Chance: a hash of the question, the same for every seed" => Reflection::Random;
+    "generated-fact": "Nothing is chosen: the model writes down facts that it knows"
+        => Reflection::GeneratedFact;
+};
 
 /// How ODA observes and reflects; other agents ignore it.
 #[derive(Clone, Copy, Debug, Args)]

@@ -11,7 +11,7 @@ use super::agent::{AGENTS, AgentArgs, MakeAgent};
 use super::datagen::RankingArgs;
 use super::graph::KgArg;
 use super::remote::RemoteArgs;
-use super::values::{Names, one_of, share};
+use super::values::{Names, names, one_of, share};
 
 /// Where topic entities come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -22,30 +22,18 @@ pub(crate) enum EntitySource {
     Linked,
 }
 
-const EXCLUSIONS: Names<ExcludeWhen> = &[
-    ("never", "Keep them", ExcludeWhen::Never),
-    ("answer", "Drop them from the answer", ExcludeWhen::Answer),
-    (
-        "others",
-        "Drop them from the answer unless nothing else is left",
-        ExcludeWhen::Others,
-    ),
-    (
-        "every-step",
-        "Drop them from every result",
-        ExcludeWhen::EveryStep,
-    ),
-];
+const EXCLUSIONS: Names<ExcludeWhen> = names! {
+    "never": "Keep them" => ExcludeWhen::Never;
+    "answer": "Drop them from the answer" => ExcludeWhen::Answer;
+    "others": "Drop them from the answer unless nothing else is left" => ExcludeWhen::Others;
+    "every-step": "Drop them from every result" => ExcludeWhen::EveryStep;
+};
 
-pub(super) const DEVICES: Names<EngineDevice> = &[
-    ("cpu", "The CPU", EngineDevice::Cpu),
-    (
-        "cuda",
-        "The first NVIDIA GPU (builds with `--features cuda-infer`; CUDA_VISIBLE_DEVICES sets the \
-         order)",
-        EngineDevice::Cuda,
-    ),
-];
+pub(super) const DEVICES: Names<EngineDevice> = names! {
+    "cpu": "The CPU" => EngineDevice::Cpu;
+    "cuda": "The first NVIDIA GPU (builds with `--features cuda-infer`; CUDA_VISIBLE_DEVICES sets \
+             the order)" => EngineDevice::Cuda;
+};
 
 /// Options that `ask` and `eval` share.
 #[derive(Debug, Args)]

@@ -12,7 +12,7 @@ use toolbox::exec::Naming;
 use toolbox::prompt::Layout;
 
 use super::graph::KgArg;
-use super::values::{Names, TOOLS, one_of, share};
+use super::values::{Names, TOOLS, names, one_of, share};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DatagenCommand {
@@ -36,23 +36,12 @@ pub(crate) enum DatagenCommand {
     Formats,
 }
 
-const EXPORT_FORMATS: Names<ExportFormat> = &[
-    (
-        "sharegpt",
-        "Conversations, with LLaMA-Factory's dataset_info.json",
-        ExportFormat::ShareGpt,
-    ),
-    (
-        "alpaca",
-        "Instruction, output and history, with LLaMA-Factory's dataset_info.json",
-        ExportFormat::Alpaca,
-    ),
-    (
-        "parquet",
-        "Parquet files in the layout of the Hugging Face hub",
-        ExportFormat::Parquet,
-    ),
-];
+const EXPORT_FORMATS: Names<ExportFormat> = names! {
+    "sharegpt": "Conversations, with LLaMA-Factory's dataset_info.json" => ExportFormat::ShareGpt;
+    "alpaca": "Instruction, output and history, with LLaMA-Factory's dataset_info.json"
+        => ExportFormat::Alpaca;
+    "parquet": "Parquet files in the layout of the Hugging Face hub" => ExportFormat::Parquet;
+};
 
 /// A trainer for models that are trained elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -96,36 +85,17 @@ pub(crate) struct RankingArgs {
     pub(crate) vectors: Option<PathBuf>,
 }
 
-const LAYOUTS: Names<Layout> = &[
-    (
-        "dialogue",
-        "One conversation per question",
-        Layout::Dialogue,
-    ),
-    (
-        "paper",
-        "One sample per call, as in the KG-Agent paper",
-        Layout::Paper,
-    ),
-];
+const LAYOUTS: Names<Layout> = names! {
+    "dialogue": "One conversation per question" => Layout::Dialogue;
+    "paper": "One sample per call, as in the KG-Agent paper" => Layout::Paper;
+};
 
-const NAMINGS: Names<Naming> = &[
-    (
-        "name",
-        "By full name, restricted to those shown",
-        Naming::Mixed,
-    ),
-    (
-        "handle",
-        "By a handle shown next to the name",
-        Naming::Handles,
-    ),
-    (
-        "mention",
-        "By the handle of the word of the question that means the relation, else by name",
-        Naming::Mentions,
-    ),
-];
+const NAMINGS: Names<Naming> = names! {
+    "name": "By full name, restricted to those shown" => Naming::Mixed;
+    "handle": "By a handle shown next to the name" => Naming::Handles;
+    "mention": "By the handle of the word of the question that means the relation, else by name"
+        => Naming::Mentions;
+};
 
 /// The form of samples.
 #[derive(Clone, Debug, Args)]
@@ -218,34 +188,23 @@ pub(crate) struct GoldArgs {
     pub(crate) select: SelectArgs,
 }
 
-const UNITS: Names<Unit> = &[
-    ("question", "Questions", Unit::Question),
-    ("step", "Calls", Unit::Step),
-];
+const UNITS: Names<Unit> = names! {
+    "question": "Questions" => Unit::Question;
+    "step": "Calls" => Unit::Step;
+};
 
-const SPLITS: Names<SplitKind> = &[
-    ("iid", "Random questions", SplitKind::Iid),
-    (
-        "compositional",
-        "Combinations of relations that are not trained on",
-        SplitKind::Compositional,
-    ),
-    (
-        "zero-shot",
-        "Relations that are not trained on",
-        SplitKind::ZeroShot,
-    ),
-];
+const SPLITS: Names<SplitKind> = names! {
+    "iid": "Random questions" => SplitKind::Iid;
+    "compositional": "Combinations of relations that are not trained on"
+        => SplitKind::Compositional;
+    "zero-shot": "Relations that are not trained on" => SplitKind::ZeroShot;
+};
 
-const LEAKS: Names<LeakLevel> = &[
-    ("question", "The same words", LeakLevel::Question),
-    (
-        "masked",
-        "The same words and program except for names and numbers",
-        LeakLevel::Masked,
-    ),
-    ("topics", "A common entity", LeakLevel::Topics),
-];
+const LEAKS: Names<LeakLevel> = names! {
+    "question": "The same words" => LeakLevel::Question;
+    "masked": "The same words and program except for names and numbers" => LeakLevel::Masked;
+    "topics": "A common entity" => LeakLevel::Topics;
+};
 
 /// Selection among verified questions.
 #[derive(Debug, Args)]

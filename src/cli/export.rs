@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use model::gguf::Recipe;
 
-use super::values::{Names, one_of};
+use super::values::{Names, names, one_of};
 
 /// A format of exported models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -18,12 +18,12 @@ pub(crate) enum ModelFormat {
     Ollama,
 }
 
-const RECIPES: Names<Recipe> = &[
-    ("f32", "32 bits", Recipe::F32),
-    ("f16", "16 bits", Recipe::F16),
-    ("q8_0", "8 bits", Recipe::Q8_0),
-    ("q4_k_m", "A mixture of 4 and 6 bits", Recipe::Q4KM),
-];
+const RECIPES: Names<Recipe> = names! {
+    "f32": "32 bits" => Recipe::F32;
+    "f16": "16 bits" => Recipe::F16;
+    "q8_0": "8 bits" => Recipe::Q8_0;
+    "q4_k_m": "A mixture of 4 and 6 bits" => Recipe::Q4KM;
+};
 
 #[derive(Debug, Args)]
 pub(crate) struct ModelExportArgs {

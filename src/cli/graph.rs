@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use kg::subgraph::Direction;
 use toolbox::call::ToolTable;
 
-use super::values::{Names, TOOLS, graph_format, one_of, size};
+use super::values::{Names, TOOLS, graph_format, names, one_of, size};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KgCommand {
@@ -96,11 +96,11 @@ pub(crate) struct KgQueryArgs {
     pub(crate) sparql: String,
 }
 
-const DIRECTIONS: Names<Direction> = &[
-    ("out", "Triples that have the node as head", Direction::Out),
-    ("in", "Triples that have the node as tail", Direction::In),
-    ("both", "Both", Direction::Both),
-];
+const DIRECTIONS: Names<Direction> = names! {
+    "out": "Triples that have the node as head" => Direction::Out;
+    "in": "Triples that have the node as tail" => Direction::In;
+    "both": "Both" => Direction::Both;
+};
 
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("start").required(true).multiple(true))]

@@ -7,40 +7,24 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use infer::planner::{Constraint, Protocol, RemoteOptions};
 
-use super::values::{Names, one_of, share, temperature};
+use super::values::{Names, names, one_of, share, temperature};
 
-const CONSTRAINTS: Names<Constraint> = &[
-    (
-        "none",
-        "No constraint: replies are checked, and asked for again at most twice",
-        Constraint::None,
-    ),
-    (
-        "grammar",
-        "llama.cpp: its field `grammar`",
-        Constraint::Grammar,
-    ),
-    (
-        "structured-outputs",
-        "vLLM 0.11 or newer: a grammar in its field `structured_outputs`",
-        Constraint::StructuredOutputs,
-    ),
-    ("ebnf", "SGLang: its field `ebnf`", Constraint::Ebnf),
-    (
-        "json-schema",
-        "OpenAI and servers like it: a JSON schema in the field `response_format`",
-        Constraint::JsonSchema,
-    ),
-];
+const CONSTRAINTS: Names<Constraint> = names! {
+    "none": "No constraint: replies are checked, and asked for again at most twice"
+        => Constraint::None;
+    "grammar": "llama.cpp: its field `grammar`" => Constraint::Grammar;
+    "structured-outputs": "vLLM 0.11 or newer: a grammar in its field `structured_outputs`"
+        => Constraint::StructuredOutputs;
+    "ebnf": "SGLang: its field `ebnf`" => Constraint::Ebnf;
+    "json-schema": "OpenAI and servers like it: a JSON schema in the field `response_format`"
+        => Constraint::JsonSchema;
+};
 
-const PROTOCOLS: Names<Protocol> = &[
-    ("text", "As text, one a line", Protocol::Text),
-    (
-        "tools",
-        "As tool calls: the request defines the tools; the turns of oda and triad stay text",
-        Protocol::Tools,
-    ),
-];
+const PROTOCOLS: Names<Protocol> = names! {
+    "text": "As text, one a line" => Protocol::Text;
+    "tools": "As tool calls: the request defines the tools; the turns of oda and triad stay text"
+        => Protocol::Tools;
+};
 
 /// What a served model was trained on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

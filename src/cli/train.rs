@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ::train::{Algorithm, Method, Precision, Processor};
 use clap::{Args, Subcommand};
 
-use super::values::{Names, one_of};
+use super::values::{Names, names, one_of};
 
 #[derive(Debug, Args)]
 pub(crate) struct TrainCommand {
@@ -34,38 +34,27 @@ pub(crate) struct InspectArgs {
     pub(crate) limit: usize,
 }
 
-const METHODS: Names<Method> = &[
-    ("full", "All weights", Method::Full),
-    ("lora", "Low-rank adapters", Method::Lora),
-];
+const METHODS: Names<Method> = names! {
+    "full": "All weights" => Method::Full;
+    "lora": "Low-rank adapters" => Method::Lora;
+};
 
-const DEVICES: Names<Processor> = &[
-    ("cpu", "The CPU", Processor::Cpu),
-    (
-        "cuda",
-        "The first NVIDIA GPU, or the first N with `--devices N` (builds with `--features cuda`; \
-         CUDA_VISIBLE_DEVICES sets the order)",
-        Processor::Cuda,
-    ),
-];
+const DEVICES: Names<Processor> = names! {
+    "cpu": "The CPU" => Processor::Cpu;
+    "cuda": "The first NVIDIA GPU, or the first N with `--devices N` (builds with `--features \
+             cuda`; CUDA_VISIBLE_DEVICES sets the order)" => Processor::Cuda;
+};
 
-const OPTIMIZERS: Names<Algorithm> = &[
-    ("adamw", "AdamW for all weights", Algorithm::Adamw),
-    (
-        "muon",
-        "Muon for the matrices of the layers, AdamW for the rest",
-        Algorithm::Muon,
-    ),
-];
+const OPTIMIZERS: Names<Algorithm> = names! {
+    "adamw": "AdamW for all weights" => Algorithm::Adamw;
+    "muon": "Muon for the matrices of the layers, AdamW for the rest" => Algorithm::Muon;
+};
 
-const PRECISIONS: Names<Precision> = &[
-    ("f32", "32 bits", Precision::F32),
-    (
-        "bf16",
-        "bfloat16 products; trained weights, norms, softmax and the loss stay f32",
-        Precision::Bf16,
-    ),
-];
+const PRECISIONS: Names<Precision> = names! {
+    "f32": "32 bits" => Precision::F32;
+    "bf16": "bfloat16 products; trained weights, norms, softmax and the loss stay f32"
+        => Precision::Bf16;
+};
 
 #[derive(Debug, Args)]
 pub(crate) struct TrainArgs {

@@ -8,6 +8,14 @@ use toolbox::call::ToolTable;
 /// The accepted names of an option's value, each with its help text and the value it stands for.
 pub(super) type Names<T> = &'static [(&'static str, &'static str, T)];
 
+/// A table of names: `"NAME": "HELP" => VALUE;` for each.
+macro_rules! names {
+    ($($name:literal: $help:literal => $value:expr;)*) => {
+        &[$(($name, $help, $value)),*]
+    };
+}
+pub(super) use names;
+
 /// A parser of the names in a table.
 pub(super) fn one_of<T: Copy + Send + Sync + 'static>(names: Names<T>) -> ValueParser {
     let shown = names
@@ -20,14 +28,11 @@ pub(super) fn one_of<T: Copy + Send + Sync + 'static>(names: Names<T>) -> ValueP
 }
 
 /// The tool tables.
-pub(super) const TOOLS: Names<ToolTable> = &[
-    ("paper", "The paper's thirteen", ToolTable::Paper),
-    (
-        "extended",
-        "The thirteen, and tools for differences, groups, sums and tables",
-        ToolTable::Extended,
-    ),
-];
+pub(super) const TOOLS: Names<ToolTable> = names! {
+    "paper": "The paper's thirteen" => ToolTable::Paper;
+    "extended": "The thirteen, and tools for differences, groups, sums and tables"
+        => ToolTable::Extended;
+};
 
 /// A share: a number from 0 to 1.
 pub(super) fn share(text: &str) -> Result<f64, String> {
