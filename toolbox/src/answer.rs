@@ -10,7 +10,7 @@ use kg::Kg;
 use kg::term::{NodeId, RelId, Term};
 
 /// The source of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Provenance {
     /// The graph; the evidence proves it.
@@ -18,6 +18,7 @@ pub enum Provenance {
     /// The model's own knowledge.
     Model,
     /// There is no answer.
+    #[default]
     None,
 }
 
@@ -54,6 +55,12 @@ pub enum AnswerValue {
     Truth(bool),
     /// A table.
     Table(AnswerTable),
+}
+
+impl Default for AnswerValue {
+    fn default() -> Self {
+        Self::Set(Vec::new())
+    }
 }
 
 /// A table as an answer.
@@ -163,7 +170,7 @@ pub struct AnswerCut {
 }
 
 /// An answer with its explanation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// The value.
     pub value: AnswerValue,
@@ -186,10 +193,10 @@ impl Answer {
     #[must_use]
     pub fn of(session: &Session<'_>) -> Self {
         let kg = session.kg();
-        let value = session.answer().map_or_else(
-            || AnswerValue::Set(Vec::new()),
-            |value| AnswerValue::of(kg, value),
-        );
+        let answer = session.answer();
+        let value = answer
+            .map(|value| AnswerValue::of(kg, value))
+            .unwrap_or_default();
         let none = value.is_empty();
         let proof = if session.answer().is_some() {
             evidence(session)

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::estimate::Estimate;
 
 /// One optimizer step: a line of `metrics.jsonl`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepReport {
     /// Steps done, from 1.
     pub step: usize,

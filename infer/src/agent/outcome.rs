@@ -16,7 +16,7 @@ pub(super) const NO_CALL: &str = "call_failed";
 pub(super) const NO_END: &str = "no_end";
 
 /// The result of one question.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// The answer, or the reason why the question has no answer.
     pub answer: Answer,
@@ -64,11 +64,8 @@ impl DecidedAnswer {
     pub fn answer(&self) -> Answer {
         Answer {
             value: self.value.clone(),
-            program: Vec::new(),
-            evidence: Vec::new(),
             provenance: Provenance::Kg,
-            emptied: None,
-            cut: None,
+            ..Answer::default()
         }
     }
 }
@@ -97,27 +94,8 @@ impl Outcome {
     /// An outcome without an answer and with the events so far.
     pub(super) fn unanswered(events: Vec<TraceEvent>) -> Self {
         Self {
-            answer: Answer {
-                value: AnswerValue::Set(Vec::new()),
-                program: Vec::new(),
-                evidence: Vec::new(),
-                provenance: Provenance::None,
-                emptied: None,
-                cut: None,
-            },
             events,
-            samples: Vec::new(),
-            calls: 0,
-            invalid: 0,
-            asked: 0,
-            tokens: 0,
-            served: None,
-            model_seconds: 0.0,
-            kg_seconds: 0.0,
-            phases: Vec::new(),
-            survived: Vec::new(),
-            decided: Vec::new(),
-            failure: None,
+            ..Self::default()
         }
     }
 

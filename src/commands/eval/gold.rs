@@ -230,11 +230,8 @@ mod tests {
             let value = AnswerValue::Set(labels.iter().map(member).collect());
             Answer {
                 value,
-                program: Vec::new(),
-                evidence: Vec::new(),
                 provenance: Provenance::Kg,
-                emptied: None,
-                cut: None,
+                ..Answer::default()
             }
         };
         let scores = |labels: &[&str]| {

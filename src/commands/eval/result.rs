@@ -45,12 +45,8 @@ pub(super) struct Prediction {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) decided: Vec<JudgedCandidate>,
     /// The answer as terms, for QALD's format.
-    #[serde(skip, default = "no_value")]
+    #[serde(skip)]
     pub(super) value: AnswerValue,
-}
-
-fn no_value() -> AnswerValue {
-    AnswerValue::Set(Vec::new())
 }
 
 /// A candidate of a decision with its terms; `datagen weights` reads it.
@@ -61,6 +57,7 @@ pub(super) struct JudgedCandidate {
 }
 
 /// The result of one agent on a set of questions.
+#[derive(Default)]
 pub(in crate::commands) struct Evaluation {
     /// The agent's name.
     pub(super) agent: &'static str,

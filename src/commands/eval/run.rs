@@ -86,13 +86,8 @@ fn collect(
     let linking = (setting.entities == EntitySource::Linked).then(Linking::default);
     let mut evaluation = Evaluation {
         agent: setting.agent.name(),
-        metrics: Metrics::default(),
         linking,
-        skipped: Vec::new(),
-        seen: None,
-        served: None,
-        predictions: Vec::new(),
-        traces: Vec::new(),
+        ..Evaluation::default()
     };
     let (mut scored, mut asked) = (Vec::new(), Vec::new());
     for (question, result) in questions.iter().zip(results) {

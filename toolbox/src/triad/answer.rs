@@ -20,8 +20,7 @@ pub fn from_graph(session: &Session<'_>, query: &FilledQuery, solved: &Solved) -
             .map(|&triple| EvidenceTriple::of(kg, triple))
             .collect(),
         provenance: Provenance::Kg,
-        emptied: None,
-        cut: None,
+        ..Answer::default()
     }
 }
 
@@ -32,15 +31,11 @@ pub fn none(failures: &[TriadFailure]) -> Answer {
     let why = last.map_or_else(|| "nothing was tried".to_owned(), ToString::to_string);
     let call = last.map_or_else(String::new, |failure| failure.cause().to_owned());
     Answer {
-        value: AnswerValue::Set(Vec::new()),
-        program: Vec::new(),
-        evidence: Vec::new(),
-        provenance: Provenance::None,
         emptied: Some(Emptied {
             step: failures.len(),
             call,
             why: format!("not in the graph: {why}"),
         }),
-        cut: None,
+        ..Answer::default()
     }
 }

@@ -179,17 +179,12 @@ impl TrainingRun<'_> {
             self.copy_weights();
         }
         StepReport {
-            step: 0,
-            total: 0,
-            epoch: 0,
             loss: if norm.is_finite() { loss } else { f64::NAN },
             rate,
             norm,
             tokens,
             trained,
-            tokens_per_second: 0.0,
-            seconds: 0.0,
-            seconds_left: 0.0,
+            ..StepReport::default()
         }
     }
 
