@@ -8,6 +8,7 @@ use toolbox::exec::ExcludeWhen;
 
 use super::file;
 use super::formats::SourceFormat;
+use super::json::blank;
 use super::path::{Hop, query};
 use super::reader::{Each, QuestionReader, ReadRequest};
 use super::sample::{Likeness, Sample, SampleForm};
@@ -201,16 +202,12 @@ fn record(
     query: GoldQuery,
 ) -> GoldQuestion {
     GoldQuestion {
-        id: format!("{}-{number}", part.name),
-        source: "metaqa".to_owned(),
         question: question.to_owned(),
         query,
         topics,
-        answers: None,
         answers_bind: true,
-        hops: None,
-        kind: None,
         exclude: ExcludeWhen::EveryStep,
+        ..blank(FORMAT.name, format!("{}-{number}", part.name))
     }
 }
 

@@ -3,10 +3,10 @@
 //! path is the query; two paths joined by `*` end in the same answer.
 
 use kg::Kg;
-use toolbox::exec::ExcludeWhen;
 
 use super::file;
 use super::formats::SourceFormat;
+use super::json::blank;
 use super::path::{Hop, query};
 use super::reader::{Each, QuestionReader, ReadRequest};
 use super::sample::{Likeness, Sample, SampleForm};
@@ -74,16 +74,10 @@ impl QuestionReader for PathQuestion {
 
 fn record(question: &str, query: GoldQuery, id: String) -> GoldQuestion {
     GoldQuestion {
-        id,
-        source: "pathquestion".to_owned(),
         question: question.trim().to_owned(),
         query,
-        topics: Vec::new(),
-        answers: None,
         answers_bind: true,
-        hops: None,
-        kind: None,
-        exclude: ExcludeWhen::Never,
+        ..blank(FORMAT.name, id)
     }
 }
 

@@ -10,6 +10,7 @@ use toolbox::exec::ExcludeWhen;
 
 use super::file;
 use super::formats::SourceFormat;
+use super::json::blank;
 use super::reader::{Each, QuestionReader, ReadOptions, ReadRequest};
 use super::sample::{Likeness, Sample, SampleForm};
 use super::substitute::substitute;
@@ -207,16 +208,13 @@ fn instance(
         Term::Blank(_) | Term::Literal(_) => None,
     };
     Some(GoldQuestion {
-        id: template.id.clone(),
-        source: "templates".to_owned(),
         question,
         query: GoldQuery::Algebra(Box::new(query)),
         topics: row.iter().filter_map(|(_, term)| entity(term)).collect(),
-        answers: None,
-        answers_bind: false,
         hops: template.hops,
         kind: template.shape.clone(),
         exclude: ExcludeWhen::Others,
+        ..blank(FORMAT.name, template.id.clone())
     })
 }
 

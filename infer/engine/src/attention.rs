@@ -66,13 +66,7 @@ pub(crate) fn store(
     angles: &[(f32, f32)],
     cache: &mut KvCache,
 ) {
-    let SegmentShape {
-        heads,
-        kv_heads,
-        dim,
-        begin,
-        ..
-    } = *shape;
+    let (heads, kv_heads, dim, begin) = (shape.heads, shape.kv_heads, shape.dim, shape.begin);
     let mut key = vec![0.0; dim];
     for (r, row) in qkv[begin * shape.row..]
         .chunks_exact(shape.row)
@@ -102,15 +96,10 @@ pub(crate) fn attend(
     out: &mut [f32],
     threads: usize,
 ) {
-    let Some(&SegmentShape {
-        heads,
-        kv_heads,
-        dim,
-        ..
-    }) = shapes.first()
-    else {
+    let Some(shape) = shapes.first() else {
         return;
     };
+    let (heads, kv_heads, dim) = (shape.heads, shape.kv_heads, shape.dim);
     let group = heads / kv_heads;
     buffers
         .0
@@ -165,15 +154,8 @@ impl HeadBuffers {
         angles: &[(f32, f32)],
         cache: &KvCache,
     ) {
-        let SegmentShape {
-            heads,
-            kv_heads,
-            dim,
-            first,
-            begin,
-            skip,
-            ..
-        } = *shape;
+        let (heads, kv_heads, dim) = (shape.heads, shape.kv_heads, shape.dim);
+        let (first, begin, skip) = (shape.first, shape.begin, shape.skip);
         let group = heads / kv_heads;
         let rows = shape.rows - skip;
         let width = cache.value_width();

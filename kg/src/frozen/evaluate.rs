@@ -21,7 +21,7 @@ use super::pattern::PatternRows;
 use crate::dictionary::{TermParts, term_key};
 use crate::limits::QUERY_TEXT;
 use crate::sparql::budget::{self, StopReason};
-use crate::sparql::{QueryAnswer, QueryError, QueryLimits, RewrittenQuery, to_literal};
+use crate::sparql::{QueryAnswer, QueryError, QueryLimits, RewrittenQuery, length, to_literal};
 use crate::term::Term;
 
 /// Memory of a row or table entry in addition to its terms.
@@ -151,11 +151,7 @@ impl NewTerm {
     }
 
     fn bytes(&self) -> usize {
-        match &self.0 {
-            OxTerm::NamedNode(node) => node.as_str().len(),
-            OxTerm::BlankNode(node) => node.as_str().len(),
-            OxTerm::Literal(literal) => literal.value().len(),
-        }
+        length(&self.0)
     }
 }
 

@@ -79,7 +79,8 @@ fn date_time(arguments: &[OxTerm]) -> Option<OxTerm> {
     }
 }
 
-fn length(term: &OxTerm) -> usize {
+/// Bytes of a term's text.
+pub(crate) fn length(term: &OxTerm) -> usize {
     match term {
         OxTerm::NamedNode(node) => node.as_str().len(),
         OxTerm::BlankNode(node) => node.as_str().len(),

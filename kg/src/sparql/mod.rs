@@ -12,7 +12,7 @@ mod scope;
 mod tokens;
 
 pub use dialect::{normalise, parse_query};
-pub(crate) use functions::to_literal;
+pub(crate) use functions::{length, to_literal};
 pub use query::{QueryAnswer, QueryError, QueryLimits};
 pub use results::ResultsFormat;
 pub use rewrite::RewrittenQuery;
