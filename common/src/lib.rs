@@ -4,6 +4,7 @@
 //! * [`acceptor`]: a language of byte strings, accepted byte by byte.
 //! * [`cancel`]: ending work early, by a flag or a deadline.
 //! * [`fs`]: files and folders that are replaced atomically.
+//! * [`hex`]: hashes as text.
 //! * [`journal`]: an append-only record of completed work.
 //! * [`listing`]: what a command may replace.
 //! * [`rng`]: random numbers that are the same on every machine and in every version.
@@ -12,6 +13,7 @@
 pub mod acceptor;
 pub mod cancel;
 pub mod fs;
+pub mod hex;
 pub mod journal;
 pub mod listing;
 pub mod rng;

@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use common::fs::{StagedFolder, check_target};
+use common::hex::hex;
 use common::journal::{Journal, JournalEntry};
 use common::wordings::{self, Wordings};
 use toolbox::explain::learn;
@@ -285,11 +286,7 @@ fn run_fingerprint(chosen: &[&GoldQuestion], kg: &dyn Kg, options: &GenerateOpti
             .to_string(),
         );
     }
-    hasher
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex(&hasher.finalize())
 }
 
 /// A question in the format of a `jsonl` source, for `kgagent eval`.

@@ -16,7 +16,6 @@ mod dictionary;
 mod folder;
 mod frozen;
 mod graph;
-mod hex;
 mod hidden;
 mod hierarchy;
 mod indexing;

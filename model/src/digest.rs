@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use common::hex::hex;
 use sha2::{Digest, Sha256};
 
 use crate::ModelError;
@@ -37,8 +38,4 @@ pub fn sha256_file(path: &Path) -> Result<String, ModelError> {
             n => hash.update(&block[..n]),
         }
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

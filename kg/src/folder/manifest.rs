@@ -12,11 +12,11 @@ use super::error::FolderError;
 use super::names::{LABELS, MANIFEST};
 use crate::frozen::{FrozenKg, NamedGraph, VERSION};
 use crate::graph::Kg;
-use crate::hex::hex;
 use crate::hidden::learned;
 use crate::load::GraphSource;
 use crate::schema::Settings;
 use crate::term::Term;
+use common::hex::hex;
 
 /// The value of `format` in every manifest.
 const FORMAT: &str = "kgagent-graph";

@@ -14,11 +14,11 @@ use super::meta::{GraphMeta, NamedGraph};
 use super::spool::WorkFile;
 use crate::dictionary::{Dictionary, TermKey, term_key};
 use crate::graph::Kg;
-use crate::hex::hex;
 use crate::hierarchy;
 use crate::schema::Settings;
 use crate::search::{LabelIndex, SearchError};
 use crate::term::{NodeId, RelId, Term};
+use common::hex::hex;
 
 /// An immutable graph.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::options::LoadError;
-use crate::hex::hex;
+use common::hex::hex;
 
 /// Bytes per read.
 const BUFFER: usize = 1 << 16;

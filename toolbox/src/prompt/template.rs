@@ -11,6 +11,7 @@ use crate::exec::{
 };
 use crate::limits;
 use crate::rank::RankError;
+use common::hex::hex;
 use common::transcript::{Part, Role, Turn};
 
 /// How the steps of a question become training samples.
@@ -130,12 +131,7 @@ impl Template {
         if self.observe {
             text.push_str("\nobserve");
         }
-        let digest = Sha256::digest(text.as_bytes());
-        digest
-            .iter()
-            .take(8)
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        hex(&Sha256::digest(text.as_bytes())[..8])
     }
 
     /// Adapts session options to this template: the paper layout cuts relation lists so that a
