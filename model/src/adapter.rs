@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::json::{pretty, read_json};
+use crate::json::{pretty, read_json, whole};
 use crate::{KgAgentInfo, ModelError, Tensor, Tokenizer, Weights};
 use common::fs::StagedFolder;
 
@@ -87,10 +87,7 @@ impl AdapterConfig {
                 "`bias` is `{bias}`; this version applies adapters without biases"
             ));
         }
-        let rank = value["r"]
-            .as_u64()
-            .and_then(|r| usize::try_from(r).ok())
-            .filter(|r| (1..=1 << 16).contains(r));
+        let rank = whole(&value["r"]).filter(|r| (1..=1 << 16).contains(r));
         let number = |key: &str| value[key].as_f64().filter(|x| x.is_finite());
         Ok(Self {
             base: value["base_model_name_or_path"]

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::json::read_json;
+use crate::json::{read_json, whole};
 use crate::{ModelError, Tokenizer, Weights, digest};
 
 /// How to combine token vectors into the vector of a text.
@@ -195,10 +195,7 @@ fn config(dir: &Path) -> Result<EncoderConfig, ModelError> {
         )));
     }
     let size = |name: &str| {
-        let value = json[name]
-            .as_u64()
-            .and_then(|value| usize::try_from(value).ok());
-        value
+        whole(&json[name])
             .filter(|value| (1..=MOST).contains(value))
             .ok_or_else(|| wrong(format!("`{name}` must be a number from 1 to {MOST}")))
     };
@@ -212,10 +209,7 @@ fn config(dir: &Path) -> Result<EncoderConfig, ModelError> {
             )));
         }
     };
-    let padding = json["pad_token_id"]
-        .as_u64()
-        .and_then(|id| usize::try_from(id).ok())
-        .unwrap_or(0);
+    let padding = whole(&json["pad_token_id"]).unwrap_or(0);
     let first_position = if kind == "bert" { 0 } else { padding + 1 };
     let (hidden_size, heads, rows) = (
         size("hidden_size")?,
@@ -297,10 +291,7 @@ fn sentence_parts(dir: &Path, config: &mut EncoderConfig) -> Result<(), ModelErr
     let sentence = dir.join("sentence_bert_config.json");
     if sentence.exists() {
         let json = read_json(&sentence)?;
-        if let Some(most) = json["max_seq_length"]
-            .as_u64()
-            .and_then(|most| usize::try_from(most).ok())
-        {
+        if let Some(most) = whole(&json["max_seq_length"]) {
             config.max_tokens = config.max_tokens.min(most);
         }
     }

@@ -24,6 +24,11 @@ pub(crate) fn read_json(path: &Path) -> Result<Value, ModelError> {
     serde_json::from_slice(&text).map_err(|error| ModelError::json(path, error.to_string()))
 }
 
+/// A whole number of at least 0.
+pub(crate) fn whole(value: &Value) -> Option<usize> {
+    value.as_u64().and_then(|n| usize::try_from(n).ok())
+}
+
 /// A JSON object indented for people, with a final newline.
 pub(crate) fn pretty(value: &Value) -> Vec<u8> {
     format!("{value:#}\n").into_bytes()
@@ -42,8 +47,7 @@ pub(crate) fn optional_size(
     let Some(value) = map.get(key).filter(|value| !value.is_null()) else {
         return Ok(None);
     };
-    let size = value.as_u64().and_then(|n| usize::try_from(n).ok());
-    match size.filter(|n| (1..=1 << 32).contains(n)) {
+    match whole(value).filter(|n| (1..=1 << 32).contains(n)) {
         None => Err(invalid(format!(
             "`{key}` is {value}, not a positive whole number"
         ))),

@@ -45,10 +45,7 @@ impl ModelConfig {
         let map = value
             .as_object()
             .ok_or_else(|| invalid("config.json is not an object"))?;
-        let given = map
-            .get("model_type")
-            .and_then(Value::as_str)
-            .unwrap_or("(none)");
+        let given = value["model_type"].as_str().unwrap_or("(none)");
         let Some(family) = Family::ALL
             .into_iter()
             .find(|family| family.names().0 == given)
@@ -58,12 +55,9 @@ impl ModelConfig {
                 "`model_type` is `{given}`; supported are {known}"
             )));
         };
-        let flag = |key: &str| map.get(key).and_then(Value::as_bool).unwrap_or(false);
-        if let Some(act) = map
-            .get("hidden_act")
-            .and_then(Value::as_str)
-            .filter(|act| !matches!(*act, "silu" | "swish"))
-        {
+        let flag = |key: &str| value[key].as_bool().unwrap_or(false);
+        let act = value["hidden_act"].as_str();
+        if let Some(act) = act.filter(|act| !matches!(*act, "silu" | "swish")) {
             return Err(invalid(format!(
                 "`hidden_act` is `{act}`; LLaMA models use `silu`"
             )));
@@ -94,10 +88,7 @@ impl ModelConfig {
             },
             rms_norm_eps: optional_number(map, "rms_norm_eps")?.unwrap_or(1e-6),
             max_position_embeddings: optional_size(map, "max_position_embeddings")?.unwrap_or(2048),
-            tie_word_embeddings: map
-                .get("tie_word_embeddings")
-                .and_then(Value::as_bool)
-                .unwrap_or(false),
+            tie_word_embeddings: flag("tie_word_embeddings"),
             initializer_range: optional_number(map, "initializer_range")?.unwrap_or(0.02),
             rope: Rope::from_json(map)?,
             family,
