@@ -4,20 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 /// Why a question did not become training data. Reports count by these names.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    thiserror::Error,
-)]
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, thiserror::Error)]
 pub enum Refusal {
     /// The query text does not parse in any supported dialect.
     #[error("the query does not parse")]

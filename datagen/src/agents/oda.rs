@@ -301,13 +301,8 @@ impl Ideal<'_> {
         }
         picks.sort_unstable();
         let before = self.run.session().variables();
-        self.write(
-            picks
-                .iter()
-                .map(|pick| pick.1.as_str())
-                .collect::<Vec<_>>()
-                .join("; "),
-        )?;
+        let texts: Vec<&str> = picks.iter().map(|pick| pick.1.as_str()).collect();
+        self.write(texts.join("; "))?;
         for (offset, (_, _, i)) in picks.iter().enumerate() {
             let made = format!("v{}", before + offset);
             let value = if calls[*i].tool == Tool::Judge {

@@ -50,14 +50,9 @@ impl SourceFormat {
         match self.options {
             [] => format!("{} takes no option", self.name),
             options => {
-                format!(
-                    "write one of {}",
-                    options
-                        .iter()
-                        .map(|(name, about)| format!("`{name}` ({about})"))
-                        .collect::<Vec<_>>()
-                        .join(", ")
-                )
+                let one = |(name, about): &(&str, &str)| format!("`{name}` ({about})");
+                let known: Vec<String> = options.iter().map(one).collect();
+                format!("write one of {}", known.join(", "))
             }
         }
     }

@@ -173,15 +173,10 @@ impl Sample {
             }
         };
         match &self.record {
-            Some(record) => format!(
-                "it is {form} of {}",
-                record
-                    .keys()
-                    .take(8)
-                    .map(String::as_str)
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            ),
+            Some(record) => {
+                let fields: Vec<&str> = record.keys().take(8).map(String::as_str).collect();
+                format!("it is {form} of {}", fields.join(", "))
+            }
             None => format!("it is {form} without records"),
         }
     }

@@ -69,14 +69,8 @@ fn quoted(text: &str) -> String {
 }
 
 fn list(texts: &[&str]) -> String {
-    format!(
-        "[{}]",
-        texts
-            .iter()
-            .map(|text| quoted(text))
-            .collect::<Vec<_>>()
-            .join(", ")
-    )
+    let texts: Vec<String> = texts.iter().map(|text| quoted(text)).collect();
+    format!("[{}]", texts.join(", "))
 }
 
 /// An upper bound on the tokens of the longest conversation: tokens have at least two bytes, and

@@ -122,16 +122,11 @@ impl Pairs {
 }
 
 fn shares(recall: &Recall) -> Value {
-    let at: serde_json::Map<String, Value> = CUTS
-        .iter()
-        .zip(recall.at())
-        .map(|(cut, share)| (format!("recall_at_{cut}"), json!(share)))
-        .collect();
     let mut object = json!({
         "choices": recall.choices, "mrr": recall.mrr(), "mean_length": recall.mean_length(), "longest": recall.longest,
     });
-    for (name, share) in at {
-        object[name] = share;
+    for (cut, share) in CUTS.iter().zip(recall.at()) {
+        object[format!("recall_at_{cut}")] = json!(share);
     }
     object
 }

@@ -116,35 +116,39 @@ impl TableWriter<'_> {
             return Err(Refusal::Minus);
         };
         let made = self.relation(pattern, &Wanted::from([only.clone()]))?;
-        self.without(main, only, &made, only)
+        self.among(main, only, Op::Ne, &made, only)
     }
 
-    /// The rows whose value of `mine` is no value of `theirs` in another table. Of two sets it is
-    /// their difference.
-    fn without(
+    /// The rows whose value of `mine` is a value of `theirs` in another table (`Op::Eq`), or is
+    /// not. Of two sets it is their intersection, or their difference.
+    fn among(
         &mut self,
         main: Bound,
         mine: &str,
+        op: Op,
         other: &Bound,
         theirs: &str,
     ) -> Result<Bound, Refusal> {
         let place = main.index(mine).ok_or(Refusal::Minus)?;
         let set = other.column(other.index(theirs).ok_or(Refusal::Minus)?);
         if main.form == BoundForm::Set {
-            let arg = self
-                .calls
-                .emit(Tool::Difference, vec![main.arg.clone(), set])?;
+            let tool = if op == Op::Eq {
+                Tool::Intersect
+            } else {
+                Tool::Difference
+            };
+            let arg = self.calls.emit(tool, vec![main.arg.clone(), set])?;
             return Ok(Bound { arg, ..main });
         }
-        self.calls.filter(&main, place, Arg::Op(Op::Ne), set)
+        self.calls.filter(&main, place, Arg::Op(op), set)
     }
 
     /// EXISTS and NOT EXISTS: the rows whose value occurs, or does not occur, in the pattern.
     pub(super) fn exists(&mut self, main: Bound, filter: &Expression) -> Result<Bound, Refusal> {
-        let (pattern, holds) = match filter {
-            Expression::Exists(pattern) => (pattern, true),
+        let (pattern, op) = match filter {
+            Expression::Exists(pattern) => (pattern, Op::Eq),
             Expression::Not(inner) => match inner.as_ref() {
-                Expression::Exists(pattern) => (pattern, false),
+                Expression::Exists(pattern) => (pattern, Op::Ne),
                 _ => return Err(Refusal::Minus),
             },
             _ => return Err(Refusal::Minus),
@@ -189,17 +193,6 @@ impl TableWriter<'_> {
             }
             other => other?,
         };
-        if holds {
-            let place = main.index(outer).ok_or(Refusal::Minus)?;
-            let set = made.column(made.index(inner).ok_or(Refusal::Minus)?);
-            if main.form == BoundForm::Set {
-                let arg = self
-                    .calls
-                    .emit(Tool::Intersect, vec![main.arg.clone(), set])?;
-                return Ok(Bound { arg, ..main });
-            }
-            return self.calls.filter(&main, place, Arg::Op(Op::Eq), set);
-        }
-        self.without(main, outer, &made, inner)
+        self.among(main, outer, op, &made, inner)
     }
 }
