@@ -48,6 +48,16 @@ impl Workplace {
     }
 }
 
+/// The words of a command line, in which quotes hold a word together.
+fn words(line: &str) -> Vec<&str> {
+    let parts = line.split('\'').enumerate();
+    let words = parts.flat_map(|(i, part)| match i % 2 {
+        0 => part.split_whitespace().collect(),
+        _ => vec![part],
+    });
+    words.collect()
+}
+
 fn code(out: &Output) -> i32 {
     out.status.code().unwrap()
 }
@@ -81,34 +91,24 @@ fn a_graph_has_statistics_queries_and_tools() {
     assert_eq!(code(&none), 1, "no rows is a negative result");
     let wrong = place.run(&["kg", "query", "--kg", "graph", "SELECT ?x WHERE {"]);
     assert_eq!(code(&wrong), 2);
-    let tool = place.json(&[
-        "tool",
-        "--kg",
-        "graph",
-        "--json",
-        "v0 = get_tail_entity(lisbon, location.city.country); ans = end(v0)",
-    ]);
+    let tool = place.json(&words(
+        "tool --kg graph --json \
+         'v0 = get_tail_entity(lisbon, location.city.country); ans = end(v0)'",
+    ));
     assert_eq!(tool["steps"][1]["result"]["set"]["first"][0], "portugal");
-    let sparql = place.json(&[
-        "datagen",
-        "sparql",
-        "--kg",
-        "graph",
-        "--json",
-        "v0 = get_tail_entity(lisbon, location.city.country); ans = end(v0)",
-    ]);
+    let sparql = place.json(&words(
+        "datagen sparql --kg graph --json \
+         'v0 = get_tail_entity(lisbon, location.city.country); ans = end(v0)'",
+    ));
     let sparql = sparql["sparql"].as_str().unwrap().to_owned();
     let rows = place.json(&["kg", "query", "--kg", "graph", "--json", &sparql]);
     assert!(
         sparql.starts_with("SELECT DISTINCT ?x") && !rows["rows"].as_array().unwrap().is_empty(),
         "{sparql}: {rows}"
     );
-    let error = place.run(&[
-        "tool",
-        "--kg",
-        "graph",
-        "v0 = get_tail_entity(lisbon, location.city.contry)",
-    ]);
+    let error = place.run(&words(
+        "tool --kg graph 'v0 = get_tail_entity(lisbon, location.city.contry)'",
+    ));
     assert!(
         text(&error.stderr).contains("nearest"),
         "{}",
@@ -120,16 +120,10 @@ fn a_graph_has_statistics_queries_and_tools() {
 fn an_unanswered_question_names_the_step_and_exits_with_1() {
     let place = Workplace::new();
     place.write("script", "get_relation(e0)\nans = end([])\n");
-    let out = place.run(&[
-        "ask",
-        "--kg",
-        "graph",
-        "--model",
-        "scripted:script",
-        "what is the favourite food of Lisbon",
-        "--entity",
-        "lisbon",
-    ]);
+    let out = place.run(&words(
+        "ask --kg graph --model scripted:script \
+         'what is the favourite food of Lisbon' --entity lisbon",
+    ));
     assert_eq!(code(&out), 1);
     assert!(
         text(&out.stdout).contains("emptied   step 1: get_relation(lisbon)"),
@@ -384,18 +378,9 @@ fn text_of(out: &Output) -> String {
 fn a_dataset_without_examples_is_a_failure() {
     let place = Workplace::new();
     place.write("q.jsonl", "{\"question\": \"Who is it?\", \"sparql\": \"SELECT ?x { ?x <http://a.test/p> <http://a.test/o> }\"}\n");
-    let out = place.run(&[
-        "datagen",
-        "gold",
-        "--kg",
-        "graph",
-        "--source",
-        "jsonl=q.jsonl",
-        "--abstain",
-        "0",
-        "--out",
-        "dataset",
-    ]);
+    let out = place.run(&words(
+        "datagen gold --kg graph --source jsonl=q.jsonl --abstain 0 --out dataset",
+    ));
     assert!(
         code(&out) == 1 && text(&out.stderr).contains("no question gave an example"),
         "{}",
@@ -452,17 +437,9 @@ fn bad_input_is_named_and_leaves_nothing_behind() {
         text(&out.stderr)
     );
     assert!(!place.0.path().join("other").exists());
-    let out = place.run(&[
-        "eval",
-        "--kg",
-        "graph",
-        "--model",
-        "oracle",
-        "--source",
-        "nonsense=x",
-        "--out",
-        "result",
-    ]);
+    let out = place.run(&words(
+        "eval --kg graph --model oracle --source nonsense=x --out result",
+    ));
     assert_eq!(code(&out), 2);
     assert!(
         text(&out.stderr).contains("metaqa"),
@@ -477,16 +454,9 @@ fn bad_input_is_named_and_leaves_nothing_behind() {
 fn a_missing_gpu_is_an_error() {
     let place = Workplace::new();
     model(&place.0.path().join("model"));
-    let out = place.run(&[
-        "ask",
-        "--kg",
-        "graph",
-        "--model",
-        "model",
-        "--device",
-        "cuda",
-        "Who directed The Third Man?",
-    ]);
+    let out = place.run(&words(
+        "ask --kg graph --model model --device cuda 'Who directed The Third Man?'",
+    ));
     assert_eq!(code(&out), 2);
     assert!(
         text(&out.stderr).contains("--features cuda-infer"),
@@ -772,13 +742,7 @@ fn formats_are_listed_and_a_file_of_another_format_is_named() {
         "{}",
         text(&out.stderr)
     );
-    let report = place.json(&[
-        "datagen",
-        "check",
-        "--source",
-        "creak=claims.json",
-        "--json",
-    ]);
+    let report = place.json(&words("datagen check --source creak=claims.json --json"));
     assert_eq!(report["refused"]["answers-only"], 1);
 }
 

@@ -8,7 +8,7 @@ use toolbox::call::ToolTable;
 /// The accepted names of an option's value, each with its help text and the value it stands for.
 pub(super) type Names<T> = &'static [(&'static str, &'static str, T)];
 
-/// A table of names: `"NAME": "HELP" => VALUE;` for each.
+/// A table of names, with `"NAME": "HELP" => VALUE;` for each name.
 macro_rules! names {
     ($($name:literal: $help:literal => $value:expr;)*) => {
         &[$(($name, $help, $value)),*]

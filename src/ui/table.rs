@@ -43,7 +43,7 @@ pub(crate) fn table(rows: &[Vec<String>]) -> String {
     lines.join("\n").trim_end().to_owned()
 }
 
-/// The first row of a table, of column names separated by `|`; the other rows follow it.
+/// A table that has only its first row: the names of the columns, which `columns` separates by `|`.
 pub(crate) fn header(columns: &str) -> Vec<Vec<String>> {
     vec![columns.split('|').map(str::to_owned).collect()]
 }

@@ -511,6 +511,22 @@ fn live_calls_can_be_run() {
     }
 }
 
+/// Runs a program as the template writes it. Returns the session, and the conversation as text.
+fn told<'g>(kg: &'g FrozenKg, template: &Template, program: &str) -> (Session<'g>, String) {
+    assert_eq!(Template::by_hash(&template.hash()), Some(template.clone()));
+    let mut s = session(kg, ExecOptions::default());
+    let mut conversation = Conversation::open(template, &s);
+    for call in parse_program(program).unwrap() {
+        let written = template.call(&s, &call);
+        assert_eq!(s.with_names(&written).unwrap(), call);
+        s.run(&written).unwrap();
+        conversation.record(&s, &written.to_string()).unwrap();
+    }
+    let turns = conversation.into_samples();
+    let text = |turn: &common::transcript::Turn| format!("{:?}: {}\n", turn.role, turn.text());
+    (s, turns[0].iter().map(text).collect())
+}
+
 #[test]
 fn handles_and_names_are_two_spellings_of_one_program() {
     let kg = graph();
@@ -518,20 +534,8 @@ fn handles_and_names_are_two_spellings_of_one_program() {
         naming: Naming::Handles,
         ..Template::new(Layout::Dialogue)
     };
-    assert_eq!(Template::by_hash(&template.hash()), Some(template.clone()));
-    let mut s = session(&kg, ExecOptions::default());
-    let mut conversation = Conversation::open(&template, &s);
     let program = "get_relation(ada); v0 = get_tail_entity(ada, player.stints); get_relation(v0); v1 = get_entity_by_constraint(v0, stint.from_to, =, 2008); get_relation(v1); v2 = get_tail_entity(v1, stint.club); ans = end(v2)";
-    for call in parse_program(program).unwrap() {
-        let written = template.call(&s, &call);
-        assert_eq!(s.with_names(&written).unwrap(), call);
-        s.run(&written).unwrap();
-        conversation.record(&s, &written.to_string()).unwrap();
-    }
-    let text: String = conversation.into_samples()[0]
-        .iter()
-        .map(|turn| format!("{:?}: {}\n", turn.role, turn.text()))
-        .collect();
+    let (s, text) = told(&kg, &template, program);
     assert!(text.contains("which club did e0 play for in x0"), "{text}");
     assert!(text.contains("get_entity_by_constraint(v0, r"), "{text}");
     assert!(text.contains(", =, x0)"), "{text}");
@@ -593,20 +597,8 @@ fn relations_use_the_mention_that_names_them() {
         naming: Naming::Mentions,
         ..Template::new(Layout::Dialogue)
     };
-    assert_eq!(Template::by_hash(&template.hash()), Some(template.clone()));
-    let mut s = session(&kg, ExecOptions::default());
-    let mut conversation = Conversation::open(&template, &s);
     let program = "get_relation(ada); v0 = get_tail_entity(ada, player.stints); get_relation(v0); v1 = get_tail_entity(v0, stint.club); get_relation(v1); v2 = get_head_entity(v1, stint.club); ans = end(v2)";
-    for call in parse_program(program).unwrap() {
-        let written = template.call(&s, &call);
-        assert_eq!(s.with_names(&written).unwrap(), call);
-        s.run(&written).unwrap();
-        conversation.record(&s, &written.to_string()).unwrap();
-    }
-    let text: String = conversation.into_samples()[0]
-        .iter()
-        .map(|turn| format!("{:?}: {}\n", turn.role, turn.text()))
-        .collect();
+    let (s, text) = told(&kg, &template, program);
     assert!(
         text.contains("which m0 club did e0 m1 play for in x0"),
         "{text}"

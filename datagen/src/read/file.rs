@@ -136,7 +136,7 @@ pub(super) fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 const DATA_FOLDERS: [&str; 3] = ["data", "dataset", "questions"];
 
 /// The files at a path: the file itself, or the files of a folder (or its `data`, `dataset` or
-/// `questions`) that the format names.
+/// `questions`) whose names the format accepts.
 pub(super) fn of_set(path: &Path, format: &SourceFormat) -> Result<Vec<PathBuf>, Error> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);

@@ -11,9 +11,9 @@ pub struct SourceFormat {
     pub needs: &'static str,
     /// The files that are read from the set's folder.
     pub folder: &'static str,
-    /// Their names, for messages.
+    /// The names of these files, for messages.
     pub files: &'static str,
-    /// Whether a file of the folder belongs to the set, by its name in small letters without `.gz`.
+    /// Whether a file of the folder belongs to the set, given its name in lower case without `.gz`.
     pub is_one: fn(&str) -> bool,
     /// A record, shortened to one line.
     pub example: &'static str,

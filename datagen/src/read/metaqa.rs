@@ -23,7 +23,7 @@ const FORMAT: SourceFormat = SourceFormat {
     needs: "lines of `question with [topic]<TAB>answer|answer`, with a file of question types next to it",
     folder: "N-hop/vanilla/qa_SPLIT.txt with N-hop/qa_SPLIT_qtype.txt; a single N-hop folder also works",
     files: "N-hop/vanilla/qa_SPLIT.txt",
-    is_one: |stem| stem.starts_with("qa_") && !stem.ends_with("_qtype"),
+    is_one: |name| name.starts_with("qa_") && !name.trim_end_matches(".txt").ends_with("_qtype"),
     example: "who directed [Kismet Road]\tMira Sol|Ivo Sol",
     options: &[],
     fronts: &[],

@@ -21,9 +21,9 @@ const FORMAT: SourceFormat = SourceFormat {
     about: "WebQuestionsSP (Freebase)",
     needs: "a JSON object with a list `Questions` of `RawQuestion` and `Parses`",
     folder: "WebQSP.*.json, also in data/",
+    files: "WebQSP.train.json, WebQSP.test.json",
     // The partial files contain questions that could not be fully annotated; they have no
     // queries.
-    files: "WebQSP.train.json, WebQSP.test.json",
     is_one: |name| {
         name.starts_with("webqsp") && name.ends_with(".json") && !name.contains("partial")
     },

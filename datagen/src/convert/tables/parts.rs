@@ -119,8 +119,8 @@ impl TableWriter<'_> {
         self.among(main, only, Op::Ne, &made, only)
     }
 
-    /// The rows whose value of `mine` is a value of `theirs` in another table (`Op::Eq`), or is
-    /// not. Of two sets it is their intersection, or their difference.
+    /// The rows whose value of `mine` is (`Op::Eq`) or is not (`Op::Ne`) a value of `theirs` in
+    /// another table. Two sets give their intersection or their difference.
     fn among(
         &mut self,
         main: Bound,

@@ -95,8 +95,9 @@ impl Modifier {
     }
 }
 
-/// A modifier of format strings: what stands after the noun, then its predicates. `has "TEXT"` and
-/// `is "TEXT"` are predicates for one thing and for many; otherwise each is written out.
+/// A modifier of format strings: the text after the noun, then the predicates. `has "TEXT"` stands
+/// for `has TEXT` and `have TEXT`, `is "TEXT"` for `is TEXT` and `are TEXT`. Other predicates are
+/// written out for `one` thing and for `many`.
 macro_rules! modifier {
     ($after:literal) => {
         Modifier::plain(format!($after))
