@@ -64,6 +64,10 @@ pub enum TraceEvent {
     Decision {
         /// All candidates.
         candidates: Vec<DecidedCandidate>,
+        /// Which part of the chosen program accounts for which word; empty if it gives up, and in
+        /// traces of earlier versions.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        why: Vec<crate::explain::WordReason>,
     },
     /// The answer.
     Answer {

@@ -81,14 +81,20 @@ pub fn answer(
         }
     }
     let chosen = decide(&candidates, &weights).unwrap_or_default();
-    record.event(TraceEvent::Decision {
-        candidates: traced(&candidates, &logprobs, &weights, chosen),
-    });
     let calls = match candidates.get(chosen) {
         Some(candidate) if candidate.answer.is_some() => candidate.calls.clone(),
         _ => giving_up(task),
     };
     let (session, conversation) = replay(task, &calls, left(task, begun, &record)?)?;
+    let answered = candidates.get(chosen).is_some_and(|one| one.answer.is_some());
+    record.event(TraceEvent::Decision {
+        candidates: traced(&candidates, &logprobs, &weights, chosen),
+        why: if answered {
+            proposer.reasons(&session)
+        } else {
+            Vec::new()
+        },
+    });
     for step in session.steps() {
         record.result(&session, step);
     }
