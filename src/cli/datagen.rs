@@ -47,6 +47,7 @@ const EXPORT_FORMATS: Names<ExportFormat> = &[
         "Instruction, output and history, with LLaMA-Factory's dataset_info.json",
         ExportFormat::Alpaca,
     ),
+    #[cfg(feature = "parquet")]
     (
         "parquet",
         "Parquet files in the layout of the Hugging Face hub",
@@ -66,7 +67,7 @@ pub(crate) struct ExportArgs {
     /// Dataset folder (made by `datagen`).
     #[arg(long, value_name = "DIR")]
     pub(crate) data: PathBuf,
-    /// Layout to write.
+    /// Layout to write; a program built with `--features parquet` also writes `parquet`.
     #[arg(long, value_parser = one_of(EXPORT_FORMATS))]
     pub(crate) format: ExportFormat,
     /// Folder to write.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use kg::Kg;
 use kg::term::NodeId;
 use serde::{Deserialize, Serialize};
 
