@@ -12,7 +12,7 @@ use toolbox::exec::{Exclude, ExecOptions};
 use toolbox::link;
 use toolbox::prompt::Template;
 use toolbox::rank::Ranker;
-use toolbox::trace::TraceEvent;
+use toolbox::trace::{DecidedCandidate, TraceEvent};
 use toolbox::usage::ServedUsage;
 
 use super::eval::{Planning, Serving};
@@ -20,6 +20,9 @@ use super::{graph, output, ranking};
 use crate::cli::AskArgs;
 use crate::exit::ExitStatus;
 use crate::ui::{Ui, clean_value};
+
+/// The program of a candidate that gives up.
+const GIVING_UP: &str = "ans = end([])";
 
 /// How a trace begins.
 const TRACE: &str = "{\"event\":\"observe\"";
@@ -165,6 +168,17 @@ fn print_why(ui: &Ui, events: &[TraceEvent]) {
         ui.say("why       the model wrote this program; nothing was compared");
         return;
     };
+    let best = |chosen: bool| {
+        let those = candidates.iter().filter(|one| one.chosen == chosen);
+        those.max_by(|a, b| a.score.total_cmp(&b.score))
+    };
+    let (first, second) = (best(true), best(false));
+    let gave_up = |one: &DecidedCandidate| one.program == [GIVING_UP];
+    let program = if first.is_some_and(gave_up) {
+        "second best program"
+    } else {
+        "program"
+    };
     let mut lines: Vec<String> = why
         .iter()
         .map(|reason| match &reason.by {
@@ -172,20 +186,17 @@ fn print_why(ui: &Ui, events: &[TraceEvent]) {
                 "“{}” speaks for {by} ({:.2})",
                 reason.word, reason.probability
             ),
-            None => format!("nothing in the program accounts for “{}”", reason.word),
+            None => format!("nothing in the {program} accounts for “{}”", reason.word),
         })
         .collect();
-    let score = |chosen: bool| {
-        let those = candidates.iter().filter(|one| one.chosen == chosen);
-        those.max_by(|a, b| a.score.total_cmp(&b.score))
-    };
-    if let (Some(best), Some(next)) = (score(true), score(false)) {
-        lines.push(format!(
-            "second best, with a score of {:.1} instead of {:.1}: {}",
-            next.score,
-            best.score,
-            next.program.join("; ")
-        ));
+    if let (Some(first), Some(second)) = (first, second) {
+        let behind = first.score - second.score;
+        let what = if gave_up(second) {
+            "giving up".to_owned()
+        } else {
+            second.program.join("; ")
+        };
+        lines.push(format!("second best, {behind:.1} behind: {what}"));
     }
     for (i, line) in lines.iter().enumerate() {
         let name = if i == 0 { "why" } else { "" };
