@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Wall-clock limit of one gold query: enough for every query of the published sets, and short
+/// Wall-clock limit of one SPARQL query: enough for every query of the published sets, and short
 /// enough that one bad query in ten thousand does not matter.
 pub const QUERY_DEADLINE: Duration = Duration::from_secs(10);
 

@@ -164,6 +164,7 @@ export async function showAnswer(id) {
 function answerView(question) {
   const lines = [];
   let candidates = [];
+  let reasons = [];
   const list = el("ol", { class: "program" });
   const working = el("div", { class: "working" }, "Linking the question");
   const head = el("div", { class: "card", "data-part": "answer" }, el("p", { class: "asked" }, question), working);
@@ -186,6 +187,7 @@ function answerView(question) {
       if (name === "decision") {
         // What follows is the chosen program; the lines so far were the model's own try.
         candidates = data.candidates;
+        reasons = data.why ?? [];
         lines.length = 0;
         show(list);
       }
@@ -193,7 +195,7 @@ function answerView(question) {
     finish(answer) {
       working.remove();
       showValue(head, answer);
-      if (candidates.length > 1) steps.append(candidateList(candidates));
+      if (candidates.length > 1) steps.append(candidateList(candidates, reasons));
       if (answer.answer.evidence.length) showEvidence(proof, answer, lines);
       byId("status").textContent = `Answer: ${head.querySelector(".answer").textContent}`;
     },
@@ -205,12 +207,14 @@ function answerView(question) {
   };
 }
 
-function candidateList(candidates) {
+function candidateList(candidates, reasons) {
+  const because = reasons.map((one) =>
+    el("li", {}, one.by ? `“${one.word}” speaks for ${one.by}` : `nothing in the program accounts for “${one.word}”`));
   const rows = [...candidates].sort((a, b) => b.score - a.score).map((one) =>
     el("li", { class: one.chosen ? "chosen" : null },
       one.program.map((call) => el("div", {}, callLine(call))),
       el("div", { class: "hint" }, `score ${one.score.toFixed(2)}${one.chosen ? ", chosen" : ""}`)));
-  return el("details", {}, el("summary", {}, `${candidates.length} programs were compared`), el("ul", { class: "candidates" }, rows));
+  return el("details", {}, el("summary", {}, `${candidates.length} programs were compared`), el("ul", {}, because), el("ul", { class: "candidates" }, rows));
 }
 
 function cell(graph, member) {

@@ -91,6 +91,9 @@ pub(crate) struct AskArgs {
     /// What to do with topic entities in results.
     #[arg(long, value_parser = one_of(EXCLUSIONS), default_value = "others")]
     pub(crate) exclude_topics: ExcludeWhen,
+    /// Say which part of the program accounts for which word, and what was second best.
+    #[arg(long)]
+    pub(crate) why: bool,
     /// Write a trace to this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,

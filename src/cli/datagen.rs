@@ -36,12 +36,24 @@ pub(crate) enum DatagenCommand {
     Formats,
 }
 
-const EXPORT_FORMATS: Names<ExportFormat> = names! {
-    "sharegpt": "Conversations, with LLaMA-Factory's dataset_info.json" => ExportFormat::ShareGpt;
-    "alpaca": "Instruction, output and history, with LLaMA-Factory's dataset_info.json"
-        => ExportFormat::Alpaca;
-    "parquet": "Parquet files in the layout of the Hugging Face hub" => ExportFormat::Parquet;
-};
+const EXPORT_FORMATS: Names<ExportFormat> = &[
+    (
+        "sharegpt",
+        "Conversations, with LLaMA-Factory's dataset_info.json",
+        ExportFormat::ShareGpt,
+    ),
+    (
+        "alpaca",
+        "Instruction, output and history, with LLaMA-Factory's dataset_info.json",
+        ExportFormat::Alpaca,
+    ),
+    #[cfg(feature = "parquet")]
+    (
+        "parquet",
+        "Parquet files in the layout of the Hugging Face hub",
+        ExportFormat::Parquet,
+    ),
+];
 
 /// A trainer for models that are trained elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -55,7 +67,7 @@ pub(crate) struct ExportArgs {
     /// Dataset folder (made by `datagen`).
     #[arg(long, value_name = "DIR")]
     pub(crate) data: PathBuf,
-    /// Layout to write.
+    /// Layout to write; a program built with `--features parquet` also writes `parquet`.
     #[arg(long, value_parser = one_of(EXPORT_FORMATS))]
     pub(crate) format: ExportFormat,
     /// Folder to write.

@@ -12,6 +12,7 @@ use toolbox::exec::{Exclude, ExecOptions};
 use toolbox::link;
 use toolbox::prompt::Template;
 use toolbox::rank::Ranker;
+use toolbox::trace::{DecidedCandidate, TraceEvent};
 use toolbox::usage::ServedUsage;
 
 use super::eval::{Planning, Serving};
@@ -19,6 +20,9 @@ use super::{graph, output, ranking};
 use crate::cli::AskArgs;
 use crate::exit::ExitStatus;
 use crate::ui::{Ui, clean_value};
+
+/// The program of a candidate that gives up.
+const GIVING_UP: &str = "ans = end([])";
 
 /// How a trace begins.
 const TRACE: &str = "{\"event\":\"observe\"";
@@ -56,6 +60,9 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<ExitStatus> {
     }
     let names: Vec<String> = entities.iter().map(|&node| graph.name(node)).collect();
     print_text(ui, &args.question, &names, &outcome);
+    if args.why {
+        print_why(ui, &outcome.events);
+    }
     let mut object = outcome.object(&args.question, &names);
     if let Some(served) = &outcome.served {
         let cost = args.answering.price.map(|price| price.cost(served));
@@ -147,6 +154,53 @@ pub(super) fn print_text(ui: &Ui, question: &str, entities: &[String], outcome: 
             "emptied   step {}: {}: {}",
             emptied.step, emptied.call, emptied.why
         ));
+    }
+}
+
+/// Prints why the program was chosen: the words that its parts account for, and the next best
+/// candidate.
+fn print_why(ui: &Ui, events: &[TraceEvent]) {
+    let decision = events.iter().find_map(|event| match event {
+        TraceEvent::Decision { candidates, why } => Some((candidates, why)),
+        _ => None,
+    });
+    let Some((candidates, why)) = decision else {
+        ui.say("why       the model wrote this program; nothing was compared");
+        return;
+    };
+    let best = |chosen: bool| {
+        let those = candidates.iter().filter(|one| one.chosen == chosen);
+        those.max_by(|a, b| a.score.total_cmp(&b.score))
+    };
+    let (first, second) = (best(true), best(false));
+    let gave_up = |one: &DecidedCandidate| one.program == [GIVING_UP];
+    let program = if first.is_some_and(gave_up) {
+        "second best program"
+    } else {
+        "program"
+    };
+    let mut lines: Vec<String> = why
+        .iter()
+        .map(|reason| match &reason.by {
+            Some(by) => format!(
+                "“{}” speaks for {by} ({:.2})",
+                reason.word, reason.probability
+            ),
+            None => format!("nothing in the {program} accounts for “{}”", reason.word),
+        })
+        .collect();
+    if let (Some(first), Some(second)) = (first, second) {
+        let behind = first.score - second.score;
+        let what = if gave_up(second) {
+            "giving up".to_owned()
+        } else {
+            second.program.join("; ")
+        };
+        lines.push(format!("second best, {behind:.1} behind: {what}"));
+    }
+    for (i, line) in lines.iter().enumerate() {
+        let name = if i == 0 { "why" } else { "" };
+        ui.say(format!("{name:<9} {}", clean_value(line)));
     }
 }
 

@@ -194,7 +194,7 @@ fn logprobs(events: &[TraceEvent]) -> Vec<f64> {
     events
         .iter()
         .filter_map(|event| match event {
-            TraceEvent::Decision { candidates } => Some(candidates),
+            TraceEvent::Decision { candidates, .. } => Some(candidates),
             _ => None,
         })
         .flatten()

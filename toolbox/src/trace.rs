@@ -64,6 +64,10 @@ pub enum TraceEvent {
     Decision {
         /// All candidates.
         candidates: Vec<DecidedCandidate>,
+        /// Which part of the program accounts for which word: of the chosen program, or of the best
+        /// one that was rejected if the decision is to give up. Empty in traces of earlier versions.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        why: Vec<crate::explain::WordReason>,
     },
     /// The answer.
     Answer {

@@ -485,6 +485,29 @@ fn an_ended_session_is_a_candidate_with_the_same_terms() {
 }
 
 #[test]
+fn each_word_has_the_part_of_the_program_that_accounts_for_it() {
+    let kg = graph();
+    let question = "what year did the zany film Meridian Nine come out";
+    let asking = session(&kg, question);
+    let proposer = Proposer::new(&asking, WordTables::base());
+    let weights = TermWeights::default();
+    let candidates = (proposer.propose(&weights, SearchLimits::default(), MOST)).unwrap();
+    let chosen = &candidates[decide(&candidates, &weights).unwrap()];
+    let mut run = session(&kg, question);
+    run_program(&mut run, &chosen.calls).unwrap();
+    let reasons = proposer.reasons(&run);
+    let by = |word: &str| {
+        let reason = reasons.iter().find(|one| one.word.contains(word)).unwrap();
+        assert_eq!(reason.by.is_some(), reason.probability > 0.0, "{reason:?}");
+        reason.by.as_deref()
+    };
+    assert!(by("come").unwrap().contains("release"), "{reasons:?}");
+    assert_eq!(by("zany"), None, "nothing in the graph is like this word");
+    // Question words and the names of entities are no content words.
+    assert!(reasons.iter().all(|one| one.word != "meridian" && !one.word.starts_with('#')));
+}
+
+#[test]
 fn a_session_without_an_answer_gives_up() {
     let kg = graph();
     let question = "what's the capital of Norland";

@@ -81,14 +81,21 @@ pub fn answer(
         }
     }
     let chosen = decide(&candidates, &weights).unwrap_or_default();
-    record.event(TraceEvent::Decision {
-        candidates: traced(&candidates, &logprobs, &weights, chosen),
-    });
     let calls = match candidates.get(chosen) {
         Some(candidate) if candidate.answer.is_some() => candidate.calls.clone(),
         _ => giving_up(task),
     };
     let (session, conversation) = replay(task, &calls, left(task, begun, &record)?)?;
+    let why = match rejected(&candidates, &weights, chosen) {
+        Some(calls) => {
+            proposer.reasons(&replay(task, calls, left(task, begun, &record)?)?.0)
+        }
+        None => proposer.reasons(&session),
+    };
+    record.event(TraceEvent::Decision {
+        candidates: traced(&candidates, &logprobs, &weights, chosen),
+        why,
+    });
     for step in session.steps() {
         record.result(&session, step);
     }
@@ -119,6 +126,23 @@ fn giving_up(task: &Task<'_>) -> Vec<Call> {
     });
     let end = Call::new(Tool::End, vec![Arg::List(Vec::new())], 0);
     first.into_iter().chain([end]).collect()
+}
+
+/// The best program with an answer, if the decision is to give up: the words that it does not
+/// account for are the reason.
+fn rejected<'c>(
+    candidates: &'c [Candidate],
+    weights: &TermWeights,
+    chosen: usize,
+) -> Option<&'c [Call]> {
+    if candidates.get(chosen).is_some_and(|one| one.answer.is_some()) {
+        return None;
+    }
+    let score = |one: &Candidate| weights.score(&one.terms);
+    (candidates.iter())
+        .filter(|one| one.answer.is_some())
+        .max_by(|a, b| score(a).total_cmp(&score(b)))
+        .map(|one| one.calls.as_slice())
 }
 
 /// What is left of the question's time after all that was done for it since `begun`, without the

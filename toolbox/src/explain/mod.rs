@@ -11,6 +11,7 @@
 //! values, search          the search for them
 //! read                    what a program of a model explains
 //! terms                   the decision
+//! why                     which part of the chosen program accounts for which word
 //! ```
 
 mod adjective;
@@ -27,6 +28,7 @@ mod table;
 mod terms;
 mod values;
 mod vocabulary;
+mod why;
 mod words;
 
 use std::sync::Arc;
@@ -37,6 +39,7 @@ pub use learn::{WordPair, learn};
 pub use search::SearchLimits;
 pub use table::{TableError, WordTables};
 pub use terms::{DecisionTerm, TERM_NAMES, TERMS, TermWeights, Terms};
+pub use why::WordReason;
 
 use crate::call::Call;
 use crate::exec::{ExecOptions, Session, Value, run_program};
@@ -160,6 +163,14 @@ impl<'s, 'g> Proposer<'s, 'g> {
             answer: Some(answer.clone()),
             terms: terms::of_found(&read::found(session, answer, &mut explainer), &explainer),
         }
+    }
+
+    /// Which part of the program that a session has run accounts for each content word of the
+    /// question.
+    #[must_use]
+    pub fn reasons(&self, session: &Session<'_>) -> Vec<WordReason> {
+        let mut explainer = Explainer::new(self.session, &self.asked, Arc::clone(&self.tables));
+        why::reasons(session, &mut explainer)
     }
 
     /// The answer of a program; `None` if it fails or has no answer.

@@ -161,7 +161,7 @@ pub(super) fn shown(event: &TraceEvent) -> String {
             format!("<li>→ <bdi>{}</bdi></li>", escape(&result_text(result)))
         }
         TraceEvent::Error { message } => format!("<li class=\"x\">{}</li>", escape(message)),
-        TraceEvent::Decision { candidates } => {
+        TraceEvent::Decision { candidates, .. } => {
             let one = |one: &toolbox::trace::DecidedCandidate| {
                 let tag = if one.chosen { "b" } else { "span" };
                 format!(
