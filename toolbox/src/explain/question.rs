@@ -1,6 +1,8 @@
 //! What a question asks, read from its words: content words, cues for counts, comparisons, extremes
 //! and yes/no questions. English.
 
+use std::sync::Arc;
+
 use kg::placed_words;
 use kg::value::{Extreme, Op};
 use kg::words;
@@ -9,6 +11,7 @@ use super::adjective::{Adjective, adjective};
 use super::cues::{comparison, counts, degrees, judges, others};
 use super::focus::{focus, is_content};
 use super::table::WordTables;
+use super::vocabulary::is_chatter;
 use crate::link::Linked;
 use crate::rank::stem;
 
@@ -66,6 +69,8 @@ pub(super) struct Asked {
     pub(super) between: bool,
     /// It asks for others than those that it names.
     pub(super) others: bool,
+    /// For each content word, the highest probability with which anything in the graph explains it.
+    pub(super) explainable: Arc<[f32]>,
     /// The index of the content word that names what is asked for.
     pub(super) focus: Option<usize>,
     /// The byte range at which it mentions each linked entity.
@@ -138,7 +143,7 @@ impl Asked {
                 continue;
             }
             // `else` says which answers are asked for, not what they are.
-            if value.is_none() && (!is_content(word) || word == "else") {
+            if value.is_none() && (!is_content(word) || is_chatter(word) || word == "else") {
                 continue;
             }
             // Numbers are explained by being used, not by a relation's name.

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::kinship::Lineage;
 use super::plan::{Finish, Hop, Plan, Start, Way};
-use super::state::{Found, State, Tally, order};
+use super::state::{Found, SAID_FROM, State, Tally, connects, measurable, order};
 use super::words::{Explainer, names, strength};
 use crate::call::{Arg, Target, Tool};
 use crate::exec::{EntSet, Observation, Session, Step, Value};
@@ -97,6 +97,13 @@ impl Reader {
             let hop = Hop { relation, way };
             let mut explained = explainer.hop(hop);
             if !filter {
+                let nodes = set(step).map_or(&[][..], |set| &set[..]);
+                if !measurable(session, nodes) {
+                    explained.words = Arc::clone(&explained.to_things);
+                }
+                if explained.words.iter().all(|p| *p < SAID_FROM) {
+                    self.tally.reach += (nodes.len().max(1) as f32).ln();
+                }
                 self.follow(hop, &mut explained.words, explainer);
                 for (mine, word) in self.words.iter_mut().zip(&explainer.asked.words) {
                     if word.is_mark() {
@@ -116,7 +123,7 @@ impl Reader {
             Tool::GetHeadEntity | Tool::GetTailEntity => {
                 let statements = set(step)
                     .and_then(|set| set.first().copied())
-                    .is_some_and(|node| kg.is_statement(node));
+                    .is_some_and(|node| connects(kg, node));
                 self.tally.hops += usize::from(!statements);
                 self.way.class_said = false;
             }
@@ -160,8 +167,7 @@ impl Reader {
             && kg.term(first).as_literal().is_none()
         {
             self.way.class_said = false;
-            for class in kg.types(first) {
-                let words = explainer.class(class);
+            for words in explainer.classes_of(first) {
                 self.explain(&words);
                 self.way.class_said |= names(&words, explainer.asked.focus);
                 self.way.last = self.way.last.max(strength(&words, explainer.asked.focus));
@@ -207,8 +213,8 @@ impl Reader {
             return;
         };
         self.way.topic = Some(at);
-        for class in session.kg().types(entities[at]) {
-            let words = explainer.class_of_topic(class, at);
+        for words in explainer.classes_of(entities[at]) {
+            let words = explainer.class_of_topic(&words, at);
             self.explain(&words);
         }
     }

@@ -69,11 +69,19 @@ pub(super) struct Tally {
     /// Relations whose words stand further from the mention than those of the relation before, less
     /// those whose words stand nearer.
     pub(super) order: i32,
+    /// Sum of the logarithms of the sizes of sets that relations lead to which the question does not
+    /// name.
+    pub(super) reach: f32,
+    /// Values by which things of different relations are joined, as in tables.
+    pub(super) joins: usize,
     /// Linked entities used, as bits.
     pub(super) entities: u64,
     /// Values of the question used, as bits.
     pub(super) values: u64,
 }
+
+/// Probability from which a word counts as explained by a relation.
+pub(super) const SAID_FROM: f32 = 0.01;
 
 impl Tally {
     fn with(self, other: Self) -> Self {
@@ -90,6 +98,8 @@ impl Tally {
             names: self.names + other.names,
             returns: self.returns + other.returns,
             order: self.order + other.order,
+            reach: self.reach + other.reach,
+            joins: self.joins + other.joins,
             entities: self.entities | other.entities,
             values: self.values | other.values,
         }
@@ -134,7 +144,14 @@ impl State {
         let mut tally = Tally::default();
         let mut words: Arc<[f32]> = explainer.asked.words.iter().map(|_| 0.0).collect();
         match &start {
-            Start::Entity(index) => tally.entities = bit(*index),
+            Start::Entity(index) => {
+                tally.entities = bit(*index);
+                let of_name = explainer.named_by(*index);
+                tally.values = of_name.iter().fold(0, |all, &value| all | bit(value));
+                words = (explainer.asked.words.iter())
+                    .map(|word| f32::from(word.value.is_some_and(|at| of_name.contains(&at))))
+                    .collect();
+            }
             Start::Entities => {
                 tally.entities = u64::MAX;
             }
@@ -168,13 +185,12 @@ impl State {
             return;
         }
         let at = explainer.asked.focus;
-        for class in kg.types(first) {
-            let said = match self.plan.start {
-                Start::Entity(entity) if self.plan.steps.is_empty() => {
-                    explainer.class_of_topic(class, entity)
-                }
-                _ => explainer.class(class),
-            };
+        for mut said in explainer.classes_of(first) {
+            if let Start::Entity(entity) = self.plan.start
+                && self.plan.steps.is_empty()
+            {
+                said = explainer.class_of_topic(&said, entity);
+            }
             self.words = joined(&self.words, &said);
             self.last = self.last.max(strength(&said, at));
             self.class_said |= names(&said, at);
@@ -185,7 +201,10 @@ impl State {
     pub(super) fn walk(&self, hop: Hop, nodes: EntSet, explainer: &mut Explainer<'_, '_>) -> Self {
         let mut explained = explainer.hop(hop);
         let kg = explainer.session.kg();
-        let statements = nodes.first().is_some_and(|&node| kg.is_statement(node));
+        if !measurable(explainer.session, &nodes) {
+            explained.words = Arc::clone(&explained.to_things);
+        }
+        let statements = nodes.first().is_some_and(|&node| connects(kg, node));
         let mut tally = self.tally;
         if self.names_things(hop, explainer) {
             // The name of a thing stands for the thing.
@@ -202,10 +221,14 @@ impl State {
         let mut lineage = self.lineage;
         let relations = explainer.relative(&mut lineage, hop, &mut explained.words);
         tally.asked += explained.asked;
+        if explained.words.iter().all(|p| *p < SAID_FROM) {
+            tally.reach += (nodes.len().max(1) as f32).ln();
+        }
         // The relations that lead to a relative count as one.
         tally.hops += usize::from(!statements);
         tally.hops -= relations.saturating_sub(1).min(tally.hops);
         tally.incoming += usize::from(hop.way == Way::In);
+        tally.joins += usize::from(hop.way == Way::In && self.joins(hop, explainer.session));
         tally.both += usize::from(hop.way == Way::Both);
         let returns = self.plan.steps.iter().any(|step| {
             matches!(step, PlanStep::Walk(earlier)
@@ -254,6 +277,12 @@ impl State {
                 }
                 Term::Blank(_) | Term::Literal(_) => false,
             })
+    }
+
+    /// Whether a hop leads back from values that another relation led to.
+    fn joins(&self, hop: Hop, session: &Session<'_>) -> bool {
+        let other = |step: &PlanStep| matches!(step, PlanStep::Walk(last) if last.relation != hop.relation);
+        self.plan.steps.last().is_some_and(other) && self.literal_kind(session).is_some()
     }
 
     /// What an attribute explains, and the tally with it. A condition asks for its relation less
@@ -369,17 +398,32 @@ impl State {
 
     /// The kind of literals in the set; `None` if it has things.
     pub(super) fn literal_kind(&self, session: &Session<'_>) -> Option<Kind> {
-        let first = self.nodes.get(..1)?;
-        let kg: &dyn Kg = session.kg();
-        let literal = matches!(kg.term(first[0]), Term::Literal(_));
-        let read = session.literals(first);
-        match read.first() {
-            // In graphs made from text, years and numbers are nodes.
-            Some(read) => {
-                let kind = Kind::majority([read]);
-                (literal || kind != Kind::Text).then_some(kind)
-            }
-            None => None,
-        }
+        literal_kind(session, &self.nodes)
     }
+}
+
+/// The kind of literals in a set; `None` if it has things.
+fn literal_kind(session: &Session<'_>, nodes: &[NodeId]) -> Option<Kind> {
+    let first = nodes.get(..1)?;
+    let kg: &dyn Kg = session.kg();
+    let literal = matches!(kg.term(first[0]), Term::Literal(_));
+    let read = session.literals(first);
+    // In graphs made from text, years and numbers are nodes.
+    let kind = Kind::majority([read.first()?]);
+    (literal || kind != Kind::Text).then_some(kind)
+}
+
+/// Whether a node only connects things: a statement, or a row of a table with a key and no name.
+pub(super) fn connects(kg: &dyn Kg, node: NodeId) -> bool {
+    let key = |iri: &str| readable_name(iri).is_some_and(|name| name.contains('='));
+    let row = || {
+        let names = &kg.schema().alias_relations;
+        (kg.out_relations(node).iter()).all(|relation| !names.contains(relation))
+    };
+    kg.is_statement(node) || matches!(kg.term(node), Term::Iri(iri) if key(&iri)) && row()
+}
+
+/// Whether a set has numbers or times.
+pub(super) fn measurable(session: &Session<'_>, nodes: &[NodeId]) -> bool {
+    literal_kind(session, nodes).is_some_and(|kind| kind != Kind::Text)
 }

@@ -14,6 +14,9 @@ remind question say said exactly actually anyone someone something anything ever
 gimme dont don isn didn doesn possible kindly quick quickly help ever mean means called named name names btw im ive id s t d ll re ve m \
 looking look interested search searching provide display return enumerate sort kind whats whos wheres whens hows every bit kinda maybe";
 
+/// More of these words, which came after the tables were learned, and prepositions.
+const CHATTER: &str = "tbh imo lol haha guys folks clue grateful appreciate wanted wants wondered lately hear heard mind moment beside besides along alongside within inside behind among amongst toward towards upon onto outside beneath via per without despite throughout";
+
 /// Fewest letters of a part of a compound.
 const SHORTEST: usize = 4;
 
@@ -43,6 +46,13 @@ pub(super) fn stems(text: &str) -> Vec<String> {
 /// Whether a lower-case word says nothing about what is asked.
 pub(super) fn is_filler(word: &str) -> bool {
     static WORDS: LazyLock<FxHashSet<&str>> = LazyLock::new(|| FILLERS.split(' ').collect());
+    WORDS.contains(word)
+}
+
+/// Whether a lower-case word of a question says nothing about what is asked, although the tables may
+/// know it.
+pub(super) fn is_chatter(word: &str) -> bool {
+    static WORDS: LazyLock<FxHashSet<&str>> = LazyLock::new(|| CHATTER.split(' ').collect());
     WORDS.contains(word)
 }
 
