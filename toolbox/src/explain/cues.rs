@@ -167,7 +167,10 @@ pub(super) fn judges(question: &str) -> bool {
     // "do you know who", "is there a list of".
     let polite = follows(&all, "do", &["you"])
         || follows(&all, "is", &["there"]) && follows(&all, "a", &["list"]);
+    // "Is there one, and which?"
+    let asked = follows(&all, "and", &["who", "which", "what", "where", "when"]);
     !polite
+        && !asked
         && first.is_some_and(|word| {
             matches!(
                 word.as_str(),

@@ -78,11 +78,9 @@ impl<'s, 'g> Proposer<'s, 'g> {
     /// A proposer for the question of a new session.
     #[must_use]
     pub fn new(session: &'s Session<'g>, tables: Arc<WordTables>) -> Self {
-        let mut asked = Asked::new(session.question(), session.linked(), &tables);
-        asked.explainable = Explainer::new(session, &asked, Arc::clone(&tables)).explainable();
         Self {
+            asked: Asked::new(session.question(), session.linked(), &tables),
             session,
-            asked,
             tables,
         }
     }

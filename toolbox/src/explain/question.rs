@@ -1,8 +1,6 @@
 //! What a question asks, read from its words: content words, cues for counts, comparisons, extremes
 //! and yes/no questions. English.
 
-use std::sync::Arc;
-
 use kg::placed_words;
 use kg::value::{Extreme, Op};
 use kg::words;
@@ -69,8 +67,6 @@ pub(super) struct Asked {
     pub(super) between: bool,
     /// It asks for others than those that it names.
     pub(super) others: bool,
-    /// For each content word, the highest probability with which anything in the graph explains it.
-    pub(super) explainable: Arc<[f32]>,
     /// The index of the content word that names what is asked for.
     pub(super) focus: Option<usize>,
     /// The byte range at which it mentions each linked entity.

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::kinship::Lineage;
 use super::plan::{Finish, Hop, Plan, Start, Way};
-use super::state::{Found, SAID_FROM, State, Tally, connects, measurable, order};
+use super::state::{Found, State, Tally, connects, measurable, order};
 use super::words::{Explainer, names, strength};
 use crate::call::{Arg, Target, Tool};
 use crate::exec::{EntSet, Observation, Session, Step, Value};
@@ -101,9 +101,6 @@ impl Reader {
                 if !measurable(session, nodes) {
                     explained.words = Arc::clone(&explained.to_things);
                 }
-                if explained.words.iter().all(|p| *p < SAID_FROM) {
-                    self.tally.reach += (nodes.len().max(1) as f32).ln();
-                }
                 self.follow(hop, &mut explained.words, explainer);
                 for (mine, word) in self.words.iter_mut().zip(&explainer.asked.words) {
                     if word.is_mark() {
@@ -162,12 +159,9 @@ impl Reader {
             step.call.tool,
             Tool::GetHeadEntity | Tool::GetTailEntity | Tool::GetEntityByType
         );
-        if let Some(&first) = set(step).and_then(|set| set.first())
-            && made
-            && kg.term(first).as_literal().is_none()
-        {
+        if let Some(nodes) = set(step).filter(|_| made) {
             self.way.class_said = false;
-            for words in explainer.classes_of(first) {
+            for words in explainer.classes_of(nodes) {
                 self.explain(&words);
                 self.way.class_said |= names(&words, explainer.asked.focus);
                 self.way.last = self.way.last.max(strength(&words, explainer.asked.focus));
@@ -184,9 +178,11 @@ impl Reader {
         let relations = explainer.relative(&mut way.lineage, hop, words);
         self.tally.hops -= relations.saturating_sub(1).min(self.tally.hops);
         let back = |earlier: &Hop| earlier.relation == hop.relation && earlier.way != hop.way;
-        self.tally.returns += usize::from(way.walked.iter().any(back));
+        let returns = way.walked.iter().any(back);
+        self.tally.returns += usize::from(returns);
         way.walked.push(hop);
-        let distance = way.topic.and_then(|topic| explainer.distance(words, topic));
+        let topic = way.topic.filter(|_| !returns);
+        let distance = topic.and_then(|topic| explainer.distance(words, topic));
         self.tally.order += order(way.distance, distance);
         way.distance = distance.or(way.distance);
     }
@@ -213,7 +209,7 @@ impl Reader {
             return;
         };
         self.way.topic = Some(at);
-        for words in explainer.classes_of(entities[at]) {
+        for words in explainer.classes_of(&entities[at..=at]) {
             let words = explainer.class_of_topic(&words, at);
             self.explain(&words);
         }

@@ -263,6 +263,7 @@ impl Search<'_> {
             }
             let way = if one.out { Way::Out } else { Way::In };
             let both = !one.out
+                && explainer.symmetric(one.relation)
                 && state.nodes.len() == 1
                 && adjacent
                     .iter()

@@ -69,19 +69,11 @@ pub(super) struct Tally {
     /// Relations whose words stand further from the mention than those of the relation before, less
     /// those whose words stand nearer.
     pub(super) order: i32,
-    /// Sum of the logarithms of the sizes of sets that relations lead to which the question does not
-    /// name.
-    pub(super) reach: f32,
-    /// Values by which things of different relations are joined, as in tables.
-    pub(super) joins: usize,
     /// Linked entities used, as bits.
     pub(super) entities: u64,
     /// Values of the question used, as bits.
     pub(super) values: u64,
 }
-
-/// Probability from which a word counts as explained by a relation.
-pub(super) const SAID_FROM: f32 = 0.01;
 
 impl Tally {
     fn with(self, other: Self) -> Self {
@@ -98,8 +90,6 @@ impl Tally {
             names: self.names + other.names,
             returns: self.returns + other.returns,
             order: self.order + other.order,
-            reach: self.reach + other.reach,
-            joins: self.joins + other.joins,
             entities: self.entities | other.entities,
             values: self.values | other.values,
         }
@@ -177,15 +167,8 @@ impl State {
 
     /// Adds what the classes of the first members explain.
     fn see_classes(&mut self, explainer: &mut Explainer<'_, '_>) {
-        let kg = explainer.session.kg();
-        let Some(&first) = self.nodes.first() else {
-            return;
-        };
-        if matches!(kg.term(first), Term::Literal(_)) {
-            return;
-        }
         let at = explainer.asked.focus;
-        for mut said in explainer.classes_of(first) {
+        for mut said in explainer.classes_of(&self.nodes) {
             if let Start::Entity(entity) = self.plan.start
                 && self.plan.steps.is_empty()
             {
@@ -221,14 +204,10 @@ impl State {
         let mut lineage = self.lineage;
         let relations = explainer.relative(&mut lineage, hop, &mut explained.words);
         tally.asked += explained.asked;
-        if explained.words.iter().all(|p| *p < SAID_FROM) {
-            tally.reach += (nodes.len().max(1) as f32).ln();
-        }
         // The relations that lead to a relative count as one.
         tally.hops += usize::from(!statements);
         tally.hops -= relations.saturating_sub(1).min(tally.hops);
         tally.incoming += usize::from(hop.way == Way::In);
-        tally.joins += usize::from(hop.way == Way::In && self.joins(hop, explainer.session));
         tally.both += usize::from(hop.way == Way::Both);
         let returns = self.plan.steps.iter().any(|step| {
             matches!(step, PlanStep::Walk(earlier)
@@ -236,6 +215,8 @@ impl State {
         });
         tally.returns += usize::from(returns);
         let distance = match self.plan.start {
+            // The way back needs no words of its own.
+            _ if returns => None,
             Start::Entity(entity) => explainer.distance(&explained.words, entity),
             Start::Entities | Start::Class(_) => None,
         };
@@ -277,12 +258,6 @@ impl State {
                 }
                 Term::Blank(_) | Term::Literal(_) => false,
             })
-    }
-
-    /// Whether a hop leads back from values that another relation led to.
-    fn joins(&self, hop: Hop, session: &Session<'_>) -> bool {
-        let other = |step: &PlanStep| matches!(step, PlanStep::Walk(last) if last.relation != hop.relation);
-        self.plan.steps.last().is_some_and(other) && self.literal_kind(session).is_some()
     }
 
     /// What an attribute explains, and the tally with it. A condition asks for its relation less

@@ -17,9 +17,6 @@ use crate::link::LAST_DAY;
 /// Probability of a word that nothing explains.
 const FLOOR: f32 = 0.01;
 
-/// Probability below which a word is strange to a graph.
-const STRANGE: f32 = 0.05;
-
 /// Declares [`DecisionTerm`], [`TERM_NAMES`] and [`TERMS`] from one list.
 macro_rules! terms {
     ($($id:ident $name:literal,)*) => {
@@ -80,11 +77,6 @@ terms! {
     OthersMissing "others missing",
     OrderOfWords "order of words",
     GiveUpWithoutWords "give up, no words",
-    BetterElsewhere "better explained elsewhere",
-    UnsaidReach "reach of relations not asked for",
-    Joins "joined by a value",
-    GiveUpStrange "give up, strange words",
-    GiveUpStrangeFocus "give up, strange focus",
 }
 
 /// The terms of one candidate.
@@ -212,7 +204,6 @@ pub(super) fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
     terms[DecisionTerm::Hops] = tally.hops as f32;
     terms[DecisionTerm::Incoming] = tally.incoming as f32;
     terms[DecisionTerm::OrderOfWords] = tally.order as f32;
-    terms[DecisionTerm::Joins] = tally.joins as f32;
     terms[DecisionTerm::BothWays] = tally.both as f32;
     terms[DecisionTerm::Filters] = tally.filters as f32;
     terms[DecisionTerm::ClassFilters] = tally.classes as f32;
@@ -296,29 +287,17 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     terms[DecisionTerm::ClassMissing] = flag(explainer.class_asked && !judged && !state.class_said);
     terms[DecisionTerm::ComparisonNotAsked] = state.tally.contrary as f32;
     terms[DecisionTerm::NamesThings] = state.tally.names as f32;
-    terms[DecisionTerm::BetterElsewhere] = (asked.words.iter().zip(&*state.words))
-        .zip(&*asked.explainable)
-        .filter(|((word, _), _)| !word.is_mark() && word.value.is_none())
-        .map(|((_, p), best)| (best.max(FLOOR) / p.max(FLOOR)).ln().max(0.0))
-        .sum();
-    terms[DecisionTerm::UnsaidReach] = state.tally.reach;
     terms[DecisionTerm::OthersMissing] = flag(asked.others && state.tally.returns == 0);
     terms
 }
 
 /// The terms of giving up.
 pub(super) fn of_abstention(explainer: &Explainer<'_, '_>) -> Terms {
-    let asked = explainer.asked;
-    let content = || asked.words.iter().filter(|word| !word.is_mark());
+    let content = || explainer.asked.words.iter().filter(|word| !word.is_mark());
     let mut terms = Terms::ZERO;
     terms[DecisionTerm::GiveUp] = 1.0;
     terms[DecisionTerm::GiveUpPerWord] = content().count() as f32;
     terms[DecisionTerm::GiveUpWithoutWords] = flag(content().next().is_none());
-    let strange = |at: usize| asked.explainable.get(at).is_some_and(|best| *best < STRANGE);
-    terms[DecisionTerm::GiveUpStrange] = (0..asked.words.len())
-        .filter(|&at| !asked.words[at].is_mark() && strange(at))
-        .count() as f32;
-    terms[DecisionTerm::GiveUpStrangeFocus] = flag(asked.focus.is_some_and(strange));
     terms[DecisionTerm::GiveUpKnown] = content().map(|word| explainer.known(word)).sum();
     terms
 }
@@ -366,10 +345,10 @@ mod tests {
             [
                 DecisionTerm::Model,
                 DecisionTerm::ModelFirst,
-                DecisionTerm::GiveUpStrangeFocus
+                DecisionTerm::GiveUpWithoutWords
             ]
             .map(|term| TERM_NAMES[term as usize]),
-            ["model", "model's first choice", "give up, strange focus"]
+            ["model", "model's first choice", "give up, no words"]
         );
     }
 

@@ -134,42 +134,18 @@ impl<'s, 'g> Explainer<'s, 'g> {
             .max(SAME * self.asked.abbreviated(word, name))
     }
 
-    /// For every content word, the highest probability with which a relation or a class of the
-    /// graph explains it; 0 in graphs with very many relations.
-    pub(super) fn explainable(&mut self) -> Arc<[f32]> {
-        const MANY: usize = 1_000;
-        let session = self.session;
-        let hidden = &session.kg().schema().hidden;
-        let without = &session.options().without;
-        let relations: Vec<RelId> = (session.kg().relations().iter().copied())
-            .filter(|id| !hidden.contains(id) && !without.contains(id))
-            .collect();
-        let mut best = vec![0.0_f32; self.asked.words.len()];
-        if relations.len() > MANY {
-            return best.into();
-        }
-        let mut names: Vec<String> = (relations.iter())
-            .flat_map(|&id| self.relation_words(Relation::Plain(id)).0)
-            .collect();
-        names.sort_unstable();
-        names.dedup();
-        for (best, word) in best.iter_mut().zip(&self.asked.words) {
-            let of = |name: &String| self.given(word, name);
-            *best = names.iter().map(of).fold(0.0, f32::max);
-        }
-        for &class in session.classes() {
-            for (best, p) in best.iter_mut().zip(self.class(class).iter()) {
-                *best = best.max(*p);
-            }
-        }
-        best.into()
-    }
-
-    /// What the classes of a thing explain; of one without a class, what its relations say.
-    pub(super) fn classes_of(&mut self, node: NodeId) -> Vec<Arc<[f32]>> {
-        let classes = self.session.kg().types(node);
+    /// What the classes of the first thing of a set explain; of things without a class, what the
+    /// relations of some say.
+    pub(super) fn classes_of(&mut self, nodes: &[NodeId]) -> Vec<Arc<[f32]>> {
+        const SOME: usize = 5;
+        let kg = self.session.kg();
+        let Some(&first) = nodes.first().filter(|&&node| kg.term(node).as_literal().is_none())
+        else {
+            return Vec::new();
+        };
+        let classes = kg.types(first);
         if classes.is_empty() {
-            return vec![self.untyped(node)];
+            return nodes.iter().take(SOME).map(|&node| self.untyped(node)).collect();
         }
         classes.into_iter().map(|class| self.class(class)).collect()
     }
@@ -210,6 +186,16 @@ impl<'s, 'g> Explainer<'s, 'g> {
             Some(adjective) if adjective.measures.contains(&name) => MEASURED,
             _ => 0.0,
         }
+    }
+
+    /// Whether a relation holds both ways where it holds at all, whichever way it is written.
+    pub(super) fn symmetric(&self, relation: Relation) -> bool {
+        const SYMMETRIC: [&str; 14] = [
+            "spous", "partn", "marri", "marriag", "sibl", "bord", "adjoin", "adjacent", "neighb",
+            "neighbour", "twin", "sist", "relat", "friend",
+        ];
+        let (own, _) = self.relation_words(relation);
+        own.iter().any(|stem| SYMMETRIC.contains(&stem.as_str()))
     }
 
     /// Whether a relation's numbers are years.
