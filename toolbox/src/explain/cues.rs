@@ -19,8 +19,17 @@ pub(super) fn others(all: &[String]) -> bool {
     // Co-stars, teammates.
     let with = |word: &str| {
         let one = word.strip_suffix('s').unwrap_or(word);
-        ["co", "costar", "colleague", "mate", "teammate", "classmate", "bandmate", "clubmate"]
-            .contains(&one)
+        [
+            "co",
+            "costar",
+            "colleague",
+            "mate",
+            "teammate",
+            "classmate",
+            "bandmate",
+            "clubmate",
+        ]
+        .contains(&one)
     };
     (all.iter()).any(|word| other.contains(&word.as_str()) || with(word))
 }

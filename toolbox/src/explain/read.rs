@@ -89,7 +89,6 @@ impl Reader {
         for arg in &step.call.args {
             self.uses(session, arg, explainer);
         }
-        let kg = session.kg();
         self.begin(session, step, explainer);
         let filter = matches!(step.call.tool, Tool::GetEntityByConstraint | Tool::Judge);
         if let Some((relation, forward)) = step.walked {
@@ -120,7 +119,7 @@ impl Reader {
             Tool::GetHeadEntity | Tool::GetTailEntity => {
                 let statements = set(step)
                     .and_then(|set| set.first().copied())
-                    .is_some_and(|node| connects(kg, node));
+                    .is_some_and(|node| connects(session, node));
                 self.tally.hops += usize::from(!statements);
                 self.way.class_said = false;
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kg::term::{NodeId, Term};
+use kg::term::{NodeId, RelId, Term};
 use kg::value::{Extreme, Kind, Op};
 use kg::{Kg, readable_name};
 
@@ -183,11 +183,12 @@ impl State {
     /// The state after following a relation.
     pub(super) fn walk(&self, hop: Hop, nodes: EntSet, explainer: &mut Explainer<'_, '_>) -> Self {
         let mut explained = explainer.hop(hop);
-        let kg = explainer.session.kg();
         if !measurable(explainer.session, &nodes) {
             explained.words = Arc::clone(&explained.to_things);
         }
-        let statements = nodes.first().is_some_and(|&node| connects(kg, node));
+        let statements = nodes
+            .first()
+            .is_some_and(|&node| connects(explainer.session, node));
         let mut tally = self.tally;
         if self.names_things(hop, explainer) {
             // The name of a thing stands for the thing.
@@ -388,14 +389,14 @@ fn literal_kind(session: &Session<'_>, nodes: &[NodeId]) -> Option<Kind> {
     (literal || kind != Kind::Text).then_some(kind)
 }
 
-/// Whether a node only connects things: a statement, or a row of a table with a key and no name.
-pub(super) fn connects(kg: &dyn Kg, node: NodeId) -> bool {
+/// Whether a node only connects things: a statement, or a row of a table that has a key and no name.
+pub(super) fn connects(session: &Session<'_>, node: NodeId) -> bool {
+    let kg = session.kg();
     let key = |iri: &str| readable_name(iri).is_some_and(|name| name.contains('='));
-    let row = || {
-        let names = &kg.schema().alias_relations;
-        (kg.out_relations(node).iter()).all(|relation| !names.contains(relation))
-    };
-    kg.is_statement(node) || matches!(kg.term(node), Term::Iri(iri) if key(&iri)) && row()
+    let names = |relation: &RelId| kg.schema().alias_relations.contains(relation);
+    kg.is_statement(node)
+        || matches!(kg.term(node), Term::Iri(iri) if key(&iri))
+            && !kg.out_relations(node).iter().any(names)
 }
 
 /// Whether a set has numbers or times.

@@ -9,6 +9,7 @@ use kg::words;
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 
+use super::vocabulary::before_misspelt_ending;
 use crate::rank::stem;
 
 /// Probabilities are stored as `-SCALE · ln p`, rounded, in one byte.
@@ -165,21 +166,7 @@ impl WordTables {
         };
         let near = near.min().cloned();
         near.or_else(|| begins().map(str::to_owned))
-            .or_else(|| self.misspelt_ending(misspelt))
-    }
-
-    /// The longest stem that a word begins with, if what follows is a misspelt ending (`populaton`).
-    fn misspelt_ending(&self, word: &str) -> Option<String> {
-        const SHORTEST: usize = 4;
-        const ENDINGS: [&str; 6] = ["ation", "ations", "ition", "ership", "ement", "ician"];
-        let ends = word.char_indices().rev().map(|(at, _)| at);
-        let mut parts = ends
-            .map(|at| word.split_at(at))
-            .filter(|(stem, _)| stem.chars().count() >= SHORTEST);
-        let ending = |rest: &str| ENDINGS.iter().any(|ending| nearly(rest, ending));
-        parts
-            .find(|(stem, rest)| self.stems.contains_key(*stem) && ending(rest))
-            .map(|(stem, _)| stem.to_owned())
+            .or_else(|| before_misspelt_ending(misspelt, |stem| self.has(stem)).map(str::to_owned))
     }
 
     /// The number of words at the start of `stems` that form a phrase of the tables, such as `come

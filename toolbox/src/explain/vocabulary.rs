@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use kg::search::nearly;
 use kg::words;
 use rustc_hash::FxHashSet;
 
@@ -80,6 +81,21 @@ pub(super) fn compounds(text: &str, known: impl Fn(&str) -> bool) -> String {
         }
     });
     parts.collect::<Vec<_>>().join(" ")
+}
+
+/// The longest known stem that a word begins with, if what follows is a misspelt ending
+/// (`populaton`).
+pub(super) fn before_misspelt_ending(word: &str, known: impl Fn(&str) -> bool) -> Option<&str> {
+    const SHORTEST: usize = 4;
+    const ENDINGS: [&str; 6] = ["ation", "ations", "ition", "ership", "ement", "ician"];
+    let ends = word.char_indices().rev().map(|(at, _)| at);
+    let mut parts = ends
+        .map(|at| word.split_at(at))
+        .filter(|(stem, _)| stem.chars().count() >= SHORTEST);
+    let ending = |rest: &str| ENDINGS.iter().any(|ending| nearly(rest, ending));
+    parts
+        .find(|(stem, rest)| known(stem) && ending(rest))
+        .map(|(stem, _)| stem)
 }
 
 /// The last segment of a name, and the one before it.

@@ -139,13 +139,19 @@ impl<'s, 'g> Explainer<'s, 'g> {
     pub(super) fn classes_of(&mut self, nodes: &[NodeId]) -> Vec<Arc<[f32]>> {
         const SOME: usize = 5;
         let kg = self.session.kg();
-        let Some(&first) = nodes.first().filter(|&&node| kg.term(node).as_literal().is_none())
+        let Some(&first) = nodes
+            .first()
+            .filter(|&&node| kg.term(node).as_literal().is_none())
         else {
             return Vec::new();
         };
         let classes = kg.types(first);
         if classes.is_empty() {
-            return nodes.iter().take(SOME).map(|&node| self.untyped(node)).collect();
+            return nodes
+                .iter()
+                .take(SOME)
+                .map(|&node| self.untyped(node))
+                .collect();
         }
         classes.into_iter().map(|class| self.class(class)).collect()
     }
@@ -191,8 +197,20 @@ impl<'s, 'g> Explainer<'s, 'g> {
     /// Whether a relation holds both ways where it holds at all, whichever way it is written.
     pub(super) fn symmetric(&self, relation: Relation) -> bool {
         const SYMMETRIC: [&str; 14] = [
-            "spous", "partn", "marri", "marriag", "sibl", "bord", "adjoin", "adjacent", "neighb",
-            "neighbour", "twin", "sist", "relat", "friend",
+            "spous",
+            "partn",
+            "marri",
+            "marriag",
+            "sibl",
+            "bord",
+            "adjoin",
+            "adjacent",
+            "neighb",
+            "neighbour",
+            "twin",
+            "sist",
+            "relat",
+            "friend",
         ];
         let (own, _) = self.relation_words(relation);
         own.iter().any(|stem| SYMMETRIC.contains(&stem.as_str()))
