@@ -308,6 +308,88 @@ fn tables_explain_the_words_of_a_question() {
     assert_eq!(decided(&kg, invented, Arc::new(tables)), "ines");
 }
 
+/// The decision on a question about one given thing.
+fn about(kg: &FrozenKg, question: &str, things: &[&str]) -> (String, Vec<Candidate>) {
+    let nodes: Vec<NodeId> = things
+        .iter()
+        .map(|iri| kg.find(&Term::Iri((*iri).to_owned())).unwrap())
+        .collect();
+    let linked = Linked::new(kg, question, &nodes);
+    let session = Session::new(kg, question, linked, &[], ExecOptions::default()).unwrap();
+    let candidates = Proposer::new(&session, WordTables::base())
+        .propose(&TermWeights::default(), SearchLimits::default(), MOST)
+        .unwrap();
+    let chosen = decide(&candidates, &TermWeights::default()).unwrap();
+    (text(kg, candidates[chosen].answer.as_ref()), candidates)
+}
+
+/// A graph made from tables: rows with keys, of which only some have a text.
+const TABLES: &str = r#"
+@prefix cars: <http://t.example/cars#> .
+@prefix makes: <http://t.example/makes#> .
+<http://t.example/makes/makeid=7> a <http://t.example/makes> ; makes:make "blue comet" ; makes:makeid 7 .
+<http://t.example/makes/makeid=8> a <http://t.example/makes> ; makes:make "red arrow" ; makes:makeid 8 .
+<http://t.example/cars/id=1> a <http://t.example/cars> ; cars:ref-make <http://t.example/makes/makeid=7> ; cars:weight 1200 ; cars:horsepower 90 .
+<http://t.example/cars/id=2> a <http://t.example/cars> ; cars:ref-make <http://t.example/makes/makeid=8> ; cars:weight 1500 ; cars:horsepower 110 .
+"#;
+
+#[test]
+fn a_row_is_mentioned_by_its_text_and_rows_without_a_name_connect() {
+    let kg = graph_of(TABLES);
+    let comet = "http://t.example/makes/makeid=7";
+    let (answer, candidates) = about(&kg, "how heavy is the blue comet", &[comet]);
+    assert_eq!(answer, "1200");
+    let rows = |one: &Candidate| text(&kg, one.answer.as_ref()).contains("cars/id=");
+    assert!(
+        !candidates.iter().any(rows),
+        "a row that connects is no answer"
+    );
+    let compared = |one: &Candidate| program(one).iter().any(|call| call.contains("blue comet"));
+    assert!(!candidates.iter().any(compared), "its name is no condition");
+}
+
+/// A graph without classes, in which years are whole numbers.
+const UNTYPED: &str = r#"
+@prefix : <http://f.example/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:lanterns rdfs:label "Paper Lanterns" ; :directed_by :ines ; :written_by :marek ; :has_genre :drama ; :release_year 1984 ; :in_language :norish .
+:harbour rdfs:label "Cold Harbour" ; :directed_by :ines ; :written_by :ines ; :has_genre :thriller ; :release_year 1992 ; :in_language :norish .
+:ines rdfs:label "Ines Valdera" ; :child :lena . :lena rdfs:label "Lena Valdera" ; :child :otto .
+:otto rdfs:label "Otto Valdera" .
+:marek rdfs:label "Marek Solan" . :drama rdfs:label "drama" . :thriller rdfs:label "thriller" .
+:norish rdfs:label "Norish" .
+"#;
+
+#[test]
+fn things_without_a_class_are_known_by_their_relations() {
+    let kg = graph_of(UNTYPED);
+    let (answer, _) = about(&kg, "norish movies", &["http://f.example/norish"]);
+    assert_eq!(answer, "harbour lanterns");
+}
+
+#[test]
+fn years_written_as_numbers_are_times() {
+    let kg = graph_of(UNTYPED);
+    let both = ["http://f.example/lanterns", "http://f.example/harbour"];
+    for (question, film) in [
+        (
+            "which is older, Paper Lanterns or Cold Harbour?",
+            "lanterns",
+        ),
+        ("which is newer, Paper Lanterns or Cold Harbour?", "harbour"),
+    ] {
+        assert_eq!(about(&kg, question, &both).0, film, "{question}");
+    }
+}
+
+#[test]
+fn only_symmetric_relations_are_followed_both_ways() {
+    let kg = graph_of(UNTYPED);
+    let (answer, candidates) = about(&kg, "children of Lena Valdera", &["http://f.example/lena"]);
+    assert_eq!(answer, "otto");
+    assert!(candidates.iter().all(|one| uses(one, "union") == 0));
+}
+
 #[test]
 fn calls_run_again_in_a_new_session_give_the_answer() {
     let kg = graph();

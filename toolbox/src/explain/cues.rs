@@ -12,10 +12,26 @@ fn follows(all: &[String], first: &str, second: &[&str]) -> bool {
         .any(|pair| pair[0] == first && second.contains(&pair[1].as_str()))
 }
 
-/// Whether a question asks for others than those that it names.
+/// Whether a question asks for others than those that it names, or for those who have something in
+/// common with them.
 pub(super) fn others(all: &[String]) -> bool {
     let other = ["other", "others", "another", "else"];
-    all.iter().any(|word| other.contains(&word.as_str()))
+    // Co-stars, teammates.
+    let with = |word: &str| {
+        let one = word.strip_suffix('s').unwrap_or(word);
+        [
+            "co",
+            "costar",
+            "colleague",
+            "mate",
+            "teammate",
+            "classmate",
+            "bandmate",
+            "clubmate",
+        ]
+        .contains(&one)
+    };
+    (all.iter()).any(|word| other.contains(&word.as_str()) || with(word))
 }
 
 /// Whether a question asks for a number of things.
@@ -63,6 +79,10 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
         let next = all.get(i + 1).map_or("", String::as_str);
         // "how long did it last", "last name".
         if word == "last" && i + 1 == all.len() || next == "name" || next == "names" {
+            continue;
+        }
+        // "When was it first opened": the start, not the first one of several.
+        if word == "first" && (next.ends_with("ed") || next == "see" || next == "come") {
             continue;
         }
         let degree = match before {
@@ -156,7 +176,10 @@ pub(super) fn judges(question: &str) -> bool {
     // "do you know who", "is there a list of".
     let polite = follows(&all, "do", &["you"])
         || follows(&all, "is", &["there"]) && follows(&all, "a", &["list"]);
+    // "Is there one, and which?"
+    let asked = follows(&all, "and", &["who", "which", "what", "where", "when"]);
     !polite
+        && !asked
         && first.is_some_and(|word| {
             matches!(
                 word.as_str(),

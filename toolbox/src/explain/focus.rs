@@ -2,7 +2,7 @@
 //! English.
 
 use super::adjective::adjective;
-use super::vocabulary::is_filler;
+use super::vocabulary::{is_chatter, is_filler};
 use crate::rank::is_stop;
 
 const QUESTION_WORDS: &[&str] = &[
@@ -19,7 +19,7 @@ pub(super) fn focus(question: &str, words: &[(usize, String)]) -> Option<usize> 
     let word = |at: usize| words.get(at).map_or("", |(_, word)| word.as_str());
     let noun = |at: &usize| {
         let word = word(*at);
-        is_content(word) && word != "else" && adjective(word).is_none()
+        is_content(word) && !is_chatter(word) && word != "else" && adjective(word).is_none()
     };
     let first = || (0..words.len()).find(noun);
     let Some(asking) = (0..words.len()).find(|&at| asks(question, words, at)) else {
@@ -56,7 +56,7 @@ fn asks(question: &str, words: &[(usize, String)], at: usize) -> bool {
     }
     let Some(before) = (0..at).rev().find(|&before| {
         let word = words[before].1.as_str();
-        is_content(word) && adjective(word).is_none()
+        is_content(word) && !is_chatter(word) && adjective(word).is_none()
     }) else {
         return true;
     };
@@ -88,6 +88,7 @@ mod tests {
             ),
             ("what is the capital", "capital"),
             ("in which country is the stadium", "country"),
+            ("beside which river is the city", "river"),
             ("the clubs - what leagues are they in?", "leagues"),
             ("rivers which cross it", "rivers"),
             ("the river on which it lies", "river"),

@@ -9,6 +9,7 @@ use super::adjective::{Adjective, adjective};
 use super::cues::{comparison, counts, degrees, judges, others};
 use super::focus::{focus, is_content};
 use super::table::WordTables;
+use super::vocabulary::is_chatter;
 use crate::link::Linked;
 use crate::rank::stem;
 
@@ -138,7 +139,7 @@ impl Asked {
                 continue;
             }
             // `else` says which answers are asked for, not what they are.
-            if value.is_none() && (!is_content(word) || word == "else") {
+            if value.is_none() && (!is_content(word) || is_chatter(word) || word == "else") {
                 continue;
             }
             // Numbers are explained by being used, not by a relation's name.
@@ -318,6 +319,8 @@ mod tests {
             ("her recent films", None),
             ("rivers longer than 3", None),
             ("how long is the river", None),
+            ("the tiniest country", LOW),
+            ("when was it first opened", None),
         ] {
             assert_eq!(asked(question).extreme, extreme, "{question}");
         }
@@ -347,6 +350,14 @@ mod tests {
     }
 
     #[test]
+    fn things_in_common_are_had_with_others() {
+        for question in ["her co-stars", "teammates of his", "what else did he write"] {
+            assert!(asked(question).others, "{question}");
+        }
+        assert!(!asked("the climate of the country").others);
+    }
+
+    #[test]
     fn questions_for_a_truth_value_begin_with_an_auxiliary() {
         for question in [
             "is it long",
@@ -356,7 +367,13 @@ mod tests {
         ] {
             assert!(asked(question).judge, "{question}");
         }
-        for question in ["what is it", "who did it", "rivers that are long", ""] {
+        for question in [
+            "what is it",
+            "who did it",
+            "rivers that are long",
+            "is there a river, and which one",
+            "",
+        ] {
             assert!(!asked(question).judge, "{question}");
         }
     }

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::kinship::Lineage;
 use super::plan::{Finish, Hop, Plan, Start, Way};
-use super::state::{Found, State, Tally, order};
+use super::state::{Found, State, Tally, connects, measurable, order};
 use super::words::{Explainer, names, strength};
 use crate::call::{Arg, Target, Tool};
 use crate::exec::{EntSet, Observation, Session, Step, Value};
@@ -89,7 +89,6 @@ impl Reader {
         for arg in &step.call.args {
             self.uses(session, arg, explainer);
         }
-        let kg = session.kg();
         self.begin(session, step, explainer);
         let filter = matches!(step.call.tool, Tool::GetEntityByConstraint | Tool::Judge);
         if let Some((relation, forward)) = step.walked {
@@ -97,6 +96,10 @@ impl Reader {
             let hop = Hop { relation, way };
             let mut explained = explainer.hop(hop);
             if !filter {
+                let nodes = set(step).map_or(&[][..], |set| &set[..]);
+                if !measurable(session, nodes) {
+                    explained.words = Arc::clone(&explained.to_things);
+                }
                 self.follow(hop, &mut explained.words, explainer);
                 for (mine, word) in self.words.iter_mut().zip(&explainer.asked.words) {
                     if word.is_mark() {
@@ -116,7 +119,7 @@ impl Reader {
             Tool::GetHeadEntity | Tool::GetTailEntity => {
                 let statements = set(step)
                     .and_then(|set| set.first().copied())
-                    .is_some_and(|node| kg.is_statement(node));
+                    .is_some_and(|node| connects(session, node));
                 self.tally.hops += usize::from(!statements);
                 self.way.class_said = false;
             }
@@ -155,13 +158,9 @@ impl Reader {
             step.call.tool,
             Tool::GetHeadEntity | Tool::GetTailEntity | Tool::GetEntityByType
         );
-        if let Some(&first) = set(step).and_then(|set| set.first())
-            && made
-            && kg.term(first).as_literal().is_none()
-        {
+        if let Some(nodes) = set(step).filter(|_| made) {
             self.way.class_said = false;
-            for class in kg.types(first) {
-                let words = explainer.class(class);
+            for words in explainer.classes_of(nodes) {
                 self.explain(&words);
                 self.way.class_said |= names(&words, explainer.asked.focus);
                 self.way.last = self.way.last.max(strength(&words, explainer.asked.focus));
@@ -178,9 +177,11 @@ impl Reader {
         let relations = explainer.relative(&mut way.lineage, hop, words);
         self.tally.hops -= relations.saturating_sub(1).min(self.tally.hops);
         let back = |earlier: &Hop| earlier.relation == hop.relation && earlier.way != hop.way;
-        self.tally.returns += usize::from(way.walked.iter().any(back));
+        let returns = way.walked.iter().any(back);
+        self.tally.returns += usize::from(returns);
         way.walked.push(hop);
-        let distance = way.topic.and_then(|topic| explainer.distance(words, topic));
+        let topic = way.topic.filter(|_| !returns);
+        let distance = topic.and_then(|topic| explainer.distance(words, topic));
         self.tally.order += order(way.distance, distance);
         way.distance = distance.or(way.distance);
     }
@@ -207,8 +208,8 @@ impl Reader {
             return;
         };
         self.way.topic = Some(at);
-        for class in session.kg().types(entities[at]) {
-            let words = explainer.class_of_topic(class, at);
+        for words in explainer.classes_of(&entities[at..=at]) {
+            let words = explainer.class_of_topic(&words, at);
             self.explain(&words);
         }
     }

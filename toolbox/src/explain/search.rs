@@ -165,7 +165,7 @@ impl Search<'_> {
                 let start = State::start(Start::Class(class), all, explainer);
                 for one in session.adjacent(&[entity]).iter().filter(|one| one.out) {
                     self.cancel.check()?;
-                    let op = match kind_of(session, one) {
+                    let op = match kind_of(explainer, one) {
                         Some(Kind::Int | Kind::Float | Kind::Quantity) => ops[0],
                         Some(Kind::Time) => ops[1],
                         _ => continue,
@@ -263,6 +263,7 @@ impl Search<'_> {
             }
             let way = if one.out { Way::Out } else { Way::In };
             let both = !one.out
+                && explainer.symmetric(one.relation)
                 && state.nodes.len() == 1
                 && adjacent
                     .iter()
@@ -285,7 +286,12 @@ impl Search<'_> {
             let back = matches!(state.plan.steps.last(), Some(PlanStep::Walk(last))
                 if last.relation == hop.relation && last.way != hop.way)
                 && (state.statements || nodes.len() == 1);
-            if !nodes.is_empty() && !back {
+            // The value that the members were just compared with.
+            let known = hop.way == Way::Out
+                && state.plan.steps.iter().any(|step| {
+                    matches!(step, PlanStep::Compare(relation, Op::Eq, _) if *relation == hop.relation)
+                });
+            if !nodes.is_empty() && !back && !known {
                 next.push(state.walk(hop, nodes, explainer));
             }
         }
@@ -340,7 +346,7 @@ impl Search<'_> {
         };
         for one in adjacent.iter().filter(|one| one.out) {
             self.cancel.check()?;
-            let extreme = match kind_of(session, one) {
+            let extreme = match kind_of(explainer, one) {
                 Some(Kind::Int | Kind::Float | Kind::Quantity) => wanted[0],
                 Some(Kind::Time) => wanted[1],
                 _ => continue,

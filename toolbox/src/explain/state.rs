@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kg::term::{NodeId, Term};
+use kg::term::{NodeId, RelId, Term};
 use kg::value::{Extreme, Kind, Op};
 use kg::{Kg, readable_name};
 
@@ -134,7 +134,14 @@ impl State {
         let mut tally = Tally::default();
         let mut words: Arc<[f32]> = explainer.asked.words.iter().map(|_| 0.0).collect();
         match &start {
-            Start::Entity(index) => tally.entities = bit(*index),
+            Start::Entity(index) => {
+                tally.entities = bit(*index);
+                let of_name = explainer.named_by(*index);
+                tally.values = of_name.iter().fold(0, |all, &value| all | bit(value));
+                words = (explainer.asked.words.iter())
+                    .map(|word| f32::from(word.value.is_some_and(|at| of_name.contains(&at))))
+                    .collect();
+            }
             Start::Entities => {
                 tally.entities = u64::MAX;
             }
@@ -160,21 +167,13 @@ impl State {
 
     /// Adds what the classes of the first members explain.
     fn see_classes(&mut self, explainer: &mut Explainer<'_, '_>) {
-        let kg = explainer.session.kg();
-        let Some(&first) = self.nodes.first() else {
-            return;
-        };
-        if matches!(kg.term(first), Term::Literal(_)) {
-            return;
-        }
         let at = explainer.asked.focus;
-        for class in kg.types(first) {
-            let said = match self.plan.start {
-                Start::Entity(entity) if self.plan.steps.is_empty() => {
-                    explainer.class_of_topic(class, entity)
-                }
-                _ => explainer.class(class),
-            };
+        for mut said in explainer.classes_of(&self.nodes) {
+            if let Start::Entity(entity) = self.plan.start
+                && self.plan.steps.is_empty()
+            {
+                said = explainer.class_of_topic(&said, entity);
+            }
             self.words = joined(&self.words, &said);
             self.last = self.last.max(strength(&said, at));
             self.class_said |= names(&said, at);
@@ -184,8 +183,12 @@ impl State {
     /// The state after following a relation.
     pub(super) fn walk(&self, hop: Hop, nodes: EntSet, explainer: &mut Explainer<'_, '_>) -> Self {
         let mut explained = explainer.hop(hop);
-        let kg = explainer.session.kg();
-        let statements = nodes.first().is_some_and(|&node| kg.is_statement(node));
+        if !measurable(explainer.session, &nodes) {
+            explained.words = Arc::clone(&explained.to_things);
+        }
+        let statements = nodes
+            .first()
+            .is_some_and(|&node| connects(explainer.session, node));
         let mut tally = self.tally;
         if self.names_things(hop, explainer) {
             // The name of a thing stands for the thing.
@@ -213,6 +216,8 @@ impl State {
         });
         tally.returns += usize::from(returns);
         let distance = match self.plan.start {
+            // The way back needs no words of its own.
+            _ if returns => None,
             Start::Entity(entity) => explainer.distance(&explained.words, entity),
             Start::Entities | Start::Class(_) => None,
         };
@@ -369,17 +374,32 @@ impl State {
 
     /// The kind of literals in the set; `None` if it has things.
     pub(super) fn literal_kind(&self, session: &Session<'_>) -> Option<Kind> {
-        let first = self.nodes.get(..1)?;
-        let kg: &dyn Kg = session.kg();
-        let literal = matches!(kg.term(first[0]), Term::Literal(_));
-        let read = session.literals(first);
-        match read.first() {
-            // In graphs made from text, years and numbers are nodes.
-            Some(read) => {
-                let kind = Kind::majority([read]);
-                (literal || kind != Kind::Text).then_some(kind)
-            }
-            None => None,
-        }
+        literal_kind(session, &self.nodes)
     }
+}
+
+/// The kind of literals in a set; `None` if it has things.
+fn literal_kind(session: &Session<'_>, nodes: &[NodeId]) -> Option<Kind> {
+    let first = nodes.get(..1)?;
+    let kg: &dyn Kg = session.kg();
+    let literal = matches!(kg.term(first[0]), Term::Literal(_));
+    let read = session.literals(first);
+    // In graphs made from text, years and numbers are nodes.
+    let kind = Kind::majority([read.first()?]);
+    (literal || kind != Kind::Text).then_some(kind)
+}
+
+/// Whether a node only connects things: a statement, or a row of a table that has a key and no name.
+pub(super) fn connects(session: &Session<'_>, node: NodeId) -> bool {
+    let kg = session.kg();
+    let key = |iri: &str| readable_name(iri).is_some_and(|name| name.contains('='));
+    let names = |relation: &RelId| kg.schema().alias_relations.contains(relation);
+    kg.is_statement(node)
+        || matches!(kg.term(node), Term::Iri(iri) if key(&iri))
+            && !kg.out_relations(node).iter().any(names)
+}
+
+/// Whether a set has numbers or times.
+pub(super) fn measurable(session: &Session<'_>, nodes: &[NodeId]) -> bool {
+    literal_kind(session, nodes).is_some_and(|kind| kind != Kind::Text)
 }

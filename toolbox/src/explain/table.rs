@@ -9,12 +9,13 @@ use kg::words;
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 
+use super::vocabulary::before_misspelt_ending;
 use crate::rank::stem;
 
 /// Probabilities are stored as `-SCALE · ln p`, rounded, in one byte.
 const SCALE: f32 = 20.0;
-/// The stored probability of a synonym: 0.15.
-const SYNONYM: u8 = 38;
+/// The stored probability of a synonym: 0.25.
+const SYNONYM: u8 = 28;
 /// The first line of a table file.
 const HEADER: &str = "kgagent word tables 1";
 
@@ -163,7 +164,9 @@ impl WordTables {
             ends.map(|(at, _)| &misspelt[..at])
                 .find(|stem| stem.chars().count() >= SHORTEST && self.stems.contains_key(*stem))
         };
-        near.min().cloned().or_else(|| begins().map(str::to_owned))
+        let near = near.min().cloned();
+        near.or_else(|| begins().map(str::to_owned))
+            .or_else(|| before_misspelt_ending(misspelt, |stem| self.has(stem)).map(str::to_owned))
     }
 
     /// The number of words at the start of `stems` that form a phrase of the tables, such as `come
@@ -363,7 +366,7 @@ mod tests {
         let lines = "# Comment: not read\nfilms works: movies flicks\n";
         tables.add_synonyms(lines).unwrap();
         let synonym = (-f32::from(SYNONYM) / SCALE).exp();
-        assert!(near(synonym, 0.15));
+        assert!(near(synonym, 0.25));
         assert!(near(
             tables.question_given("film", &stem("flicks")),
             synonym
@@ -480,6 +483,8 @@ mod tests {
         assert_eq!(meant("dirct"), None, "too short");
         assert_eq!(meant("zzzzzzz"), None, "like none");
         assert_eq!(meant("sung"), None, "too short to tell");
+        assert_eq!(meant("populaton").as_deref(), Some("popul"), "the ending");
+        assert_eq!(meant("populist"), None, "another word");
         let two = parsed("r\tdrapes\tx\t3\nr\tdraces\tx\t3\n");
         assert_eq!(
             two.meant("drates").as_deref(),

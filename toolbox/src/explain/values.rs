@@ -23,13 +23,17 @@ pub(super) fn same_class(session: &Session<'_>, one: &Adjacent, entity: NodeId) 
 }
 
 /// The kind of a relation's values; `None` if it leads to things.
-pub(super) fn kind_of(session: &Session<'_>, one: &Adjacent) -> Option<Kind> {
+pub(super) fn kind_of(explainer: &Explainer<'_, '_>, one: &Adjacent) -> Option<Kind> {
     if matches!(one.relation, Relation::Interval(_)) {
         return Some(Kind::Time);
     }
+    let session = explainer.session;
     let far = *session.step(one.member, one.relation, one.out).first()?;
     let read = session.literals(&[far]);
-    read.first().map(|literal| Kind::majority([literal]))
+    let kind = Kind::majority([read.first()?]);
+    // A year may be written as a number.
+    let year = kind == Kind::Int && explainer.dated(one.relation);
+    Some(if year { Kind::Time } else { kind })
 }
 
 /// The comparisons of a relation's values with a value of the question.
@@ -50,7 +54,7 @@ pub(super) fn ops(
         Some(op) => vec![op],
         None => vec![Op::Ge, Op::Le],
     };
-    match kind_of(session, one) {
+    match kind_of(explainer, one) {
         Some(Kind::Int | Kind::Float | Kind::Quantity) if number && !last_day => {
             if asked.between {
                 range()

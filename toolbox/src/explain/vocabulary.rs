@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use kg::search::nearly;
 use kg::words;
 use rustc_hash::FxHashSet;
 
@@ -13,6 +14,9 @@ const FILLERS: &str = "hey hi hello um uh erm well btw pls plz please thanks tha
 remind question say said exactly actually anyone someone something anything everything thing things ok okay so now again get got us lemme \
 gimme dont don isn didn doesn possible kindly quick quickly help ever mean means called named name names btw im ive id s t d ll re ve m \
 looking look interested search searching provide display return enumerate sort kind whats whos wheres whens hows every bit kinda maybe";
+
+/// More of these words, which came after the tables were learned, and prepositions.
+const CHATTER: &str = "tbh imo lol haha guys folks clue grateful appreciate wanted wants wondered lately hear heard mind moment beside besides along alongside within inside behind among amongst toward towards upon onto outside beneath via per without despite throughout";
 
 /// Fewest letters of a part of a compound.
 const SHORTEST: usize = 4;
@@ -46,6 +50,13 @@ pub(super) fn is_filler(word: &str) -> bool {
     WORDS.contains(word)
 }
 
+/// Whether a lower-case word of a question says nothing about what is asked, although the tables may
+/// know it.
+pub(super) fn is_chatter(word: &str) -> bool {
+    static WORDS: LazyLock<FxHashSet<&str>> = LazyLock::new(|| CHATTER.split(' ').collect());
+    WORDS.contains(word)
+}
+
 /// The words of a text; those that are unknown but written without a space between known words
 /// (`indepyear`, `headofstate`, as in names of columns) are taken apart.
 pub(super) fn compounds(text: &str, known: impl Fn(&str) -> bool) -> String {
@@ -70,6 +81,21 @@ pub(super) fn compounds(text: &str, known: impl Fn(&str) -> bool) -> String {
         }
     });
     parts.collect::<Vec<_>>().join(" ")
+}
+
+/// The longest known stem that a word begins with, if what follows is a misspelt ending
+/// (`populaton`).
+pub(super) fn before_misspelt_ending(word: &str, known: impl Fn(&str) -> bool) -> Option<&str> {
+    const SHORTEST: usize = 4;
+    const ENDINGS: [&str; 6] = ["ation", "ations", "ition", "ership", "ement", "ician"];
+    let ends = word.char_indices().rev().map(|(at, _)| at);
+    let mut parts = ends
+        .map(|at| word.split_at(at))
+        .filter(|(stem, _)| stem.chars().count() >= SHORTEST);
+    let ending = |rest: &str| ENDINGS.iter().any(|ending| nearly(rest, ending));
+    parts
+        .find(|(stem, rest)| known(stem) && ending(rest))
+        .map(|(stem, _)| stem)
 }
 
 /// The last segment of a name, and the one before it.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use kg::Kg;
-use kg::term::NodeId;
+use kg::term::{Literal, NodeId, RelId};
 use rustc_hash::FxHashMap;
 
 use super::kinship::{Lineage, is_relative};
@@ -36,6 +36,9 @@ const UNRELATED: f32 = 0.25;
 pub(super) struct Explained {
     /// For every content word of the question, the probability of the word.
     pub(super) words: Arc<[f32]>,
+    /// The same where the relation leads to things: an adjective of degree asks for a number or a
+    /// time.
+    pub(super) to_things: Arc<[f32]>,
     /// The log-probability of its own words, given the question's: whether the question asks for it.
     pub(super) asked: f32,
 }
@@ -51,6 +54,8 @@ pub(super) struct Explainer<'s, 'g> {
     tables: Arc<WordTables>,
     hops: FxHashMap<Hop, Explained>,
     classes: FxHashMap<NodeId, Arc<[f32]>>,
+    /// What things without a class explain, by their relations.
+    untyped: FxHashMap<Vec<RelId>, Arc<[f32]>>,
 }
 
 impl<'s, 'g> Explainer<'s, 'g> {
@@ -63,6 +68,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
             tables,
             hops: FxHashMap::default(),
             classes: FxHashMap::default(),
+            untyped: FxHashMap::default(),
         };
         made.class_asked =
             (session.classes().iter()).any(|&class| names(&made.class(class), asked.focus));
@@ -88,19 +94,18 @@ impl<'s, 'g> Explainer<'s, 'g> {
         }
         let mut said: Vec<String> = said.into_iter().collect();
         said.sort_unstable();
-        let words = self.asked.words.iter().map(|word| {
-            let of = |name: &String| {
-                let seen = self.tables.question_given(name, &word.stem);
-                // A rare word that means one relation only says as much as a frequent one.
-                let meant = RARE * self.tables.relation_given(&word.stem, name);
-                seen.max(meant)
-                    .max(by_letters(&word.stem, name))
-                    .max(self.measured(word, name))
-                    .max(SAME * self.asked.abbreviated(word, name))
-            };
-            said.iter().map(of).fold(0.0, f32::max)
-        });
-        let words = words.collect();
+        let words: Arc<[f32]> = (self.asked.words.iter())
+            .map(|word| {
+                let of = |name: &String| self.given(word, name);
+                said.iter().map(of).fold(0.0, f32::max)
+            })
+            .collect();
+        let to_things = (self.asked.words.iter().zip(words.iter()))
+            .map(|(word, p)| match word.adjective {
+                Some(_) if !said.contains(&word.stem) => 0.0,
+                _ => *p,
+            })
+            .collect();
         let wanted = said.iter().map(|name| {
             let of = |word: &AskedWord| {
                 let seen = self.tables.relation_given(&word.stem, name);
@@ -113,8 +118,72 @@ impl<'s, 'g> Explainer<'s, 'g> {
         let mean = wanted.sum::<f32>() / said.len().max(1) as f32;
         Explained {
             words,
+            to_things,
             asked: (1e-3 + mean).ln(),
         }
+    }
+
+    /// The probability with which a word of a relation's name explains a content word.
+    fn given(&self, word: &AskedWord, name: &str) -> f32 {
+        let seen = self.tables.question_given(name, &word.stem);
+        // A rare word that means one relation only says as much as a frequent one.
+        let meant = RARE * self.tables.relation_given(&word.stem, name);
+        seen.max(meant)
+            .max(by_letters(&word.stem, name))
+            .max(self.measured(word, name))
+            .max(SAME * self.asked.abbreviated(word, name))
+    }
+
+    /// What the classes of the first thing of a set explain; of things without a class, what the
+    /// relations of some say.
+    pub(super) fn classes_of(&mut self, nodes: &[NodeId]) -> Vec<Arc<[f32]>> {
+        const SOME: usize = 5;
+        let kg = self.session.kg();
+        let Some(&first) = nodes
+            .first()
+            .filter(|&&node| kg.term(node).as_literal().is_none())
+        else {
+            return Vec::new();
+        };
+        let classes = kg.types(first);
+        if classes.is_empty() {
+            return nodes
+                .iter()
+                .take(SOME)
+                .map(|&node| self.untyped(node))
+                .collect();
+        }
+        classes.into_iter().map(|class| self.class(class)).collect()
+    }
+
+    /// For every content word, the probability with which a thing without a class explains it: a
+    /// word that goes with several of its relations says what the thing is (`film` goes with
+    /// `directed by`, `written by` and `genre`).
+    fn untyped(&mut self, node: NodeId) -> Arc<[f32]> {
+        const SEVERAL: usize = 3;
+        const SURE: f32 = 0.04;
+        let relations = self.session.kg().out_relations(node);
+        if let Some(known) = self.untyped.get(&relations) {
+            return Arc::clone(known);
+        }
+        let names: Vec<Vec<String>> = (relations.iter())
+            .map(|&id| self.relation_words(Relation::Plain(id)).0)
+            .collect();
+        let words: Arc<[f32]> = (self.asked.words.iter())
+            .map(|word| {
+                if names.len() < SEVERAL || word.is_mark() || word.value.is_some() {
+                    return 0.0;
+                }
+                let seen = |name: &String| self.tables.question_given(name, &word.stem);
+                let mut all: Vec<f32> = (names.iter())
+                    .map(|names| names.iter().map(seen).fold(0.0, f32::max))
+                    .collect();
+                all.sort_unstable_by(|a, b| b.total_cmp(a));
+                0.5 * CLASS * (all[SEVERAL - 1] / SURE).min(1.0)
+            })
+            .collect();
+        self.untyped.insert(relations, Arc::clone(&words));
+        words
     }
 
     /// How well an attribute's word fits an adjective that measures it.
@@ -125,13 +194,68 @@ impl<'s, 'g> Explainer<'s, 'g> {
         }
     }
 
+    /// Whether a relation holds both ways where it holds at all, whichever way it is written.
+    pub(super) fn symmetric(&self, relation: Relation) -> bool {
+        const SYMMETRIC: [&str; 14] = [
+            "spous",
+            "partn",
+            "marri",
+            "marriag",
+            "sibl",
+            "bord",
+            "adjoin",
+            "adjacent",
+            "neighb",
+            "neighbour",
+            "twin",
+            "sist",
+            "relat",
+            "friend",
+        ];
+        let (own, _) = self.relation_words(relation);
+        own.iter().any(|stem| SYMMETRIC.contains(&stem.as_str()))
+    }
+
+    /// Whether a relation's numbers are years.
+    pub(super) fn dated(&self, relation: Relation) -> bool {
+        let (own, _) = self.relation_words(relation);
+        own.iter().any(|stem| stem == "year")
+    }
+
+    /// The values of the question that are texts of a linked entity: in graphs made from tables, an
+    /// entity is mentioned by them.
+    pub(super) fn named_by(&self, entity: usize) -> Vec<usize> {
+        let (session, linked) = (self.session, self.session.linked());
+        let Some(&node) = linked.entities.get(entity) else {
+            return Vec::new();
+        };
+        if linked.span(entity).is_some() || linked.values.is_empty() {
+            return Vec::new();
+        }
+        let texts = session.adjacent(&[node]).into_iter().filter(|one| one.out);
+        let texts: Vec<Literal> = texts
+            .flat_map(|one| session.literals(&session.step(node, one.relation, true)))
+            .collect();
+        let text = |at: &usize| {
+            let value = &linked.values[*at].lexical;
+            let same = |text: &Literal| text.lexical.eq_ignore_ascii_case(value);
+            value.chars().any(char::is_alphabetic) && texts.iter().any(same)
+        };
+        (0..linked.values.len()).filter(text).collect()
+    }
+
     /// The stems of a relation's own name and label, and those of its domain.
     fn relation_words(&self, relation: Relation) -> (Vec<String>, Vec<String>) {
         let name = self.session.relation_name(relation);
         let (last, domain) = split(&name);
         let parts = |text: &str| {
             let known = |stem: &str| self.tables.has(stem);
-            stems(&compounds(text, known))
+            let mut stems = stems(&compounds(text, known));
+            // `ref-maker`, `plays_in_club_inverse`: how it is stored, not what it means.
+            if stems.len() > 1 {
+                stems.retain(|stem| stem != "ref" && stem != "invers");
+            }
+            stems
         };
         let mut own = parts(last);
         if let Relation::Plain(id) = relation
@@ -186,9 +310,8 @@ impl<'s, 'g> Explainer<'s, 'g> {
 
     /// What classes of a linked entity explain: only the words next to its mention (`the film
     /// Alien`), because others speak of the answer (`films by the director of Alien`).
-    pub(super) fn class_of_topic(&mut self, class: NodeId, entity: usize) -> Arc<[f32]> {
+    pub(super) fn class_of_topic(&self, words: &[f32], entity: usize) -> Arc<[f32]> {
         const NEXT: usize = 1;
-        let words = self.class(class);
         let near = |at: usize| {
             let length = self.asked.words[at].word.len();
             self.asked
