@@ -36,24 +36,13 @@ pub(crate) enum DatagenCommand {
     Formats,
 }
 
-const EXPORT_FORMATS: Names<ExportFormat> = &[
-    (
-        "sharegpt",
-        "Conversations, with LLaMA-Factory's dataset_info.json",
-        ExportFormat::ShareGpt,
-    ),
-    (
-        "alpaca",
-        "Instruction, output and history, with LLaMA-Factory's dataset_info.json",
-        ExportFormat::Alpaca,
-    ),
+const EXPORT_FORMATS: Names<ExportFormat> = names! {
+    "sharegpt": "Conversations, with LLaMA-Factory's dataset_info.json" => ExportFormat::ShareGpt;
+    "alpaca": "Instruction, output and history, with LLaMA-Factory's dataset_info.json"
+        => ExportFormat::Alpaca;
     #[cfg(feature = "parquet")]
-    (
-        "parquet",
-        "Parquet files in the layout of the Hugging Face hub",
-        ExportFormat::Parquet,
-    ),
-];
+    "parquet": "Parquet files in the layout of the Hugging Face hub" => ExportFormat::Parquet;
+};
 
 /// A trainer for models that are trained elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -10,8 +10,8 @@ pub(super) type Names<T> = &'static [(&'static str, &'static str, T)];
 
 /// A table of names, with `"NAME": "HELP" => VALUE;` for each name.
 macro_rules! names {
-    ($($name:literal: $help:literal => $value:expr;)*) => {
-        &[$(($name, $help, $value)),*]
+    ($($(#[$cfg:meta])* $name:literal: $help:literal => $value:expr;)*) => {
+        &[$($(#[$cfg])* ($name, $help, $value)),*]
     };
 }
 pub(super) use names;
