@@ -8,6 +8,7 @@ use infer::agent::{AgentKind, Outcome, Task, answer_with};
 use infer::planner::{Planner, Scripted, public_address};
 use kg::Kg;
 use toolbox::answer::Provenance;
+use toolbox::call::ToolTable;
 use toolbox::exec::{Exclude, ExecOptions};
 use toolbox::link;
 use toolbox::prompt::Template;
@@ -95,6 +96,7 @@ fn planner(
     let serving = Serving {
         seed: args.seed,
         concurrency: 1,
+        tools: ToolTable::Extended,
     };
     let (planning, template) = Planning::open(agent, model, &args.answering, serving, &mut None)?;
     if let Planning::Local(model) = &planning

@@ -1,0 +1,376 @@
+//! From a set, its columns and what the question asks of a table to a plan.
+
+use std::sync::Arc;
+
+use kg::term::NodeId;
+use kg::value::Extreme;
+
+use super::super::state::State;
+use super::super::words::Explainer;
+use super::paths::{EXPLAINED, Path, add, best, name_of, named, nameless};
+use super::plan::{Kept, Shown, TablePlan};
+use super::request::{Phrase, Request, Role};
+use crate::call::Aggregate;
+
+/// A plan with what it explains.
+pub(super) struct Composed {
+    pub(super) plan: TablePlan,
+    /// The state of its set, with the words that the columns explain too.
+    pub(super) state: State,
+    /// Cues for tables that the plan answers, less those that it does not.
+    pub(super) cues: i32,
+    /// Relations of its columns beyond the first of each.
+    pub(super) relations: usize,
+    /// Whether it has the number that the question asks for.
+    pub(super) counts: bool,
+    /// Whether it keeps an extreme.
+    pub(super) extreme: bool,
+}
+
+/// The plan that answers a request from a set; `None` if it would need no extended tool. With
+/// `without` the set is what the answer leaves out of that class, and `paths` begin at what is left.
+pub(super) fn compose(
+    base: &State,
+    without: Option<NodeId>,
+    paths: &[Path],
+    request: &Request,
+    explainer: &mut Explainer<'_, '_>,
+) -> Option<Composed> {
+    let mut known: Vec<f32> = base.words.to_vec();
+    if let Some(class) = without {
+        add(&mut known, &explainer.class(class));
+    }
+    let mut composer = Composer {
+        base,
+        known,
+        paths,
+        request,
+        explainer,
+        chosen: Vec::new(),
+        words: base.words.to_vec(),
+        asked: 0.0,
+        relations: 0,
+        cues: 0,
+    };
+    let known = composer.known.clone();
+    add(&mut composer.words, &known);
+    composer.compose(without)
+}
+
+struct Composer<'c, 's, 'g> {
+    base: &'c State,
+    /// What the set itself explains.
+    known: Vec<f32>,
+    paths: &'c [Path],
+    request: &'c Request,
+    explainer: &'c Explainer<'s, 'g>,
+    /// The paths of the plan.
+    chosen: Vec<Vec<super::super::plan::Hop>>,
+    words: Vec<f32>,
+    asked: f32,
+    relations: usize,
+    cues: i32,
+}
+
+/// What the phrases of a request became.
+#[derive(Default)]
+struct Columns {
+    shown: Vec<(usize, Shown)>,
+    keys: Vec<usize>,
+    counted: Option<usize>,
+    order: Option<usize>,
+    mean: Option<(usize, kg::value::Op)>,
+    /// Whether a key is the member of the set.
+    own_key: bool,
+}
+
+impl Composer<'_, '_, '_> {
+    fn compose(mut self, without: Option<NodeId>) -> Option<Composed> {
+        let mut columns = self.columns();
+        let request = self.request;
+        let kept = self.kept();
+        let grouped_count = request.count.is_some()
+            && (request.grouped && (columns.own_key || !columns.keys.is_empty())
+                || !columns.shown.is_empty());
+        let computed = columns
+            .shown
+            .iter()
+            .any(|(_, one)| matches!(one, Shown::Computed(..)));
+        let grouping = kept.is_some()
+            || !computed && grouped_count && without.is_none()
+            || computed && !columns.keys.is_empty();
+        let count = request.count.is_some() && without.is_some() && columns.shown.is_empty();
+        if count {
+            self.cues += 1;
+        } else if grouping {
+            self.key_columns(&mut columns, computed, kept.is_some())?;
+        } else if computed {
+            columns
+                .shown
+                .retain(|(_, one)| matches!(one, Shown::Computed(..)));
+        } else if columns.shown.is_empty() {
+            self.member(&mut columns, without.is_some());
+        }
+        let order = self.order(&columns, grouping);
+        self.cues += i32::from(without.is_some()) + i32::from(columns.mean.is_some());
+        self.cues += i32::from(request.first.is_some() && order.is_some());
+        let shown: Vec<Shown> = columns.shown.iter().map(|(_, one)| *one).collect();
+        let several = shown
+            .iter()
+            .filter(|one| matches!(one, Shown::Path(_)))
+            .count();
+        self.cues += i32::try_from(several.saturating_sub(1)).unwrap_or_default();
+        let keys = (grouping || computed).then(|| columns.keys.clone());
+        if self.cues <= 0 || shown.is_empty() && !count {
+            return None;
+        }
+        self.missing(kept.is_some(), computed, grouping);
+        for &word in &request.said {
+            if let Some(word) = self.words.get_mut(word) {
+                *word = 1.0;
+            }
+        }
+        let counts = count || shown.contains(&Shown::Count) || computed;
+        let extreme = |one: &Shown| {
+            matches!(one, Shown::Computed(Aggregate::Max | Aggregate::Min, _))
+        };
+        let extreme = shown.iter().any(extreme)
+            || request.most.is_some()
+            || request.first.is_some() && order.is_some();
+        let mut state = self.base.clone();
+        state.words = Arc::from(self.words);
+        state.tally.asked += self.asked;
+        Some(Composed {
+            plan: TablePlan {
+                base: self.base.plan.clone(),
+                without,
+                paths: self.chosen,
+                keys,
+                shown,
+                kept,
+                mean: columns.mean,
+                first: request.first.filter(|_| order.is_some()),
+                order,
+                count,
+            },
+            state,
+            cues: self.cues,
+            relations: self.relations,
+            counts,
+            extreme,
+        })
+    }
+
+    /// The columns that the phrases name.
+    fn columns(&mut self) -> Columns {
+        let mut columns = Columns::default();
+        let request = self.request;
+        for phrase in &request.phrases {
+            match phrase.role {
+                Role::Condition | Role::Without => {}
+                Role::Column => {
+                    if let Some(path) = self.named_by(phrase) {
+                        if !columns.shown.iter().any(|(_, one)| *one == Shown::Path(path)) {
+                            columns.shown.push((phrase.at, Shown::Path(path)));
+                        }
+                    }
+                }
+                Role::Computed(aggregate) => {
+                    if let Some(path) = self.named_by(phrase) {
+                        self.cues += 1;
+                        let one = Shown::Computed(aggregate, path);
+                        columns.shown.push((phrase.at, one));
+                    }
+                }
+                Role::Key => match self.named_by(phrase) {
+                    Some(path) => columns.keys.push(path),
+                    None => columns.own_key |= self.is_known(phrase),
+                },
+                Role::Order => {
+                    let path = self.named_by(phrase);
+                    columns.order = columns.order.or(path);
+                }
+                Role::Counted => {
+                    if !self.is_known(phrase) {
+                        let path = self.named_by(phrase);
+                        columns.counted = columns.counted.or(path);
+                    }
+                }
+                Role::Mean(op) => {
+                    let path = self.named_by(phrase);
+                    columns.mean = columns.mean.or(path.map(|path| (path, op)));
+                }
+            }
+        }
+        columns
+    }
+
+    /// Whether the set itself explains a phrase.
+    fn is_known(&self, phrase: &Phrase) -> bool {
+        let all = phrase.words.iter().chain(&phrase.of);
+        let mut known = all.map(|&at| self.known.get(at).is_some_and(|p| *p >= EXPLAINED));
+        known.next() == Some(true) && known.all(|known| known)
+    }
+
+    /// The path that a phrase names, as an index.
+    fn named_by(&mut self, phrase: &Phrase) -> Option<usize> {
+        let session = self.explainer.session;
+        let path = best(self.paths, phrase, &self.known, session)?;
+        let shown = if phrase.role == Role::Order {
+            path
+        } else {
+            named(self.paths, path, session)
+        };
+        Some(self.choose(path, shown))
+    }
+
+    /// Takes a path into the plan, with the path that is shown for it.
+    fn choose(&mut self, path: &Path, shown: &Path) -> usize {
+        add(&mut self.words, &path.words);
+        let known = self.chosen.iter().position(|hops| *hops == shown.hops);
+        if let Some(known) = known {
+            return known;
+        }
+        self.asked += path.asked;
+        self.relations += path.hops.len() - 1;
+        self.chosen.push(shown.hops.clone());
+        self.chosen.len() - 1
+    }
+
+    fn kept(&self) -> Option<Kept> {
+        let request = self.request;
+        let number = request.having.map(|(op, number)| Kept::Number(op, number));
+        // A number that the set compares with is used.
+        let number = number.filter(|_| self.base.tally.values == 0);
+        number.or(request
+            .most
+            .filter(|_| self.base.tally.extremes == 0)
+            .map(Kept::Extreme))
+    }
+
+    /// Settles by what rows are grouped and what is shown of the groups.
+    fn key_columns(&mut self, columns: &mut Columns, computed: bool, kept: bool) -> Option<()> {
+        let is_path = |one: &Shown| matches!(one, Shown::Path(_));
+        let beside: Vec<usize> = columns
+            .shown
+            .iter()
+            .filter_map(|(_, one)| match one {
+                Shown::Path(path) => Some(*path),
+                _ => None,
+            })
+            .collect();
+        if let Some(counted) = columns.counted {
+            // Each member has several of what is counted.
+            if beside.contains(&counted) || columns.keys.contains(&counted) {
+                return None;
+            }
+        }
+        let mut keys = columns.keys.clone();
+        for path in beside {
+            if !keys.contains(&path) {
+                keys.push(path);
+            }
+        }
+        if keys.is_empty() {
+            // The members themselves are the groups: rows differ only by what is counted.
+            columns.counted?;
+            keys.push(self.member_path());
+        }
+        self.cues += 1;
+        let count = self.request.count.filter(|_| !computed);
+        let mut shown: Vec<(usize, Shown)> = columns.shown.clone();
+        if kept && count.is_none() {
+            shown.retain(|(_, one)| is_path(one));
+        }
+        // A key stands before what is counted, and in its place beside what is computed.
+        for &key in &keys {
+            if !shown.iter().any(|(_, one)| *one == Shown::Path(key)) && !(kept && !columns.shown.is_empty()) {
+                let at = if computed {
+                    self.place_of_keys()
+                } else {
+                    0
+                };
+                shown.push((at, Shown::Path(key)));
+            }
+        }
+        if let Some(at) = count {
+            let before = columns.shown.iter().any(|(place, _)| *place < at);
+            let at = if before || !columns.keys.is_empty() || columns.shown.is_empty() {
+                usize::MAX
+            } else {
+                at
+            };
+            shown.push((at, Shown::Count));
+            self.cues += i32::from(kept);
+        }
+        shown.sort_by_key(|(at, _)| *at);
+        columns.shown = shown;
+        columns.keys = keys;
+        Some(())
+    }
+
+    /// Where the question names what rows are grouped by.
+    fn place_of_keys(&self) -> usize {
+        let key = |phrase: &&Phrase| phrase.role == Role::Key;
+        let first = self.request.phrases.iter().find(key);
+        first.map_or(usize::MAX, |phrase| phrase.at)
+    }
+
+    /// The path to the members of the set, or to their names if they have none of their own.
+    fn member_path(&mut self) -> usize {
+        let session = self.explainer.session;
+        let hops = if nameless(session, &self.base.nodes) {
+            name_of(self.paths, &[], session).map(|path| path.hops.clone())
+        } else {
+            None
+        };
+        let hops = hops.unwrap_or_default();
+        match self.chosen.iter().position(|known| *known == hops) {
+            Some(known) => known,
+            None => {
+                self.chosen.push(hops);
+                self.chosen.len() - 1
+            }
+        }
+    }
+
+    /// Shows the members of the set where the question names no column.
+    fn member(&mut self, columns: &mut Columns, without: bool) {
+        let ordered = self.request.order.is_some() && columns.order.is_some();
+        if without || ordered || columns.mean.is_some() {
+            let path = self.member_path();
+            columns.shown.push((0, Shown::Path(path)));
+        }
+    }
+
+    /// The column by which rows are ordered.
+    fn order(&mut self, columns: &Columns, grouping: bool) -> Option<(Shown, bool)> {
+        let last = self.request.order?;
+        let counted = grouping && columns.shown.iter().any(|(_, one)| *one == Shown::Count);
+        let first = columns.shown.first().map(|(_, one)| *one);
+        let by = match columns.order {
+            Some(path) if !grouping || columns.keys.contains(&path) => Shown::Path(path),
+            _ if counted => Shown::Count,
+            _ => first?,
+        };
+        self.cues += 1;
+        Some((by, last))
+    }
+
+    /// Takes off the cues that the plan does not answer.
+    fn missing(&mut self, kept: bool, computed: bool, grouping: bool) {
+        let request = self.request;
+        let asks = |wanted: fn(&Role) -> bool| {
+            request.phrases.iter().any(|phrase| wanted(&phrase.role))
+        };
+        let missing = [
+            request.having.is_some() && !kept && self.base.tally.values == 0,
+            asks(|role| matches!(role, Role::Computed(_))) && !computed,
+            request.grouped && !grouping && (request.count.is_some() || computed),
+            request.most == Some(Extreme::Max) && !kept && self.base.tally.extremes == 0,
+            request.most == Some(Extreme::Min) && !kept && self.base.tally.extremes == 0,
+        ];
+        let missing = missing.iter().filter(|missing| **missing).count();
+        self.cues -= i32::try_from(missing).unwrap_or_default();
+    }
+}

@@ -1,0 +1,170 @@
+//! Candidates that end in the extended tools (rules D): tables, groups, differences, sums. They are
+//! proposed where a question has a cue for them, and extend the sets that the search finds.
+//!
+//! ```text
+//! request   what the words ask of a table
+//! paths     the columns that a set can have
+//! plan      the program
+//! compose   from a set, its paths and the request to a plan
+//! ```
+
+mod compose;
+mod paths;
+mod plan;
+mod request;
+
+use common::cancel::{Cancel, Cancelled};
+use kg::term::{NodeId, Term};
+use rustc_hash::FxHashSet;
+
+use super::plan::Start;
+use super::search::SearchLimits;
+use super::state::{Found, State};
+use super::terms::{DecisionTerm, TermWeights, Terms, of_state};
+use super::values::said_classes;
+use super::words::{Explainer, strength};
+use crate::call::{Call, ToolTable};
+use crate::exec::{EntSet, Value};
+use compose::Composed;
+use paths::EXPLAINED;
+use request::{Request, Role};
+
+/// Sets that are extended.
+const BASES: usize = 80;
+
+/// The candidates that end in extended tools, with their terms; none if the session does not offer
+/// these tools, or if the question has no cue for them.
+///
+/// # Errors
+/// [`Cancelled`] when `cancel` says so.
+pub(super) fn tables(
+    explainer: &mut Explainer<'_, '_>,
+    found: &[Found],
+    weights: &TermWeights,
+    limits: SearchLimits,
+    cancel: &Cancel,
+) -> Result<Vec<(Terms, Vec<Call>)>, Cancelled> {
+    let session = explainer.session;
+    if session.options().tools != ToolTable::Extended {
+        return Ok(Vec::new());
+    }
+    let bare = session.linked().blanked(session.question());
+    let request = Request::read(&bare, explainer.asked);
+    if !request.wants_table() || explainer.asked.judge {
+        return Ok(Vec::new());
+    }
+    let mut candidates = Vec::new();
+    for base in bases(explainer, found, weights, limits) {
+        cancel.check()?;
+        let paths = paths::paths(&base.nodes, explainer, cancel)?;
+        if !request.without {
+            candidates.extend(compose::compose(&base, None, &paths, &request, explainer));
+            continue;
+        }
+        let Some((class, all)) = others(&base, &request, explainer, limits) else {
+            continue;
+        };
+        let paths = paths::paths(&all, explainer, cancel)?;
+        candidates.extend(compose::compose(
+            &base,
+            Some(class),
+            &paths,
+            &request,
+            explainer,
+        ));
+    }
+    Ok(candidates
+        .into_iter()
+        .map(|one| (terms(&one, explainer), one.plan.calls(session)))
+        .collect())
+}
+
+/// The sets of things that are extended, best first: those of the search and the classes.
+fn bases(
+    explainer: &mut Explainer<'_, '_>,
+    found: &[Found],
+    weights: &TermWeights,
+    limits: SearchLimits,
+) -> Vec<State> {
+    let session = explainer.session;
+    let kg = session.kg();
+    let mut classes = said_classes(explainer);
+    for &class in session.classes() {
+        if !classes.contains(&class) {
+            classes.push(class);
+        }
+    }
+    let mut states: Vec<State> = Vec::new();
+    for class in classes {
+        let members = kg.instances(class);
+        if members.len() <= limits.class {
+            let members: EntSet = members.into_owned().into();
+            states.push(State::start(Start::Class(class), members, explainer));
+        }
+    }
+    let sets = found.iter().filter(|one| matches!(one.answer, Value::Set(_)));
+    states.extend(sets.map(|one| one.state.clone()));
+    let thing = |node: &NodeId| !matches!(kg.term(*node), Term::Literal(_));
+    let mut scored: Vec<(f32, State)> = states
+        .into_iter()
+        .filter(|state| !state.named && state.nodes.first().is_some_and(thing))
+        .map(|state| (weights.score(&of_state(&state, explainer)), state))
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut seen: FxHashSet<(EntSet, Vec<u32>)> = FxHashSet::default();
+    let mut kept = Vec::new();
+    for (_, state) in scored {
+        // Of plans that find the same and explain the same, the best is enough.
+        let words = state.words.iter().map(|p| p.to_bits()).collect();
+        if seen.insert((state.nodes.clone(), words)) {
+            kept.push(state);
+        }
+        if kept.len() == BASES {
+            break;
+        }
+    }
+    kept
+}
+
+/// The class of a set, and its members that are not in the set, if the set has what the question
+/// leaves out.
+fn others(
+    base: &State,
+    request: &Request,
+    explainer: &Explainer<'_, '_>,
+    limits: SearchLimits,
+) -> Option<(NodeId, Vec<NodeId>)> {
+    let left_out = request
+        .phrases
+        .iter()
+        .filter(|phrase| phrase.role == Role::Without)
+        .flat_map(|phrase| phrase.words.iter().chain(&phrase.of));
+    let explained = |at: &usize| base.words.get(*at).is_some_and(|p| *p >= EXPLAINED);
+    if base.plan.steps.is_empty() || !left_out.into_iter().any(explained) {
+        return None;
+    }
+    let kg = explainer.session.kg();
+    let first = base.nodes.first()?;
+    kg.types(*first).into_iter().find_map(|class| {
+        let members = kg.instances(class);
+        if members.len() > limits.class {
+            return None;
+        }
+        let others = (members.iter()).filter(|node| base.nodes.binary_search(node).is_err());
+        let others: Vec<NodeId> = others.copied().collect();
+        (!others.is_empty()).then_some((class, others))
+    })
+}
+
+/// The terms of a candidate.
+fn terms(one: &Composed, explainer: &Explainer<'_, '_>) -> Terms {
+    let mut terms = of_state(&one.state, explainer);
+    let asked = explainer.asked;
+    terms[DecisionTerm::TableCues] = one.cues as f32;
+    terms[DecisionTerm::ColumnRelations] = one.relations as f32;
+    terms[DecisionTerm::CountMissing] = if asked.count && !one.counts { 1.0 } else { 0.0 };
+    let extreme = asked.extreme.is_some() && one.state.tally.extremes == 0 && !one.extreme;
+    terms[DecisionTerm::ExtremeMissing] = if extreme { 1.0 } else { 0.0 };
+    terms[DecisionTerm::FocusLast] = strength(&one.state.words, asked.focus);
+    terms
+}

@@ -1,0 +1,420 @@
+//! What the words of a question ask of a table: its columns, what is computed of them, by what rows
+//! are grouped, kept and ordered (rules D). English.
+
+use kg::placed_words;
+use kg::value::{Extreme, Op};
+
+use super::super::adjective::{Degree, adjective};
+use super::super::focus::is_content;
+use super::super::question::Asked;
+use crate::call::Aggregate;
+
+/// What the words of a phrase are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A column of the answer.
+    Column,
+    /// A value that is computed of a column.
+    Computed(Aggregate),
+    /// What rows are grouped by.
+    Key,
+    /// What rows are ordered by.
+    Order,
+    /// What is counted.
+    Counted,
+    /// What the things of the answer do not have.
+    Without,
+    /// What is compared with its own mean.
+    Mean(Op),
+    /// What the things of the answer are: the plan explains it.
+    Condition,
+}
+
+/// Neighbouring words of a question that name one thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Phrase {
+    pub(super) role: Role,
+    /// The byte offset of its first word.
+    pub(super) at: usize,
+    /// Its content words, by their index in the question.
+    pub(super) words: Vec<usize>,
+    /// The content words behind its `of`.
+    pub(super) of: Vec<usize>,
+    /// Whether it asks for names.
+    pub(super) name: bool,
+}
+
+/// What a question asks of a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Request {
+    pub(super) phrases: Vec<Phrase>,
+    /// Where it asks how many.
+    pub(super) count: Option<usize>,
+    /// How many of something each thing of the answer has.
+    pub(super) having: Option<(Op, u64)>,
+    /// Whether the answer has most or fewest of something.
+    pub(super) most: Option<Extreme>,
+    /// Whether rows are grouped: `per`, `each`.
+    pub(super) grouped: bool,
+    /// Whether things that have something are left out.
+    pub(super) without: bool,
+    /// Whether rows are ordered, and if so, whether the last comes first.
+    pub(super) order: Option<bool>,
+    /// How many rows are asked for.
+    pub(super) first: Option<u64>,
+    /// The content words that say what is done with the rows.
+    pub(super) said: Vec<usize>,
+}
+
+/// Words for whole numbers.
+const NUMBERS: [&str; 11] = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+];
+/// Words that begin what an answer has to satisfy.
+const CONDITIONS: [&str; 9] = [
+    "who", "whose", "that", "which", "where", "with", "having", "when", "among",
+];
+/// Words that begin what is asked for.
+const ASKING: [&str; 13] = [
+    "list", "show", "give", "return", "what", "how", "find", "tell", "along", "display", "well",
+    "their", "its",
+];
+/// Words that leave something out.
+const NEGATIONS: [&str; 16] = [
+    "no", "not", "without", "never", "neither", "don", "doesn", "didn", "isn", "aren", "hasn",
+    "haven", "wasn", "weren", "lacking", "lack",
+];
+/// Words that say how rows are ordered.
+const ORDERS: [&str; 11] = [
+    "order", "ordered", "sort", "sorted", "ascending", "descending", "alphabetical",
+    "alphabetically", "alphabetic", "ranked", "increasing",
+];
+/// Words that say that equal rows are one.
+const DIFFERENT: [&str; 5] = ["different", "distinct", "unique", "corresponding", "respective"];
+
+/// A word of the question.
+struct Token {
+    at: usize,
+    word: String,
+    /// Its index among the content words.
+    content: Option<usize>,
+    /// Whether a comma or another mark stands before it.
+    apart: bool,
+}
+
+impl Request {
+    /// Reads a question with spaces for its entities.
+    pub(super) fn read(bare: &str, asked: &Asked) -> Self {
+        let mut end = 0;
+        let tokens: Vec<Token> = placed_words(bare)
+            .into_iter()
+            .map(|(at, word)| {
+                let between = bare.get(end..at).unwrap_or_default();
+                end = at + word.len();
+                Token {
+                    content: asked.placed(at),
+                    apart: between.contains([',', ';', ':', '.', '?', '!']),
+                    at,
+                    word,
+                }
+            })
+            .collect();
+        let mut reader = Reader {
+            tokens: &tokens,
+            request: Self::default(),
+            role: Role::Column,
+            open: None,
+            of: false,
+        };
+        let mut next = 0;
+        while next < tokens.len() {
+            next += reader.token(next);
+        }
+        reader.request
+    }
+
+    /// Whether it asks for more than a set, a number or a truth value of the thirteen tools.
+    pub(super) fn wants_table(&self) -> bool {
+        let columns = self.phrases.iter().filter(|one| one.role == Role::Column);
+        let computed = |one: &Phrase| matches!(one.role, Role::Computed(_) | Role::Mean(_));
+        columns.count() > 1
+            || self.phrases.iter().any(computed)
+            || self.having.is_some()
+            || self.most.is_some()
+            || self.without
+            || self.order.is_some()
+            || self.first.is_some()
+            || self.count.is_some() && self.is_grouped()
+    }
+
+    /// Whether rows may be grouped: by a key, or by the columns that stand beside a number.
+    pub(super) fn is_grouped(&self) -> bool {
+        let column = |one: &Phrase| one.role == Role::Column;
+        self.grouped || self.phrases.iter().any(column)
+    }
+}
+
+struct Reader<'t> {
+    tokens: &'t [Token],
+    request: Request,
+    /// The role of the next phrase.
+    role: Role,
+    /// The phrase that is being read.
+    open: Option<usize>,
+    /// Whether the next word stands behind the `of` of the open phrase.
+    of: bool,
+}
+
+impl Reader<'_> {
+    fn word(&self, at: usize) -> &str {
+        self.tokens.get(at).map_or("", |token| token.word.as_str())
+    }
+
+    /// Reads the token at `at` and returns how many were read.
+    fn token(&mut self, at: usize) -> usize {
+        let token = &self.tokens[at];
+        if token.apart {
+            self.close();
+            if !matches!(self.role, Role::Order | Role::Column) {
+                self.role = Role::Column;
+            }
+        }
+        if let Some(read) = self.cue(at) {
+            for read in &self.tokens[at..(at + read).min(self.tokens.len())] {
+                self.request.said.extend(read.content);
+            }
+            return read;
+        }
+        let word = token.word.as_str();
+        match word {
+            "of" if self.open.is_some() => self.of = true,
+            "the" | "all" | "each" | "every" | "their" | "its" | "s" | "different" if self.of => {}
+            "and" | "or" => {
+                self.close();
+                if matches!(self.role, Role::Computed(_) | Role::Key) {
+                    self.role = Role::Column;
+                }
+            }
+            "name" | "names" | "named" if word != "named" => self.add(token, true),
+            _ if CONDITIONS.contains(&word) && at > 0 => {
+                self.close();
+                let their = matches!(self.word(at + 1), "their" | "its");
+                // `the teams in which`, but not `which of the teams`.
+                self.role = if their {
+                    Role::Column
+                } else if self.request.phrases.is_empty() && word != "with" {
+                    self.role
+                } else {
+                    Role::Condition
+                };
+            }
+            _ if ASKING.contains(&word) && self.role != Role::Order => {
+                self.close();
+                self.role = Role::Column;
+            }
+            _ if token.content.is_some() => self.add(token, false),
+            _ if word == "are" || word == "is" || !is_content(word) => self.close(),
+            _ => {}
+        }
+        1
+    }
+
+    /// Adds a word to the open phrase, or opens one.
+    fn add(&mut self, token: &Token, name: bool) {
+        let open = match self.open {
+            Some(open) => open,
+            None => {
+                self.request.phrases.push(Phrase {
+                    role: self.role,
+                    at: token.at,
+                    words: Vec::new(),
+                    of: Vec::new(),
+                    name: false,
+                });
+                self.of = false;
+                self.request.phrases.len() - 1
+            }
+        };
+        self.open = Some(open);
+        let Some(phrase) = self.request.phrases.get_mut(open) else {
+            return;
+        };
+        phrase.name |= name && !self.of;
+        let Some(content) = token.content else {
+            return;
+        };
+        if self.of {
+            phrase.of.push(content);
+        } else {
+            phrase.words.push(content);
+        }
+    }
+
+    fn close(&mut self) {
+        if self.open.take().is_some() && matches!(self.role, Role::Computed(_) | Role::Mean(_)) {
+            self.role = Role::Condition;
+        }
+        self.of = false;
+    }
+
+    fn begin(&mut self, role: Role) {
+        self.close();
+        self.role = role;
+    }
+
+    /// Reads a cue and returns how many tokens it has.
+    fn cue(&mut self, at: usize) -> Option<usize> {
+        let next = self.word(at + 1).to_owned();
+        let word = self.tokens[at].word.clone();
+        if let Some(read) = self.number_of(at) {
+            return Some(read);
+        }
+        let aggregate = match word.as_str() {
+            "average" | "mean" | "avg" => Some(Aggregate::Average),
+            "total" | "sum" | "combined" => Some(Aggregate::Sum),
+            "maximum" | "max" if next != "of" || self.word(at + 2).parse::<u64>().is_err() => {
+                Some(Aggregate::Max)
+            }
+            "minimum" | "min" if next != "of" || self.word(at + 2).parse::<u64>().is_err() => {
+                Some(Aggregate::Min)
+            }
+            _ => None,
+        };
+        if let Some(aggregate) = aggregate {
+            return Some(self.computed(at, aggregate));
+        }
+        match word.as_str() {
+            "in" if next == "total" => Some(2),
+            "per" | "each" | "every" if !self.of => {
+                self.begin(Role::Key);
+                self.request.grouped |= word != "every";
+                Some(1)
+            }
+            "for" | "in" | "from" | "by" | "to" if matches!(next.as_str(), "each" | "every") => {
+                self.begin(Role::Key);
+                self.request.grouped = true;
+                Some(2)
+            }
+            _ if ORDERS.contains(&word.as_str()) => {
+                self.begin(Role::Order);
+                let last = matches!(word.as_str(), "descending" | "ranked");
+                let known = self.request.order.unwrap_or_default();
+                self.request.order = Some(known || last);
+                Some(1)
+            }
+            "top" => {
+                let first = self.word(at + 1).parse().ok();
+                let named = || NUMBERS.iter().position(|name| *name == next);
+                let first = first.or_else(|| named().map(|number| number as u64))?;
+                self.request.first = Some(first);
+                self.request.order = Some(true);
+                self.begin(Role::Column);
+                Some(2)
+            }
+            "by" if self.request.first.is_some() => {
+                self.begin(Role::Order);
+                Some(1)
+            }
+            "most" | "fewest" | "least" if self.counts_next(at) => {
+                let most = word == "most";
+                self.request.most = Some(if most { Extreme::Max } else { Extreme::Min });
+                self.begin(Role::Counted);
+                Some(1)
+            }
+            _ if DIFFERENT.contains(&word.as_str()) => {
+                self.close();
+                Some(1)
+            }
+            _ if NEGATIONS.contains(&word.as_str()) => {
+                let degree = adjective(&next).map(|(_, degree)| degree);
+                let compared = matches!(next.as_str(), "more" | "less" | "fewer" | "later")
+                    || degree == Some(Degree::Comparative);
+                if compared || at == 0 {
+                    return None;
+                }
+                self.request.without = true;
+                self.begin(Role::Without);
+                Some(1)
+            }
+            _ => None,
+        }
+    }
+
+    /// Reads `how many`, `the number of`, and numbers of things: `at least two`, `3 or more`.
+    fn number_of(&mut self, at: usize) -> Option<usize> {
+        let words = [0, 1, 2, 3].map(|next| self.word(at + next).to_owned());
+        let [word, second, third, fourth] = words.each_ref().map(String::as_str);
+        let counted = match (word, second) {
+            ("how", "many") => Some(2),
+            ("total", "number" | "count") => Some(2),
+            ("number" | "numbers" | "count", _) => Some(1),
+            _ => None,
+        };
+        if let Some(read) = counted {
+            self.request.count.get_or_insert(self.tokens[at].at);
+            self.begin(Role::Counted);
+            return Some(read + usize::from(self.word(at + read) == "of"));
+        }
+        let (op, number, read) = match (word, second) {
+            ("at", "least") => (Op::Ge, number(third)?, 3),
+            ("at", "most") => (Op::Le, number(third)?, 3),
+            ("more" | "greater" | "fewer" | "less", "than") => {
+                let op = if matches!(word, "more" | "greater") { Op::Gt } else { Op::Lt };
+                (op, number(third)?, 3)
+            }
+            ("over", _) => (Op::Gt, number(second)?, 2),
+            ("only" | "exactly", _) => (Op::Eq, number(second)?, 2),
+            (_, "or") if matches!(third, "more" | "fewer" | "less") && fourth != "than" => {
+                let op = if third == "more" { Op::Ge } else { Op::Le };
+                (op, number(word)?, 3)
+            }
+            _ => return None,
+        };
+        self.request.having = Some((op, number));
+        self.begin(Role::Counted);
+        Some(read)
+    }
+
+    /// Reads what is computed of a column; behind a comparison it is what the column is compared
+    /// with.
+    fn computed(&mut self, at: usize, aggregate: Aggregate) -> usize {
+        let before = (at.saturating_sub(3)..at).map(|at| self.word(at).to_owned());
+        let op = before.filter_map(|word| match word.as_str() {
+            "above" | "over" | "exceeding" => Some(Op::Gt),
+            "below" | "under" => Some(Op::Lt),
+            other => match adjective(other) {
+                Some((found, Degree::Comparative)) => Some(found.comparisons()[0]),
+                _ => matches!(other, "more" | "greater")
+                    .then_some(Op::Gt)
+                    .or_else(|| matches!(other, "less" | "fewer").then_some(Op::Lt)),
+            },
+        });
+        let role = match op.last().filter(|_| aggregate == Aggregate::Average) {
+            Some(op) => Role::Mean(op),
+            None => Role::Computed(aggregate),
+        };
+        self.begin(role);
+        // `the average number of injuries` is the mean of a number that the graph has.
+        match (self.word(at + 1), self.word(at + 2)) {
+            ("number" | "amount", "of") => 3,
+            ("of", _) => 2,
+            _ => 1,
+        }
+    }
+
+    /// Whether `most` at `at` stands before something to count, not before an adjective.
+    fn counts_next(&self, at: usize) -> bool {
+        let next = self.word(at + 1);
+        let before = at.checked_sub(1).map_or("", |before| self.word(before));
+        before != "at"
+            && self.tokens.get(at + 1).is_some_and(|token| token.content.is_some())
+            && adjective(next).is_none()
+    }
+}
+
+/// The whole number that a word writes.
+fn number(word: &str) -> Option<u64> {
+    word.parse()
+        .ok()
+        .or_else(|| NUMBERS.iter().position(|name| *name == word).map(|at| at as u64))
+}
