@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kg::term::NodeId;
 use kg::value::Extreme;
 
-use super::super::state::State;
+use super::super::state::{State, bit};
 use super::super::words::Explainer;
 use super::paths::{EXPLAINED, Path, add, best, name_of, named, nameless};
 use super::plan::{Kept, Shown, TablePlan};
@@ -119,7 +119,7 @@ impl Composer<'_, '_, '_> {
             .iter()
             .filter(|one| matches!(one, Shown::Path(_)))
             .count();
-        self.cues += i32::try_from(several.saturating_sub(1)).unwrap_or_default();
+        self.cues += i32::from(several > 1);
         let keys = (grouping || computed).then(|| columns.keys.clone());
         if self.cues <= 0 || shown.is_empty() && !count {
             return None;
@@ -214,12 +214,11 @@ impl Composer<'_, '_, '_> {
 
     /// The path that a phrase names, as an index.
     fn named_by(&mut self, phrase: &Phrase) -> Option<usize> {
-        let session = self.explainer.session;
-        let path = best(self.paths, phrase, &self.known, session)?;
+        let path = best(self.paths, phrase, &self.known)?;
         let shown = if phrase.role == Role::Order {
             path
         } else {
-            named(self.paths, path, session)
+            named(self.paths, path)
         };
         Some(self.choose(path, shown))
     }
@@ -320,7 +319,7 @@ impl Composer<'_, '_, '_> {
     fn member_path(&mut self) -> usize {
         let session = self.explainer.session;
         let hops = if nameless(session, &self.base.nodes) {
-            name_of(self.paths, &[], session).map(|path| path.hops.clone())
+            name_of(self.paths, &[]).map(|path| path.hops.clone())
         } else {
             None
         };
@@ -357,6 +356,13 @@ impl Composer<'_, '_, '_> {
         Some((by, last))
     }
 
+    /// Number of entities of the question that the set does not use.
+    fn unused(&self) -> usize {
+        let entities = self.explainer.session.linked().entities.len();
+        let used = |at: &usize| self.base.tally.entities & bit(*at) != 0;
+        entities - (0..entities).filter(used).count()
+    }
+
     /// Takes off the cues that the plan does not answer.
     fn missing(&mut self, kept: bool, computed: bool, grouping: bool) {
         let request = self.request;
@@ -370,7 +376,7 @@ impl Composer<'_, '_, '_> {
             request.most == Some(Extreme::Max) && !kept && self.base.tally.extremes == 0,
             request.most == Some(Extreme::Min) && !kept && self.base.tally.extremes == 0,
         ];
-        let missing = missing.iter().filter(|missing| **missing).count();
+        let missing = missing.iter().filter(|missing| **missing).count() + self.unused();
         self.cues -= i32::try_from(missing).unwrap_or_default();
     }
 }

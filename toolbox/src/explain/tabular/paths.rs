@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use common::cancel::{Cancel, Cancelled};
-use kg::term::{NodeId, Term};
+use kg::term::{NodeId, RelId, Term};
 use kg::{Kg, readable_name};
 
 use super::super::plan::{Hop, Way};
 use super::super::values::reached;
 use super::super::words::Explainer;
-use super::request::Phrase;
+use super::super::vocabulary::{split, stems};
+use super::request::{Label, Phrase};
 use crate::exec::{Relation, Session};
 
 /// Members of a set whose relations are looked at.
@@ -27,8 +28,12 @@ pub(super) const EXPLAINED: f32 = 0.05;
 const LONGER: f32 = 0.7;
 /// What following a relation backwards costs more.
 const BACKWARDS: f32 = 0.3;
-/// What a path costs that ends at things without a name.
+/// What a path costs that ends at things without a name, and one that ends at things whose names
+/// are not in the graph.
 const NAMELESS: f32 = 0.4;
+const UNNAMED: f32 = 3.0;
+/// Probability from which a word counts as explained by the set itself.
+const KNOWN: f32 = 0.15;
 /// The log-probability that a phrase without words of its own means a certain relation to a name.
 const NAMED: f32 = -0.5;
 
@@ -44,8 +49,10 @@ pub(super) struct Path {
     pub(super) asked: f32,
     /// Whether it ends at things that have no name.
     nameless: bool,
-    /// Whether it ends at the names of things.
-    names: bool,
+    /// Whether these have no name in the graph.
+    unnamed: bool,
+    /// Whether it ends at the names or the keys of things.
+    label: Option<Label>,
     /// First members of the set that it leads to.
     ends: Vec<NodeId>,
 }
@@ -82,7 +89,8 @@ pub(super) fn paths(
         last: none,
         asked: 0.0,
         nameless: false,
-        names: false,
+        unnamed: false,
+        label: None,
         ends: nodes[..nodes.len().min(LOOKED_AT)].to_vec(),
     };
     let mut found = Vec::new();
@@ -98,6 +106,12 @@ pub(super) fn paths(
         }
         open = next.clone();
         found.extend(next);
+    }
+    let unnamed: Vec<bool> = (found.iter())
+        .map(|path| path.nameless && name_of(&found, &path.hops).is_none())
+        .collect();
+    for (path, unnamed) in found.iter_mut().zip(unnamed) {
+        path.unnamed = unnamed;
     }
     Ok(found)
 }
@@ -156,11 +170,48 @@ fn longer(
             last: last.into(),
             asked: explained.asked,
             nameless: is_nameless(kg, first),
-            names: one.out && kg.schema().alias_relations.contains(&relation),
+            unnamed: false,
+            label: if one.out {
+                label_of(explainer, &path.ends, relation)
+            } else {
+                None
+            },
             ends,
         });
     }
     Ok(())
+}
+
+/// Whether a relation leads to the names or the keys of its subjects.
+fn label_of(
+    explainer: &Explainer<'_, '_>,
+    subjects: &[NodeId],
+    relation: RelId,
+) -> Option<Label> {
+    let kg = explainer.session.kg();
+    if kg.schema().alias_relations.contains(&relation) {
+        return Some(Label::Name);
+    }
+    let printed = kg.name(relation.node()).to_lowercase();
+    let own = split(&printed).0;
+    let subject = *subjects.first()?;
+    let key = || {
+        let local = kg.name(subject);
+        let local = split(&local).0;
+        local.split_once('=').is_some_and(|(key, _)| key == own)
+    };
+    // Tables are often called like the column with the names of their rows.
+    let class = || {
+        let class = kg.types(subject).into_iter().next();
+        class.is_some_and(|class| stems(split(&kg.name(class)).0) == stems(own))
+    };
+    if own.ends_with("name") || class() {
+        Some(Label::Name)
+    } else if own == "id" || own.ends_with("id") && key() {
+        Some(Label::Key)
+    } else {
+        None
+    }
 }
 
 /// Raises probabilities to those of another explanation.
@@ -175,46 +226,40 @@ impl Path {
         let backwards = self.hops.iter().filter(|hop| hop.way == Way::In).count();
         LONGER * self.hops.len().saturating_sub(1) as f32
             + BACKWARDS * backwards as f32
-            + if self.nameless { NAMELESS } else { 0.0 }
+            + match (self.unnamed, self.nameless) {
+                (true, _) => UNNAMED,
+                (false, true) => NAMELESS,
+                (false, false) => 0.0,
+            }
     }
 
     /// How well the path fits a phrase, as a log-probability. Of the words, `known` are explained by
     /// the set itself.
-    fn fits(&self, phrase: &Phrase, known: &[f32], session: &Session<'_>) -> Option<f32> {
-        let unknown = |at: &&usize| known.get(**at).is_none_or(|p| *p < EXPLAINED);
+    fn fits(&self, phrase: &Phrase, known: &[f32]) -> Option<f32> {
+        let unknown = |at: &&usize| known.get(**at).is_none_or(|p| *p < KNOWN);
         let at = |words: &[f32], at: usize| words.get(at).copied().unwrap_or_default();
         let own: Vec<usize> = phrase.words.iter().filter(unknown).copied().collect();
         let of: Vec<usize> = phrase.of.iter().filter(unknown).copied().collect();
-        let named = self.names || ends_in_name(session, &self.hops);
         let last = own.iter().any(|&word| at(&self.last, word) >= EXPLAINED);
-        if phrase.name && !named || !phrase.name && !last {
+        let fits = match phrase.label {
+            Some(_) => self.label == phrase.label,
+            None => last,
+        };
+        if !fits {
             return None;
         }
         let all = own.iter().chain(&of);
         let said: f32 = all.map(|&word| (FLOOR + at(&self.words, word)).ln()).sum();
-        let name = if phrase.name { NAMED } else { 0.0 };
-        Some(said + name - self.cost())
+        let label = if phrase.label.is_some() { NAMED } else { 0.0 };
+        Some(said + label - self.cost())
     }
 }
 
-/// Whether the last relation of a path is called a name: `fullname`, `country_name`.
-fn ends_in_name(session: &Session<'_>, hops: &[Hop]) -> bool {
-    hops.last().is_some_and(|hop| {
-        let name = session.relation_name(hop.relation).to_lowercase();
-        hop.way == Way::Out && name.trim_end_matches('>').ends_with("name")
-    })
-}
-
 /// The path that a phrase names best; `None` if it names none.
-pub(super) fn best<'p>(
-    paths: &'p [Path],
-    phrase: &Phrase,
-    known: &[f32],
-    session: &Session<'_>,
-) -> Option<&'p Path> {
+pub(super) fn best<'p>(paths: &'p [Path], phrase: &Phrase, known: &[f32]) -> Option<&'p Path> {
     let scored = paths
         .iter()
-        .filter_map(|path| Some((path.fits(phrase, known, session)?, path)));
+        .filter_map(|path| Some((path.fits(phrase, known)?, path)));
     // Of equal ones the first, which is the shortest.
     scored
         .reduce(|best, one| if one.0 > best.0 { one } else { best })
@@ -222,26 +267,20 @@ pub(super) fn best<'p>(
 }
 
 /// The path to the names of what a path leads to, if that has none of its own.
-pub(super) fn named<'p>(paths: &'p [Path], path: &'p Path, session: &Session<'_>) -> &'p Path {
+pub(super) fn named<'p>(paths: &'p [Path], path: &'p Path) -> &'p Path {
     if !path.nameless {
         return path;
     }
-    name_of(paths, &path.hops, session).unwrap_or(path)
+    name_of(paths, &path.hops).unwrap_or(path)
 }
 
 /// The path to the names of what `hops` lead to.
-pub(super) fn name_of<'p>(
-    paths: &'p [Path],
-    hops: &[Hop],
-    session: &Session<'_>,
-) -> Option<&'p Path> {
-    let longer = || {
-        let next = |path: &&Path| path.hops.len() == hops.len() + 1 && path.hops.starts_with(hops);
-        paths.iter().filter(next)
-    };
-    longer()
-        .find(|path| path.names)
-        .or_else(|| longer().find(|path| ends_in_name(session, &path.hops)))
+pub(super) fn name_of<'p>(paths: &'p [Path], hops: &[Hop]) -> Option<&'p Path> {
+    paths.iter().find(|path| {
+        path.label == Some(Label::Name)
+            && path.hops.len() == hops.len() + 1
+            && path.hops.starts_with(hops)
+    })
 }
 
 /// Whether a set has things without a name.

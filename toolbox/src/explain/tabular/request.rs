@@ -40,8 +40,17 @@ pub(super) struct Phrase {
     pub(super) words: Vec<usize>,
     /// The content words behind its `of`.
     pub(super) of: Vec<usize>,
-    /// Whether it asks for names.
-    pub(super) name: bool,
+    /// Whether it asks for names or keys.
+    pub(super) label: Option<Label>,
+}
+
+/// What stands for a thing in a table. `name` and `id` are no content words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Label {
+    /// Its name.
+    Name,
+    /// Its key.
+    Key,
 }
 
 /// What a question asks of a table.
@@ -73,6 +82,10 @@ const NUMBERS: [&str; 11] = [
 /// Words that begin what an answer has to satisfy.
 const CONDITIONS: [&str; 9] = [
     "who", "whose", "that", "which", "where", "with", "having", "when", "among",
+];
+/// Words behind which no other column is named.
+const BEHIND: [&str; 13] = [
+    "for", "in", "from", "by", "at", "on", "across", "they", "he", "she", "to", "are", "is",
 ];
 /// Words that begin what is asked for.
 const ASKING: [&str; 13] = [
@@ -195,7 +208,8 @@ impl Reader<'_> {
                     self.role = Role::Column;
                 }
             }
-            "name" | "names" | "named" if word != "named" => self.add(token, true),
+            "name" | "names" => self.add(token, Some(Label::Name)),
+            "id" | "ids" | "identifier" | "identifiers" => self.add(token, Some(Label::Key)),
             _ if CONDITIONS.contains(&word) && at > 0 => {
                 self.close();
                 let their = matches!(self.word(at + 1), "their" | "its");
@@ -208,11 +222,17 @@ impl Reader<'_> {
                     Role::Condition
                 };
             }
+            _ if BEHIND.contains(&word) && !self.request.phrases.is_empty() => {
+                self.close();
+                if matches!(self.role, Role::Column | Role::Counted | Role::Computed(_)) {
+                    self.role = Role::Condition;
+                }
+            }
             _ if ASKING.contains(&word) && self.role != Role::Order => {
                 self.close();
                 self.role = Role::Column;
             }
-            _ if token.content.is_some() => self.add(token, false),
+            _ if token.content.is_some() => self.add(token, None),
             _ if word == "are" || word == "is" || !is_content(word) => self.close(),
             _ => {}
         }
@@ -220,7 +240,7 @@ impl Reader<'_> {
     }
 
     /// Adds a word to the open phrase, or opens one.
-    fn add(&mut self, token: &Token, name: bool) {
+    fn add(&mut self, token: &Token, label: Option<Label>) {
         let open = match self.open {
             Some(open) => open,
             None => {
@@ -229,7 +249,7 @@ impl Reader<'_> {
                     at: token.at,
                     words: Vec::new(),
                     of: Vec::new(),
-                    name: false,
+                    label: None,
                 });
                 self.of = false;
                 self.request.phrases.len() - 1
@@ -239,7 +259,9 @@ impl Reader<'_> {
         let Some(phrase) = self.request.phrases.get_mut(open) else {
             return;
         };
-        phrase.name |= name && !self.of;
+        if !self.of {
+            phrase.label = phrase.label.or(label);
+        }
         let Some(content) = token.content else {
             return;
         };
@@ -351,9 +373,14 @@ impl Reader<'_> {
             _ => None,
         };
         if let Some(read) = counted {
+            let read = read + usize::from(self.word(at + read) == "of");
+            if self.role == Role::Order {
+                // Rows are ordered by a number.
+                return Some(read);
+            }
             self.request.count.get_or_insert(self.tokens[at].at);
             self.begin(Role::Counted);
-            return Some(read + usize::from(self.word(at + read) == "of"));
+            return Some(read);
         }
         let (op, number, read) = match (word, second) {
             ("at", "least") => (Op::Ge, number(third)?, 3),
