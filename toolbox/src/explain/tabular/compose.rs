@@ -7,9 +7,9 @@ use kg::value::Extreme;
 
 use super::super::state::{State, bit};
 use super::super::words::Explainer;
-use super::paths::{EXPLAINED, Path, add, best, name_of, named, nameless};
+use super::paths::{KNOWN, Path, add, best, label_behind, name_of, named, nameless};
 use super::plan::{Kept, Shown, TablePlan};
-use super::request::{Phrase, Request, Role};
+use super::request::{Label, Phrase, Request, Role};
 use crate::call::Aggregate;
 
 /// A plan with what it explains.
@@ -36,8 +36,14 @@ pub(super) fn compose(
     request: &Request,
     explainer: &mut Explainer<'_, '_>,
 ) -> Option<Composed> {
-    let mut known: Vec<f32> = base.words.to_vec();
-    if let Some(class) = without {
+    let kg = explainer.session.kg();
+    let classes = match (without, base.nodes.first()) {
+        (Some(class), _) => vec![class],
+        (None, Some(&first)) => kg.types(first),
+        (None, None) => Vec::new(),
+    };
+    let mut known: Vec<f32> = base.words.iter().map(|_| 0.0).collect();
+    for class in classes {
         add(&mut known, &explainer.class(class));
     }
     let mut composer = Composer {
@@ -84,7 +90,7 @@ struct Columns {
     own_key: bool,
 }
 
-impl Composer<'_, '_, '_> {
+impl<'c> Composer<'c, '_, '_> {
     fn compose(mut self, without: Option<NodeId>) -> Option<Composed> {
         let mut columns = self.columns();
         let request = self.request;
@@ -109,7 +115,7 @@ impl Composer<'_, '_, '_> {
                 .shown
                 .retain(|(_, one)| matches!(one, Shown::Computed(..)));
         } else if columns.shown.is_empty() {
-            self.member(&mut columns, without.is_some());
+            self.member(&mut columns, without.is_some())?;
         }
         let order = self.order(&columns, grouping);
         self.cues += i32::from(without.is_some()) + i32::from(columns.mean.is_some());
@@ -119,7 +125,9 @@ impl Composer<'_, '_, '_> {
             .iter()
             .filter(|one| matches!(one, Shown::Path(_)))
             .count();
-        self.cues += i32::from(several > 1);
+        // Where things have no names of their own, names are columns.
+        let labels = request.wants_labels() && nameless(self.explainer.session, &self.base.nodes);
+        self.cues += i32::from(several > 1 || several == 1 && labels && self.cues == 0);
         let keys = (grouping || computed).then(|| columns.keys.clone());
         if self.cues <= 0 || shown.is_empty() && !count {
             return None;
@@ -208,19 +216,37 @@ impl Composer<'_, '_, '_> {
     /// Whether the set itself explains a phrase.
     fn is_known(&self, phrase: &Phrase) -> bool {
         let all = phrase.words.iter().chain(&phrase.of);
-        let mut known = all.map(|&at| self.known.get(at).is_some_and(|p| *p >= EXPLAINED));
+        let mut known = all.map(|&at| self.known.get(at).is_some_and(|p| *p >= KNOWN));
         known.next() == Some(true) && known.all(|known| known)
     }
 
     /// The path that a phrase names, as an index.
     fn named_by(&mut self, phrase: &Phrase) -> Option<usize> {
-        let path = best(self.paths, phrase, &self.known)?;
+        let path = match self.beside(phrase) {
+            Some(path) => path,
+            None => best(self.paths, phrase, &self.known)?,
+        };
         let shown = if phrase.role == Role::Order {
             path
         } else {
             named(self.paths, path)
         };
         Some(self.choose(path, shown))
+    }
+
+    /// The name or key of the thing whose name or key the column before it shows.
+    fn beside(&self, phrase: &Phrase) -> Option<&'c Path> {
+        let label = phrase.label?;
+        let last = self.chosen.last()?;
+        let (_, before) = last.split_last()?;
+        let alone = phrase.words.is_empty() && phrase.of.is_empty();
+        let labels = [Label::Name, Label::Key];
+        let is_label = labels.into_iter().any(|label| {
+            label_behind(self.paths, before, label).is_some_and(|path| path.hops == *last)
+        });
+        (alone && is_label)
+            .then(|| label_behind(self.paths, before, label))
+            .flatten()
     }
 
     /// Takes a path into the plan, with the path that is shown for it.
@@ -240,11 +266,34 @@ impl Composer<'_, '_, '_> {
         let request = self.request;
         let number = request.having.map(|(op, number)| Kept::Number(op, number));
         // A number that the set compares with is used.
-        let number = number.filter(|_| self.base.tally.values == 0);
+        let number = number.filter(|_| !self.compares_number());
         number.or(request
             .most
             .filter(|_| self.base.tally.extremes == 0)
             .map(Kept::Extreme))
+    }
+
+    /// Whether the set compares something with the number of the things that are counted.
+    fn compares_number(&self) -> bool {
+        let Some((_, number)) = self.request.having else {
+            return false;
+        };
+        let values = &self.explainer.session.linked().values;
+        (values.iter().enumerate()).any(|(at, value)| {
+            self.base.tally.values & bit(at) != 0 && value.lexical == number.to_string()
+        })
+    }
+
+    /// Whether the set compares what the question counts with its number: `more than 4 cylinders`.
+    fn compares_counted(&self) -> bool {
+        let counted = |phrase: &&Phrase| phrase.role == Role::Counted;
+        let mut words = (self.request.phrases.iter().filter(counted))
+            .flat_map(|phrase| phrase.words.iter());
+        let unknown = |at: &usize| {
+            let p = |words: &[f32]| words.get(*at).copied().unwrap_or_default();
+            p(&self.known) < KNOWN && p(&self.base.words) >= KNOWN
+        };
+        words.any(unknown)
     }
 
     /// Settles by what rows are grouped and what is shown of the groups.
@@ -273,7 +322,7 @@ impl Composer<'_, '_, '_> {
         if keys.is_empty() {
             // The members themselves are the groups: rows differ only by what is counted.
             columns.counted?;
-            keys.push(self.member_path());
+            keys.push(self.member_path()?);
         }
         self.cues += 1;
         let count = self.request.count.filter(|_| !computed);
@@ -316,30 +365,28 @@ impl Composer<'_, '_, '_> {
     }
 
     /// The path to the members of the set, or to their names if they have none of their own.
-    fn member_path(&mut self) -> usize {
+    fn member_path(&mut self) -> Option<usize> {
         let session = self.explainer.session;
         let hops = if nameless(session, &self.base.nodes) {
-            name_of(self.paths, &[]).map(|path| path.hops.clone())
+            name_of(self.paths, &[])?.hops.clone()
         } else {
-            None
+            Vec::new()
         };
-        let hops = hops.unwrap_or_default();
-        match self.chosen.iter().position(|known| *known == hops) {
-            Some(known) => known,
-            None => {
-                self.chosen.push(hops);
-                self.chosen.len() - 1
-            }
-        }
+        let known = self.chosen.iter().position(|known| *known == hops);
+        Some(known.unwrap_or_else(|| {
+            self.chosen.push(hops);
+            self.chosen.len() - 1
+        }))
     }
 
     /// Shows the members of the set where the question names no column.
-    fn member(&mut self, columns: &mut Columns, without: bool) {
+    fn member(&mut self, columns: &mut Columns, without: bool) -> Option<()> {
         let ordered = self.request.order.is_some() && columns.order.is_some();
         if without || ordered || columns.mean.is_some() {
-            let path = self.member_path();
+            let path = self.member_path()?;
             columns.shown.push((0, Shown::Path(path)));
         }
+        Some(())
     }
 
     /// The column by which rows are ordered.
@@ -370,7 +417,7 @@ impl Composer<'_, '_, '_> {
             request.phrases.iter().any(|phrase| wanted(&phrase.role))
         };
         let missing = [
-            request.having.is_some() && !kept && self.base.tally.values == 0,
+            request.having.is_some() && !kept && !self.compares_counted(),
             asks(|role| matches!(role, Role::Computed(_))) && !computed,
             request.grouped && !grouping && (request.count.is_some() || computed),
             request.most == Some(Extreme::Max) && !kept && self.base.tally.extremes == 0,

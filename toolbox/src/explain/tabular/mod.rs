@@ -50,7 +50,7 @@ pub(super) fn tables(
     }
     let bare = session.linked().blanked(session.question());
     let request = Request::read(&bare, explainer.asked);
-    if !request.wants_table() || explainer.asked.judge {
+    if !request.wants_table() && !request.wants_labels() || explainer.asked.judge {
         return Ok(Vec::new());
     }
     let mut candidates = Vec::new();
@@ -101,6 +101,9 @@ fn bases(
             let members: EntSet = members.into_owned().into();
             states.push(State::start(Start::Class(class), members, explainer));
         }
+    }
+    for (index, &entity) in session.linked().entities.iter().enumerate() {
+        states.push(State::start(Start::Entity(index), [entity].into(), explainer));
     }
     let sets = found.iter().filter(|one| matches!(one.answer, Value::Set(_)));
     states.extend(sets.map(|one| one.state.clone()));

@@ -11,7 +11,7 @@ use super::super::plan::{Hop, Way};
 use super::super::values::reached;
 use super::super::words::Explainer;
 use super::super::vocabulary::{split, stems};
-use super::request::{Label, Phrase};
+use super::request::{Label, Phrase, Role};
 use crate::exec::{Relation, Session};
 
 /// Members of a set whose relations are looked at.
@@ -32,8 +32,11 @@ const BACKWARDS: f32 = 0.3;
 /// are not in the graph.
 const NAMELESS: f32 = 0.4;
 const UNNAMED: f32 = 3.0;
-/// Probability from which a word counts as explained by the set itself.
-const KNOWN: f32 = 0.15;
+/// What it costs that a name stands in a relation that is not called `name`.
+const OTHERWISE: f32 = 0.3;
+/// Probability from which a word counts as explained by the set itself, or as what rows are grouped
+/// by.
+pub(super) const KNOWN: f32 = 0.15;
 /// The log-probability that a phrase without words of its own means a certain relation to a name.
 const NAMED: f32 = -0.5;
 
@@ -51,8 +54,9 @@ pub(super) struct Path {
     nameless: bool,
     /// Whether these have no name in the graph.
     unnamed: bool,
-    /// Whether it ends at the names or the keys of things.
-    label: Option<Label>,
+    /// Whether it ends at the names or the keys of things, and what it costs that the relation is
+    /// not called so.
+    label: Option<(Label, f32)>,
     /// First members of the set that it leads to.
     ends: Vec<NodeId>,
 }
@@ -187,11 +191,8 @@ fn label_of(
     explainer: &Explainer<'_, '_>,
     subjects: &[NodeId],
     relation: RelId,
-) -> Option<Label> {
+) -> Option<(Label, f32)> {
     let kg = explainer.session.kg();
-    if kg.schema().alias_relations.contains(&relation) {
-        return Some(Label::Name);
-    }
     let printed = kg.name(relation.node()).to_lowercase();
     let own = split(&printed).0;
     let subject = *subjects.first()?;
@@ -205,12 +206,13 @@ fn label_of(
         let class = kg.types(subject).into_iter().next();
         class.is_some_and(|class| stems(split(&kg.name(class)).0) == stems(own))
     };
-    if own.ends_with("name") || class() {
-        Some(Label::Name)
-    } else if own == "id" || own.ends_with("id") && key() {
-        Some(Label::Key)
-    } else {
-        None
+    let alias = kg.schema().alias_relations.contains(&relation);
+    match own {
+        "name" => Some((Label::Name, 0.0)),
+        "id" => Some((Label::Key, 0.0)),
+        _ if alias || own.ends_with("name") || class() => Some((Label::Name, OTHERWISE)),
+        _ if own.ends_with("id") && key() => Some((Label::Key, OTHERWISE)),
+        _ => None,
     }
 }
 
@@ -240,17 +242,17 @@ impl Path {
         let at = |words: &[f32], at: usize| words.get(at).copied().unwrap_or_default();
         let own: Vec<usize> = phrase.words.iter().filter(unknown).copied().collect();
         let of: Vec<usize> = phrase.of.iter().filter(unknown).copied().collect();
-        let last = own.iter().any(|&word| at(&self.last, word) >= EXPLAINED);
-        let fits = match phrase.label {
-            Some(_) => self.label == phrase.label,
-            None => last,
+        let sure = if phrase.role == Role::Key { KNOWN } else { EXPLAINED };
+        let label = match phrase.label {
+            Some(label) => {
+                let (_, cost) = self.label.filter(|(own, _)| *own == label)?;
+                NAMED - cost
+            }
+            None if own.iter().any(|&word| at(&self.last, word) >= sure) => 0.0,
+            None => return None,
         };
-        if !fits {
-            return None;
-        }
         let all = own.iter().chain(&of);
         let said: f32 = all.map(|&word| (FLOOR + at(&self.words, word)).ln()).sum();
-        let label = if phrase.label.is_some() { NAMED } else { 0.0 };
         Some(said + label - self.cost())
     }
 }
@@ -276,11 +278,23 @@ pub(super) fn named<'p>(paths: &'p [Path], path: &'p Path) -> &'p Path {
 
 /// The path to the names of what `hops` lead to.
 pub(super) fn name_of<'p>(paths: &'p [Path], hops: &[Hop]) -> Option<&'p Path> {
-    paths.iter().find(|path| {
-        path.label == Some(Label::Name)
-            && path.hops.len() == hops.len() + 1
-            && path.hops.starts_with(hops)
-    })
+    label_behind(paths, hops, Label::Name)
+}
+
+/// The path to the names or keys of what `hops` lead to.
+pub(super) fn label_behind<'p>(
+    paths: &'p [Path],
+    hops: &[Hop],
+    label: Label,
+) -> Option<&'p Path> {
+    let behind = paths.iter().filter_map(|path| {
+        let (own, cost) = path.label?;
+        let next = path.hops.len() == hops.len() + 1 && path.hops.starts_with(hops);
+        (own == label && next).then_some((cost, path))
+    });
+    behind
+        .reduce(|best, one| if one.0 < best.0 { one } else { best })
+        .map(|(_, path)| path)
 }
 
 /// Whether a set has things without a name.

@@ -143,7 +143,24 @@ impl Request {
         while next < tokens.len() {
             next += reader.token(next);
         }
-        reader.request
+        let mut request = reader.request;
+        // `the age and height of the players`: both are of players.
+        for at in (1..request.phrases.len()).rev() {
+            let (before, behind) = request.phrases.split_at_mut(at);
+            let (Some(one), Some(next)) = (before.last_mut(), behind.first()) else {
+                continue;
+            };
+            if one.role == next.role && one.role == Role::Column && one.of.is_empty() {
+                one.of.clone_from(&next.of);
+            }
+        }
+        request
+    }
+
+    /// Whether it asks for the names or keys of things.
+    pub(super) fn wants_labels(&self) -> bool {
+        let label = |one: &Phrase| one.role == Role::Column && one.label.is_some();
+        self.phrases.iter().any(label)
     }
 
     /// Whether it asks for more than a set, a number or a truth value of the thirteen tools.
@@ -273,10 +290,17 @@ impl Reader<'_> {
     }
 
     fn close(&mut self) {
-        if self.open.take().is_some() && matches!(self.role, Role::Computed(_) | Role::Mean(_)) {
+        let once = matches!(self.role, Role::Computed(_) | Role::Mean(_) | Role::Key);
+        if self.open.take().is_some() && once {
             self.role = Role::Condition;
         }
         self.of = false;
+    }
+
+    /// Whether the last word was `of`, or words such as `of the`.
+    fn begins_of(&self) -> bool {
+        let phrase = self.open.and_then(|open| self.request.phrases.get(open));
+        self.of && phrase.is_some_and(|phrase| phrase.of.is_empty())
     }
 
     fn begin(&mut self, role: Role) {
@@ -307,7 +331,8 @@ impl Reader<'_> {
         }
         match word.as_str() {
             "in" if next == "total" => Some(2),
-            "per" | "each" | "every" if !self.of => {
+            "each" if next == "time" => Some(2),
+            "per" | "each" | "every" if !self.begins_of() => {
                 self.begin(Role::Key);
                 self.request.grouped |= word != "every";
                 Some(1)
@@ -345,6 +370,13 @@ impl Reader<'_> {
             }
             _ if DIFFERENT.contains(&word.as_str()) => {
                 self.close();
+                let computed = |one: &Phrase| matches!(one.role, Role::Computed(_));
+                let before = (at.saturating_sub(3)..at).any(|at| self.word(at) == "for");
+                if before && self.request.phrases.iter().any(computed) {
+                    // `the largest area for different continents`.
+                    self.begin(Role::Key);
+                    self.request.grouped = true;
+                }
                 Some(1)
             }
             _ if NEGATIONS.contains(&word.as_str()) => {
@@ -374,11 +406,11 @@ impl Reader<'_> {
         };
         if let Some(read) = counted {
             let read = read + usize::from(self.word(at + read) == "of");
-            if self.role == Role::Order {
-                // Rows are ordered by a number.
+            if matches!(self.role, Role::Order | Role::Key) && self.open.is_none() {
+                // Rows are ordered, or grouped, by a number that the graph has.
                 return Some(read);
             }
-            self.request.count.get_or_insert(self.tokens[at].at);
+            self.request.count = Some(self.tokens[at].at);
             self.begin(Role::Counted);
             return Some(read);
         }
@@ -433,7 +465,9 @@ impl Reader<'_> {
     fn counts_next(&self, at: usize) -> bool {
         let next = self.word(at + 1);
         let before = at.checked_sub(1).map_or("", |before| self.word(before));
+        let several = next.ends_with('s') || matches!(next, "people" | "children" | "men" | "women");
         before != "at"
+            && several
             && self.tokens.get(at + 1).is_some_and(|token| token.content.is_some())
             && adjective(next).is_none()
     }
