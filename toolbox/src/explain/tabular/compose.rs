@@ -7,7 +7,7 @@ use kg::value::Extreme;
 
 use super::super::state::{State, bit};
 use super::super::words::Explainer;
-use super::paths::{KNOWN, Path, add, best, label_behind, name_of, named, nameless};
+use super::paths::{KNOWN, Known, Path, add, best, label_behind, name_of, named, nameless};
 use super::plan::{Kept, Shown, TablePlan};
 use super::request::{Label, Phrase, Request, Role};
 use crate::call::Aggregate;
@@ -132,6 +132,7 @@ impl<'c> Composer<'c, '_, '_> {
         if self.cues <= 0 || shown.is_empty() && !count {
             return None;
         }
+        self.relations += 2 * usize::from(without.is_some() && !self.asks_for_class());
         self.missing(kept.is_some(), computed, grouping);
         for &word in &request.said {
             if let Some(word) = self.words.get_mut(word) {
@@ -148,6 +149,8 @@ impl<'c> Composer<'c, '_, '_> {
         let mut state = self.base.clone();
         state.words = Arc::from(self.words);
         state.tally.asked += self.asked;
+        // The number of a group is used like a value.
+        state.tally.filters += usize::from(matches!(kept, Some(Kept::Number(..))));
         Some(Composed {
             plan: TablePlan {
                 base: self.base.plan.clone(),
@@ -224,7 +227,7 @@ impl<'c> Composer<'c, '_, '_> {
     fn named_by(&mut self, phrase: &Phrase) -> Option<usize> {
         let path = match self.beside(phrase) {
             Some(path) => path,
-            None => best(self.paths, phrase, &self.known)?,
+            None => self.best(phrase)?,
         };
         let shown = if phrase.role == Role::Order {
             path
@@ -232,6 +235,23 @@ impl<'c> Composer<'c, '_, '_> {
             named(self.paths, path)
         };
         Some(self.choose(path, shown))
+    }
+
+    /// The path that fits a phrase best. What the class of the set explains may still be a column.
+    fn best(&self, phrase: &Phrase) -> Option<&'c Path> {
+        let known = Known {
+            class: &self.known,
+            set: &self.base.words,
+        };
+        best(self.paths, phrase, known).or_else(|| {
+            let none: Vec<f32> = self.known.iter().map(|_| 0.0).collect();
+            let beside = phrase.role == Role::Column && !self.chosen.is_empty();
+            let known = Known {
+                class: &none,
+                ..known
+            };
+            beside.then(|| best(self.paths, phrase, known)).flatten()
+        })
     }
 
     /// The name or key of the thing whose name or key the column before it shows.
@@ -401,6 +421,14 @@ impl<'c> Composer<'c, '_, '_> {
         };
         self.cues += 1;
         Some((by, last))
+    }
+
+    /// Whether the question names the class of the members otherwise than as what is left out.
+    fn asks_for_class(&self) -> bool {
+        let out = |phrase: &&Phrase| !matches!(phrase.role, Role::Without | Role::Condition);
+        let mut words = (self.request.phrases.iter().filter(out))
+            .flat_map(|phrase| phrase.words.iter().chain(&phrase.of));
+        words.any(|&at| self.known.get(at).is_some_and(|p| *p >= KNOWN))
     }
 
     /// Number of entities of the question that the set does not use.

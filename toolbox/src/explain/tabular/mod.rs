@@ -15,22 +15,25 @@ mod request;
 
 use common::cancel::{Cancel, Cancelled};
 use kg::term::{NodeId, Term};
+use kg::value::Op;
 use rustc_hash::FxHashSet;
 
-use super::plan::Start;
+use super::plan::{Against, Hop, Start, Way};
 use super::search::SearchLimits;
 use super::state::{Found, State};
 use super::terms::{DecisionTerm, TermWeights, Terms, of_state};
-use super::values::said_classes;
+use super::values::{reached, said_classes};
 use super::words::{Explainer, strength};
 use crate::call::{Call, ToolTable};
-use crate::exec::{EntSet, Value};
+use crate::exec::{EntSet, Relation, Value, sorted};
 use compose::Composed;
 use paths::EXPLAINED;
 use request::{Request, Role};
 
 /// Sets that are extended.
 const BASES: usize = 80;
+/// Sets around the texts of a question that are followed.
+const LINKED: usize = 40;
 
 /// The candidates that end in extended tools, with their terms; none if the session does not offer
 /// these tools, or if the question has no cue for them.
@@ -105,6 +108,7 @@ fn bases(
     for (index, &entity) in session.linked().entities.iter().enumerate() {
         states.push(State::start(Start::Entity(index), [entity].into(), explainer));
     }
+    states.extend(with_texts(explainer));
     let sets = found.iter().filter(|one| matches!(one.answer, Value::Set(_)));
     states.extend(sets.map(|one| one.state.clone()));
     let thing = |node: &NodeId| !matches!(kg.term(*node), Term::Literal(_));
@@ -127,6 +131,51 @@ fn bases(
         }
     }
     kept
+}
+
+/// The things that have a text of the question, and what is linked to them by one or two relations:
+/// the search begins at classes that the question names, and `cars from France` names no country.
+fn with_texts(explainer: &mut Explainer<'_, '_>) -> Vec<State> {
+    let session = explainer.session;
+    let kg = session.kg();
+    let mut states = Vec::new();
+    for (index, value) in session.linked().values.iter().enumerate() {
+        let text = value.lexical.chars().any(char::is_alphabetic);
+        let Some(node) = kg.find(&Term::Literal(value.clone())).filter(|_| text) else {
+            continue;
+        };
+        for one in session.adjacent(&[node]).iter().filter(|one| !one.out) {
+            let heads = session.step(node, one.relation, false);
+            let Some(class) = heads.first().and_then(|&head| kg.types(head).first().copied())
+            else {
+                continue;
+            };
+            let heads: EntSet = sorted(heads.into_owned());
+            let all: EntSet = kg.instances(class).into_owned().into();
+            let start = State::start(Start::Class(class), all, explainer);
+            let against = Against::Value(index);
+            states.push(start.compare(one.relation, Op::Eq, against, heads, explainer));
+        }
+    }
+    let mut from = 0;
+    for _ in 0..2 {
+        let until = states.len().min(LINKED);
+        for at in from..until {
+            let state = states[at].clone();
+            for one in session.adjacent(&state.nodes) {
+                let way = if one.out { Way::Out } else { Way::In };
+                let relation = one.relation;
+                let hop = Hop { relation, way };
+                let nodes = reached(session, &state.nodes, hop);
+                let thing = |node: &NodeId| !matches!(kg.term(*node), Term::Literal(_));
+                if matches!(relation, Relation::Plain(_)) && nodes.first().is_some_and(thing) {
+                    states.push(state.walk(hop, nodes, explainer));
+                }
+            }
+        }
+        from = until;
+    }
+    states
 }
 
 /// The class of a set, and its members that are not in the set, if the set has what the question

@@ -32,6 +32,8 @@ const BACKWARDS: f32 = 0.3;
 /// are not in the graph.
 const NAMELESS: f32 = 0.4;
 const UNNAMED: f32 = 3.0;
+/// What it costs that a column has keys where the question does not ask for them.
+const CODED: f32 = 1.0;
 /// What it costs that a name stands in a relation that is not called `name`.
 const OTHERWISE: f32 = 0.3;
 /// Probability from which a word counts as explained by the set itself, or as what rows are grouped
@@ -57,6 +59,8 @@ pub(super) struct Path {
     /// Whether it ends at the names or the keys of things, and what it costs that the relation is
     /// not called so.
     label: Option<(Label, f32)>,
+    /// Whether it ends at keys of other things.
+    coded: bool,
     /// First members of the set that it leads to.
     ends: Vec<NodeId>,
 }
@@ -95,6 +99,7 @@ pub(super) fn paths(
         nameless: false,
         unnamed: false,
         label: None,
+        coded: false,
         ends: nodes[..nodes.len().min(LOOKED_AT)].to_vec(),
     };
     let mut found = Vec::new();
@@ -175,6 +180,7 @@ fn longer(
             asked: explained.asked,
             nameless: is_nameless(kg, first),
             unnamed: false,
+            coded: kg.name(relation.node()).trim_end_matches('>').ends_with("_id"),
             label: if one.out {
                 label_of(explainer, &path.ends, relation)
             } else {
@@ -237,11 +243,13 @@ impl Path {
 
     /// How well the path fits a phrase, as a log-probability. Of the words, `known` are explained by
     /// the set itself.
-    fn fits(&self, phrase: &Phrase, known: &[f32]) -> Option<f32> {
-        let unknown = |at: &&usize| known.get(**at).is_none_or(|p| *p < KNOWN);
+    fn fits(&self, phrase: &Phrase, known: Known<'_>) -> Option<f32> {
         let at = |words: &[f32], at: usize| words.get(at).copied().unwrap_or_default();
-        let own: Vec<usize> = phrase.words.iter().filter(unknown).copied().collect();
-        let of: Vec<usize> = phrase.of.iter().filter(unknown).copied().collect();
+        let unknown = |words: &[f32], word: &usize| at(words, *word) < KNOWN;
+        let own = phrase.words.iter();
+        let own: Vec<usize> = own.filter(|word| unknown(known.class, word)).copied().collect();
+        let of = phrase.of.iter();
+        let of: Vec<usize> = of.filter(|word| unknown(known.set, word)).copied().collect();
         let sure = if phrase.role == Role::Key { KNOWN } else { EXPLAINED };
         let label = match phrase.label {
             Some(label) => {
@@ -253,12 +261,22 @@ impl Path {
         };
         let all = own.iter().chain(&of);
         let said: f32 = all.map(|&word| (FLOOR + at(&self.words, word)).ln()).sum();
-        Some(said + label - self.cost())
+        let coded = self.coded && phrase.label != Some(Label::Key);
+        let coded = if coded { CODED } else { 0.0 };
+        Some(said + label - coded - self.cost())
     }
 }
 
+/// The words that need no column: for each content word, how well the class of the members explains
+/// it, and how well the set does.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'k> {
+    pub(super) class: &'k [f32],
+    pub(super) set: &'k [f32],
+}
+
 /// The path that a phrase names best; `None` if it names none.
-pub(super) fn best<'p>(paths: &'p [Path], phrase: &Phrase, known: &[f32]) -> Option<&'p Path> {
+pub(super) fn best<'p>(paths: &'p [Path], phrase: &Phrase, known: Known<'_>) -> Option<&'p Path> {
     let scored = paths
         .iter()
         .filter_map(|path| Some((path.fits(phrase, known)?, path)));

@@ -153,6 +153,15 @@ impl Request {
             if one.role == next.role && one.role == Role::Column && one.of.is_empty() {
                 one.of.clone_from(&next.of);
             }
+            // `the largest and the smallest area`: both are computed of areas.
+            let empty = one.words.is_empty() && one.label.is_none();
+            if empty && matches!((one.role, next.role), (Role::Computed(_), Role::Computed(_))) {
+                *one = Phrase {
+                    role: one.role,
+                    at: one.at,
+                    ..next.clone()
+                };
+            }
         }
         request
     }
@@ -258,22 +267,10 @@ impl Reader<'_> {
 
     /// Adds a word to the open phrase, or opens one.
     fn add(&mut self, token: &Token, label: Option<Label>) {
-        let open = match self.open {
-            Some(open) => open,
-            None => {
-                self.request.phrases.push(Phrase {
-                    role: self.role,
-                    at: token.at,
-                    words: Vec::new(),
-                    of: Vec::new(),
-                    label: None,
-                });
-                self.of = false;
-                self.request.phrases.len() - 1
-            }
-        };
-        self.open = Some(open);
-        let Some(phrase) = self.request.phrases.get_mut(open) else {
+        if self.open.is_none() {
+            self.open_phrase(token.at);
+        }
+        let Some(phrase) = (self.open).and_then(|open| self.request.phrases.get_mut(open)) else {
             return;
         };
         if !self.of {
@@ -287,6 +284,18 @@ impl Reader<'_> {
         } else {
             phrase.words.push(content);
         }
+    }
+
+    fn open_phrase(&mut self, at: usize) {
+        self.open = Some(self.request.phrases.len());
+        self.of = false;
+        self.request.phrases.push(Phrase {
+            role: self.role,
+            at,
+            words: Vec::new(),
+            of: Vec::new(),
+            label: None,
+        });
     }
 
     fn close(&mut self) {
@@ -453,6 +462,7 @@ impl Reader<'_> {
             None => Role::Computed(aggregate),
         };
         self.begin(role);
+        self.open_phrase(self.tokens[at].at);
         // `the average number of injuries` is the mean of a number that the graph has.
         match (self.word(at + 1), self.word(at + 2)) {
             ("number" | "amount", "of") => 3,
