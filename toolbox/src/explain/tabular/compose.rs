@@ -94,10 +94,12 @@ impl<'c> Composer<'c, '_, '_> {
     fn compose(mut self, without: Option<NodeId>) -> Option<Composed> {
         let mut columns = self.columns();
         let request = self.request;
-        let kept = self.kept();
+        // A number that the graph has is compared, not counted.
+        let measured = columns.counted.is_some_and(|path| self.is_number(path));
+        let kept = self.kept().filter(|_| !measured);
+        let keyed = columns.own_key || !columns.keys.is_empty();
         let grouped_count = request.count.is_some()
-            && (request.grouped && (columns.own_key || !columns.keys.is_empty())
-                || !columns.shown.is_empty());
+            && (request.grouped && keyed || request.is_grouped() && !columns.shown.is_empty());
         let computed = columns
             .shown
             .iter()
@@ -214,6 +216,13 @@ impl<'c> Composer<'c, '_, '_> {
             }
         }
         columns
+    }
+
+    /// Whether the path with this index leads to numbers.
+    fn is_number(&self, path: usize) -> bool {
+        let chosen = self.chosen.get(path);
+        let found = self.paths.iter().find(|path| Some(&path.hops) == chosen);
+        found.is_some_and(|path| path.leads_to_numbers(self.explainer.session.kg()))
     }
 
     /// Whether the set itself explains a phrase.

@@ -230,6 +230,14 @@ pub(super) fn add(words: &mut [f32], other: &[f32]) {
 }
 
 impl Path {
+    /// Whether it leads to numbers.
+    pub(super) fn leads_to_numbers(&self, kg: &dyn Kg) -> bool {
+        self.ends.first().is_some_and(|&node| {
+            let term = kg.term(node);
+            term.as_literal().is_some_and(kg::value::is_number)
+        })
+    }
+
     fn cost(&self) -> f32 {
         let backwards = self.hops.iter().filter(|hop| hop.way == Way::In).count();
         LONGER * self.hops.len().saturating_sub(1) as f32

@@ -59,6 +59,8 @@ pub(super) struct Request {
     pub(super) phrases: Vec<Phrase>,
     /// Where it asks how many.
     pub(super) count: Option<usize>,
+    /// Whether it asks how many beside a column.
+    pub(super) count_beside: bool,
     /// How many of something each thing of the answer has.
     pub(super) having: Option<(Op, u64)>,
     /// Whether the answer has most or fewest of something.
@@ -92,6 +94,8 @@ const ASKING: [&str; 13] = [
     "list", "show", "give", "return", "what", "how", "find", "tell", "along", "display", "well",
     "their", "its",
 ];
+/// Those of them that ask a question.
+const QUESTION: [&str; 3] = ["what", "how", "tell"];
 /// Words that leave something out.
 const NEGATIONS: [&str; 16] = [
     "no", "not", "without", "never", "neither", "don", "doesn", "didn", "isn", "aren", "hasn",
@@ -113,6 +117,8 @@ struct Token {
     content: Option<usize>,
     /// Whether a comma or another mark stands before it.
     apart: bool,
+    /// Whether an entity stands before it.
+    behind_entity: bool,
 }
 
 impl Request {
@@ -126,6 +132,7 @@ impl Request {
                 end = at + word.len();
                 Token {
                     content: asked.placed(at),
+                    behind_entity: between.len() > 1 && between.trim().is_empty(),
                     apart: between.contains([',', ';', ':', '.', '?', '!']),
                     at,
                     word,
@@ -138,6 +145,7 @@ impl Request {
             role: Role::Column,
             open: None,
             of: false,
+            beside: false,
         };
         let mut next = 0;
         while next < tokens.len() {
@@ -188,8 +196,7 @@ impl Request {
 
     /// Whether rows may be grouped: by a key, or by the columns that stand beside a number.
     pub(super) fn is_grouped(&self) -> bool {
-        let column = |one: &Phrase| one.role == Role::Column;
-        self.grouped || self.phrases.iter().any(column)
+        self.grouped || self.count_beside
     }
 }
 
@@ -202,6 +209,8 @@ struct Reader<'t> {
     open: Option<usize>,
     /// Whether the next word stands behind the `of` of the open phrase.
     of: bool,
+    /// Whether the next phrase stands beside a column: `height and`, `along with`.
+    beside: bool,
 }
 
 impl Reader<'_> {
@@ -213,6 +222,7 @@ impl Reader<'_> {
     fn token(&mut self, at: usize) -> usize {
         let token = &self.tokens[at];
         if token.apart {
+            self.join(token);
             self.close();
             if !matches!(self.role, Role::Order | Role::Column) {
                 self.role = Role::Column;
@@ -229,16 +239,19 @@ impl Reader<'_> {
             "of" if self.open.is_some() => self.of = true,
             "the" | "all" | "each" | "every" | "their" | "its" | "s" | "different" if self.of => {}
             "and" | "or" => {
+                self.join(token);
                 self.close();
                 if matches!(self.role, Role::Computed(_) | Role::Key) {
                     self.role = Role::Column;
                 }
             }
+            "name" if self.is_order(at) => {}
             "name" | "names" => self.add(token, Some(Label::Name)),
             "id" | "ids" | "identifier" | "identifiers" => self.add(token, Some(Label::Key)),
             _ if CONDITIONS.contains(&word) && at > 0 => {
                 self.close();
                 let their = matches!(self.word(at + 1), "their" | "its");
+                self.beside |= their;
                 // `the teams in which`, but not `which of the teams`.
                 self.role = if their {
                     Role::Column
@@ -257,6 +270,7 @@ impl Reader<'_> {
             _ if ASKING.contains(&word) && self.role != Role::Order => {
                 self.close();
                 self.role = Role::Column;
+                self.beside |= at > 0 && !QUESTION.contains(&word);
             }
             _ if token.content.is_some() => self.add(token, None),
             _ if word == "are" || word == "is" || !is_content(word) => self.close(),
@@ -287,6 +301,12 @@ impl Reader<'_> {
     }
 
     fn open_phrase(&mut self, at: usize) {
+        let column = |one: &Phrase| one.role == Role::Column;
+        if self.role == Role::Column && !self.beside && self.request.phrases.iter().any(column) {
+            // What is not joined to a column says something about it.
+            self.role = Role::Condition;
+        }
+        self.beside = false;
         self.open = Some(self.request.phrases.len());
         self.of = false;
         self.request.phrases.push(Phrase {
@@ -296,6 +316,20 @@ impl Reader<'_> {
             of: Vec::new(),
             label: None,
         });
+    }
+
+    /// Whether `name` is what the asker tells us to do: `name all rivers`.
+    fn is_order(&self, at: usize) -> bool {
+        let before = at.checked_sub(1).map_or("", |before| self.word(before));
+        let begins = matches!(before, "" | "you" | "to" | "please" | "me");
+        begins && self.word(at + 1) != "of" && !self.tokens.get(at + 1).is_some_and(|next| next.apart)
+    }
+
+    /// Reads `and` or a comma at a token.
+    fn join(&mut self, token: &Token) {
+        let open = self.open.and_then(|open| self.request.phrases.get(open));
+        let column = open.is_some_and(|open| open.role == Role::Column);
+        self.beside |= column && !token.behind_entity;
     }
 
     fn close(&mut self) {
@@ -420,9 +454,11 @@ impl Reader<'_> {
                 return Some(read);
             }
             self.request.count = Some(self.tokens[at].at);
+            self.request.count_beside |= self.beside;
             self.begin(Role::Counted);
             return Some(read);
         }
+        let unit = |at: usize| matches!(self.word(at), "hundred" | "thousand" | "million" | "billion");
         let (op, number, read) = match (word, second) {
             ("at", "least") => (Op::Ge, number(third)?, 3),
             ("at", "most") => (Op::Le, number(third)?, 3),
@@ -438,6 +474,9 @@ impl Reader<'_> {
             }
             _ => return None,
         };
+        if unit(at + read) {
+            return None;
+        }
         self.request.having = Some((op, number));
         self.begin(Role::Counted);
         Some(read)
