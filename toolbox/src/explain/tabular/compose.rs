@@ -94,6 +94,15 @@ impl<'c> Composer<'c, '_, '_> {
     fn compose(mut self, without: Option<NodeId>) -> Option<Composed> {
         let mut columns = self.columns();
         let request = self.request;
+        let best = |phrase: &Phrase| {
+            matches!(phrase.role, Role::Computed(Aggregate::Max | Aggregate::Min))
+        };
+        if self.base.tally.extremes > 0
+            && (request.first.is_some() || request.phrases.iter().any(best))
+        {
+            // The extremes of what is extreme already say nothing.
+            return None;
+        }
         // A number that the graph has is compared, not counted.
         let measured = columns.counted.is_some_and(|path| self.is_number(path));
         let kept = self.kept().filter(|_| !measured);
@@ -182,7 +191,7 @@ impl<'c> Composer<'c, '_, '_> {
             match phrase.role {
                 Role::Condition | Role::Without => {}
                 Role::Column => {
-                    if let Some(path) = self.named_by(phrase) {
+                    if let Some(path) = self.shown_by(phrase) {
                         if !columns.shown.iter().any(|(_, one)| *one == Shown::Path(path)) {
                             columns.shown.push((phrase.at, Shown::Path(path)));
                         }
@@ -230,6 +239,20 @@ impl<'c> Composer<'c, '_, '_> {
         let all = phrase.words.iter().chain(&phrase.of);
         let mut known = all.map(|&at| self.known.get(at).is_some_and(|p| *p >= KNOWN));
         known.next() == Some(true) && known.all(|known| known)
+    }
+
+    /// The path that a column shows: of a phrase that names the members, these themselves.
+    fn shown_by(&mut self, phrase: &Phrase) -> Option<usize> {
+        let alone = phrase.words.is_empty() && phrase.label == Some(Label::Name);
+        let member = match phrase.label {
+            None => self.is_known(phrase),
+            Some(_) => alone && !nameless(self.explainer.session, &self.base.nodes),
+        };
+        if alone && member {
+            return self.named_by(phrase).or_else(|| self.member_path());
+        }
+        let member = if member { self.member_path() } else { None };
+        member.or_else(|| self.named_by(phrase))
     }
 
     /// The path that a phrase names, as an index.

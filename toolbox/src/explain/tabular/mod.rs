@@ -57,7 +57,7 @@ pub(super) fn tables(
         return Ok(Vec::new());
     }
     let mut candidates = Vec::new();
-    for base in bases(explainer, found, weights, limits) {
+    for base in bases(explainer, found, weights, limits, cancel)? {
         cancel.check()?;
         let paths = paths::paths(&base.nodes, explainer, cancel)?;
         if !request.without {
@@ -88,7 +88,8 @@ fn bases(
     found: &[Found],
     weights: &TermWeights,
     limits: SearchLimits,
-) -> Vec<State> {
+    cancel: &Cancel,
+) -> Result<Vec<State>, Cancelled> {
     let session = explainer.session;
     let kg = session.kg();
     let mut classes = said_classes(explainer);
@@ -108,7 +109,7 @@ fn bases(
     for (index, &entity) in session.linked().entities.iter().enumerate() {
         states.push(State::start(Start::Entity(index), [entity].into(), explainer));
     }
-    states.extend(with_texts(explainer));
+    states.extend(with_texts(explainer, limits, cancel)?);
     let sets = found.iter().filter(|one| matches!(one.answer, Value::Set(_)));
     states.extend(sets.map(|one| one.state.clone()));
     let thing = |node: &NodeId| !matches!(kg.term(*node), Term::Literal(_));
@@ -130,12 +131,19 @@ fn bases(
             break;
         }
     }
-    kept
+    Ok(kept)
 }
 
 /// The things that have a text of the question, and what is linked to them by one or two relations:
 /// the search begins at classes that the question names, and `cars from France` names no country.
-fn with_texts(explainer: &mut Explainer<'_, '_>) -> Vec<State> {
+///
+/// # Errors
+/// [`Cancelled`] when `cancel` says so.
+fn with_texts(
+    explainer: &mut Explainer<'_, '_>,
+    limits: SearchLimits,
+    cancel: &Cancel,
+) -> Result<Vec<State>, Cancelled> {
     let session = explainer.session;
     let kg = session.kg();
     let mut states = Vec::new();
@@ -151,8 +159,11 @@ fn with_texts(explainer: &mut Explainer<'_, '_>) -> Vec<State> {
                 continue;
             };
             let heads: EntSet = sorted(heads.into_owned());
-            let all: EntSet = kg.instances(class).into_owned().into();
-            let start = State::start(Start::Class(class), all, explainer);
+            let all = kg.instances(class);
+            if all.len() > limits.class || heads.len() > limits.set {
+                continue;
+            }
+            let start = State::start(Start::Class(class), all.into_owned().into(), explainer);
             let against = Against::Value(index);
             states.push(start.compare(one.relation, Op::Eq, against, heads, explainer));
         }
@@ -162,7 +173,11 @@ fn with_texts(explainer: &mut Explainer<'_, '_>) -> Vec<State> {
         let until = states.len().min(LINKED);
         for at in from..until {
             let state = states[at].clone();
+            if state.nodes.len() > limits.set {
+                continue;
+            }
             for one in session.adjacent(&state.nodes) {
+                cancel.check()?;
                 let way = if one.out { Way::Out } else { Way::In };
                 let relation = one.relation;
                 let hop = Hop { relation, way };
@@ -175,7 +190,7 @@ fn with_texts(explainer: &mut Explainer<'_, '_>) -> Vec<State> {
         }
         from = until;
     }
-    states
+    Ok(states)
 }
 
 /// The class of a set, and its members that are not in the set, if the set has what the question

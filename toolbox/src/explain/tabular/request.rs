@@ -90,9 +90,8 @@ const BEHIND: [&str; 13] = [
     "for", "in", "from", "by", "at", "on", "across", "they", "he", "she", "to", "are", "is",
 ];
 /// Words that begin what is asked for.
-const ASKING: [&str; 13] = [
+const ASKING: [&str; 11] = [
     "list", "show", "give", "return", "what", "how", "find", "tell", "along", "display", "well",
-    "their", "its",
 ];
 /// Those of them that ask a question.
 const QUESTION: [&str; 3] = ["what", "how", "tell"];
@@ -169,6 +168,16 @@ impl Request {
                     at: one.at,
                     ..next.clone()
                 };
+            }
+        }
+        // `a population above the average`: of populations.
+        for at in 1..request.phrases.len() {
+            let (before, behind) = request.phrases.split_at_mut(at);
+            if let (Some(one), Some(next)) = (before.last(), behind.first_mut())
+                && matches!(next.role, Role::Mean(_))
+                && next.words.is_empty()
+            {
+                next.words.clone_from(&one.words);
             }
         }
         request
@@ -280,7 +289,7 @@ impl Reader<'_> {
     }
 
     /// Adds a word to the open phrase, or opens one.
-    fn add(&mut self, token: &Token, label: Option<Label>) {
+    fn add(&mut self, token: &'_ Token, label: Option<Label>) {
         if self.open.is_none() {
             self.open_phrase(token.at);
         }
@@ -357,6 +366,15 @@ impl Reader<'_> {
         let word = self.tokens[at].word.clone();
         if let Some(read) = self.number_of(at) {
             return Some(read);
+        }
+        if let (Some(first), Some((found, Degree::Superlative))) = (number(&word), adjective(&next)) {
+            // `the three largest cities`.
+            self.request.first = Some(first);
+            self.request.order = Some(found.extremes[0] == Extreme::Max);
+            self.begin(Role::Order);
+            self.add(&self.tokens[at + 1], None);
+            self.begin(Role::Column);
+            return Some(2);
         }
         let aggregate = match word.as_str() {
             "average" | "mean" | "avg" => Some(Aggregate::Average),
