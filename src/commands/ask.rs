@@ -181,7 +181,9 @@ fn table_lines(table: &AnswerTable) -> Vec<String> {
     let mut printed: Vec<String> = (lines.iter())
         .map(|line| {
             let cells = line.iter().zip(&widths);
-            let padded: Vec<String> = cells.map(|(cell, width)| format!("{cell:<width$}")).collect();
+            let padded: Vec<String> = cells
+                .map(|(cell, width)| format!("{cell:<width$}"))
+                .collect();
             padded.join(CELL_SEPARATOR).trim_end().to_owned()
         })
         .collect();

@@ -6,7 +6,7 @@ use kg::term::NodeId;
 use kg::value::Extreme;
 
 use super::super::state::{State, bit};
-use super::super::words::Explainer;
+use super::super::words::{Explainer, names};
 use super::paths::{KNOWN, Known, Path, add, best, label_behind, name_of, named, nameless};
 use super::plan::{Kept, Shown, TablePlan};
 use super::request::{Label, Phrase, Request, Role};
@@ -46,7 +46,9 @@ pub(super) fn compose(
     for class in classes {
         add(&mut known, &explainer.class(class));
     }
+    let class_named = names_class(request, explainer);
     let mut composer = Composer {
+        class_named,
         base,
         known,
         paths,
@@ -63,6 +65,16 @@ pub(super) fn compose(
     composer.compose(without)
 }
 
+/// Whether a phrase names a class.
+fn names_class(request: &Request, explainer: &mut Explainer<'_, '_>) -> bool {
+    let classes = explainer.session.classes();
+    let mut phrases = request.phrases.iter();
+    phrases.any(|phrase| {
+        let mut words = phrase.words.iter().chain(&phrase.of);
+        words.any(|&at| (classes.iter()).any(|&class| names(&explainer.class(class), Some(at))))
+    })
+}
+
 struct Composer<'c, 's, 'g> {
     base: &'c State,
     /// What the set itself explains.
@@ -76,6 +88,8 @@ struct Composer<'c, 's, 'g> {
     asked: f32,
     relations: usize,
     cues: i32,
+    /// Whether a phrase of the question names a class.
+    class_named: bool,
 }
 
 /// What the phrases of a request became.
@@ -143,7 +157,8 @@ impl<'c> Composer<'c, '_, '_> {
         if self.cues <= 0 || shown.is_empty() && !count {
             return None;
         }
-        self.relations += 2 * usize::from(without.is_some() && !self.asks_for_class());
+        // A question that names a class asks for its members.
+        self.relations += usize::from(self.class_named && !self.asks_for_class());
         self.missing(kept.is_some(), computed, grouping);
         for &word in &request.said {
             if let Some(word) = self.words.get_mut(word) {
@@ -151,9 +166,8 @@ impl<'c> Composer<'c, '_, '_> {
             }
         }
         let counts = count || shown.contains(&Shown::Count) || computed;
-        let extreme = |one: &Shown| {
-            matches!(one, Shown::Computed(Aggregate::Max | Aggregate::Min, _))
-        };
+        let extreme =
+            |one: &Shown| matches!(one, Shown::Computed(Aggregate::Max | Aggregate::Min, _));
         let extreme = shown.iter().any(extreme)
             || request.most.is_some()
             || request.first.is_some() && order.is_some();
@@ -192,7 +206,11 @@ impl<'c> Composer<'c, '_, '_> {
                 Role::Condition | Role::Without => {}
                 Role::Column => {
                     if let Some(path) = self.shown_by(phrase) {
-                        if !columns.shown.iter().any(|(_, one)| *one == Shown::Path(path)) {
+                        if !columns
+                            .shown
+                            .iter()
+                            .any(|(_, one)| *one == Shown::Path(path))
+                        {
                             columns.shown.push((phrase.at, Shown::Path(path)));
                         }
                     }
@@ -339,8 +357,8 @@ impl<'c> Composer<'c, '_, '_> {
     /// Whether the set compares what the question counts with its number: `more than 4 cylinders`.
     fn compares_counted(&self) -> bool {
         let counted = |phrase: &&Phrase| phrase.role == Role::Counted;
-        let mut words = (self.request.phrases.iter().filter(counted))
-            .flat_map(|phrase| phrase.words.iter());
+        let mut words =
+            (self.request.phrases.iter().filter(counted)).flat_map(|phrase| phrase.words.iter());
         let unknown = |at: &usize| {
             let p = |words: &[f32]| words.get(*at).copied().unwrap_or_default();
             p(&self.known) < KNOWN && p(&self.base.words) >= KNOWN
@@ -384,12 +402,10 @@ impl<'c> Composer<'c, '_, '_> {
         }
         // A key stands before what is counted, and in its place beside what is computed.
         for &key in &keys {
-            if !shown.iter().any(|(_, one)| *one == Shown::Path(key)) && !(kept && !columns.shown.is_empty()) {
-                let at = if computed {
-                    self.place_of_keys()
-                } else {
-                    0
-                };
+            if !shown.iter().any(|(_, one)| *one == Shown::Path(key))
+                && !(kept && !columns.shown.is_empty())
+            {
+                let at = if computed { self.place_of_keys() } else { 0 };
                 shown.push((at, Shown::Path(key)));
             }
         }
@@ -473,9 +489,8 @@ impl<'c> Composer<'c, '_, '_> {
     /// Takes off the cues that the plan does not answer.
     fn missing(&mut self, kept: bool, computed: bool, grouping: bool) {
         let request = self.request;
-        let asks = |wanted: fn(&Role) -> bool| {
-            request.phrases.iter().any(|phrase| wanted(&phrase.role))
-        };
+        let asks =
+            |wanted: fn(&Role) -> bool| request.phrases.iter().any(|phrase| wanted(&phrase.role));
         let missing = [
             request.having.is_some() && !kept && !self.compares_counted(),
             asks(|role| matches!(role, Role::Computed(_))) && !computed,

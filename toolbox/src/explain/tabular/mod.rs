@@ -107,10 +107,16 @@ fn bases(
         }
     }
     for (index, &entity) in session.linked().entities.iter().enumerate() {
-        states.push(State::start(Start::Entity(index), [entity].into(), explainer));
+        states.push(State::start(
+            Start::Entity(index),
+            [entity].into(),
+            explainer,
+        ));
     }
     states.extend(with_texts(explainer, limits, cancel)?);
-    let sets = found.iter().filter(|one| matches!(one.answer, Value::Set(_)));
+    let sets = found
+        .iter()
+        .filter(|one| matches!(one.answer, Value::Set(_)));
     states.extend(sets.map(|one| one.state.clone()));
     let thing = |node: &NodeId| !matches!(kg.term(*node), Term::Literal(_));
     let mut scored: Vec<(f32, State)> = states
@@ -154,7 +160,9 @@ fn with_texts(
         };
         for one in session.adjacent(&[node]).iter().filter(|one| !one.out) {
             let heads = session.step(node, one.relation, false);
-            let Some(class) = heads.first().and_then(|&head| kg.types(head).first().copied())
+            let Some(class) = heads
+                .first()
+                .and_then(|&head| kg.types(head).first().copied())
             else {
                 continue;
             };

@@ -9,8 +9,8 @@ use kg::{Kg, readable_name};
 
 use super::super::plan::{Hop, Way};
 use super::super::values::reached;
-use super::super::words::Explainer;
 use super::super::vocabulary::{split, stems};
+use super::super::words::Explainer;
 use super::request::{Label, Phrase, Role};
 use crate::exec::{Relation, Session};
 
@@ -180,7 +180,10 @@ fn longer(
             asked: explained.asked,
             nameless: is_nameless(kg, first),
             unnamed: false,
-            coded: kg.name(relation.node()).trim_end_matches('>').ends_with("_id"),
+            coded: kg
+                .name(relation.node())
+                .trim_end_matches('>')
+                .ends_with("_id"),
             label: if one.out {
                 label_of(explainer, &path.ends, relation)
             } else {
@@ -255,10 +258,20 @@ impl Path {
         let at = |words: &[f32], at: usize| words.get(at).copied().unwrap_or_default();
         let unknown = |words: &[f32], word: &usize| at(words, *word) < KNOWN;
         let own = phrase.words.iter();
-        let own: Vec<usize> = own.filter(|word| unknown(known.class, word)).copied().collect();
+        let own: Vec<usize> = own
+            .filter(|word| unknown(known.class, word))
+            .copied()
+            .collect();
         let of = phrase.of.iter();
-        let of: Vec<usize> = of.filter(|word| unknown(known.set, word)).copied().collect();
-        let sure = if phrase.role == Role::Key { KNOWN } else { EXPLAINED };
+        let of: Vec<usize> = of
+            .filter(|word| unknown(known.set, word))
+            .copied()
+            .collect();
+        let sure = if phrase.role == Role::Key {
+            KNOWN
+        } else {
+            EXPLAINED
+        };
         let label = match phrase.label {
             Some(label) => {
                 let (_, cost) = self.label.filter(|(own, _)| *own == label)?;
@@ -308,11 +321,7 @@ pub(super) fn name_of<'p>(paths: &'p [Path], hops: &[Hop]) -> Option<&'p Path> {
 }
 
 /// The path to the names or keys of what `hops` lead to.
-pub(super) fn label_behind<'p>(
-    paths: &'p [Path],
-    hops: &[Hop],
-    label: Label,
-) -> Option<&'p Path> {
+pub(super) fn label_behind<'p>(paths: &'p [Path], hops: &[Hop], label: Label) -> Option<&'p Path> {
     let behind = paths.iter().filter_map(|path| {
         let (own, cost) = path.label?;
         let next = path.hops.len() == hops.len() + 1 && path.hops.starts_with(hops);

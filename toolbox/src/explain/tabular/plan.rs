@@ -89,9 +89,9 @@ impl Program<'_, '_, '_> {
             && self.plan.mean.is_none();
         if let ([Shown::Path(path)], true) = (self.plan.shown.as_slice(), plain) {
             let hops = self.plan.paths.get(*path).cloned().unwrap_or_default();
-            return hops.into_iter().fold(set, |set, hop| {
-                self.writer.step(set, &PlanStep::Walk(hop))
-            });
+            return hops
+                .into_iter()
+                .fold(set, |set, hop| self.writer.step(set, &PlanStep::Walk(hop)));
         }
         self.columns = vec![Vec::new()];
         let mut table = self.extended(set);
@@ -154,7 +154,8 @@ impl Program<'_, '_, '_> {
         let field = Arg::Field(Field::Of(Aggregate::Average, column));
         let mean = self.writer.assign(Tool::Group, vec![table.clone(), field]);
         let left = self.column(&table, &path);
-        self.writer.assign(Tool::Where, vec![left, Arg::Op(op), mean])
+        self.writer
+            .assign(Tool::Where, vec![left, Arg::Op(op), mean])
     }
 
     /// The columns of the answer, in order.
@@ -177,7 +178,8 @@ impl Program<'_, '_, '_> {
         } else {
             Field::Ascending(column)
         };
-        self.writer.assign(Tool::Sort, vec![table, Arg::Field(order)])
+        self.writer
+            .assign(Tool::Sort, vec![table, Arg::Field(order)])
     }
 
     fn first(&mut self, table: Arg) -> Arg {
@@ -263,6 +265,7 @@ impl Program<'_, '_, '_> {
                 (Op::Eq, best)
             }
         };
-        self.writer.assign(Tool::Where, vec![number, Arg::Op(op), right])
+        self.writer
+            .assign(Tool::Where, vec![number, Arg::Op(op), right])
     }
 }

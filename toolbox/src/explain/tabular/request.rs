@@ -102,11 +102,26 @@ const NEGATIONS: [&str; 16] = [
 ];
 /// Words that say how rows are ordered.
 const ORDERS: [&str; 11] = [
-    "order", "ordered", "sort", "sorted", "ascending", "descending", "alphabetical",
-    "alphabetically", "alphabetic", "ranked", "increasing",
+    "order",
+    "ordered",
+    "sort",
+    "sorted",
+    "ascending",
+    "descending",
+    "alphabetical",
+    "alphabetically",
+    "alphabetic",
+    "ranked",
+    "increasing",
 ];
 /// Words that say that equal rows are one.
-const DIFFERENT: [&str; 5] = ["different", "distinct", "unique", "corresponding", "respective"];
+const DIFFERENT: [&str; 5] = [
+    "different",
+    "distinct",
+    "unique",
+    "corresponding",
+    "respective",
+];
 
 /// A word of the question.
 struct Token {
@@ -162,7 +177,12 @@ impl Request {
             }
             // `the largest and the smallest area`: both are computed of areas.
             let empty = one.words.is_empty() && one.label.is_none();
-            if empty && matches!((one.role, next.role), (Role::Computed(_), Role::Computed(_))) {
+            if empty
+                && matches!(
+                    (one.role, next.role),
+                    (Role::Computed(_), Role::Computed(_))
+                )
+            {
                 *one = Phrase {
                     role: one.role,
                     at: one.at,
@@ -331,7 +351,9 @@ impl Reader<'_> {
     fn is_order(&self, at: usize) -> bool {
         let before = at.checked_sub(1).map_or("", |before| self.word(before));
         let begins = matches!(before, "" | "you" | "to" | "please" | "me");
-        begins && self.word(at + 1) != "of" && !self.tokens.get(at + 1).is_some_and(|next| next.apart)
+        begins
+            && self.word(at + 1) != "of"
+            && !self.tokens.get(at + 1).is_some_and(|next| next.apart)
     }
 
     /// Reads `and` or a comma at a token.
@@ -367,7 +389,8 @@ impl Reader<'_> {
         if let Some(read) = self.number_of(at) {
             return Some(read);
         }
-        if let (Some(first), Some((found, Degree::Superlative))) = (number(&word), adjective(&next)) {
+        if let (Some(first), Some((found, Degree::Superlative))) = (number(&word), adjective(&next))
+        {
             // `the three largest cities`.
             self.request.first = Some(first);
             self.request.order = Some(found.extremes[0] == Extreme::Max);
@@ -476,12 +499,21 @@ impl Reader<'_> {
             self.begin(Role::Counted);
             return Some(read);
         }
-        let unit = |at: usize| matches!(self.word(at), "hundred" | "thousand" | "million" | "billion");
+        let unit = |at: usize| {
+            matches!(
+                self.word(at),
+                "hundred" | "thousand" | "million" | "billion"
+            )
+        };
         let (op, number, read) = match (word, second) {
             ("at", "least") => (Op::Ge, number(third)?, 3),
             ("at", "most") => (Op::Le, number(third)?, 3),
             ("more" | "greater" | "fewer" | "less", "than") => {
-                let op = if matches!(word, "more" | "greater") { Op::Gt } else { Op::Lt };
+                let op = if matches!(word, "more" | "greater") {
+                    Op::Gt
+                } else {
+                    Op::Lt
+                };
                 (op, number(third)?, 3)
             }
             ("over", _) => (Op::Gt, number(second)?, 2),
@@ -532,17 +564,24 @@ impl Reader<'_> {
     fn counts_next(&self, at: usize) -> bool {
         let next = self.word(at + 1);
         let before = at.checked_sub(1).map_or("", |before| self.word(before));
-        let several = next.ends_with('s') || matches!(next, "people" | "children" | "men" | "women");
+        let several =
+            next.ends_with('s') || matches!(next, "people" | "children" | "men" | "women");
         before != "at"
             && several
-            && self.tokens.get(at + 1).is_some_and(|token| token.content.is_some())
+            && self
+                .tokens
+                .get(at + 1)
+                .is_some_and(|token| token.content.is_some())
             && adjective(next).is_none()
     }
 }
 
 /// The whole number that a word writes.
 fn number(word: &str) -> Option<u64> {
-    word.parse()
-        .ok()
-        .or_else(|| NUMBERS.iter().position(|name| *name == word).map(|at| at as u64))
+    word.parse().ok().or_else(|| {
+        NUMBERS
+            .iter()
+            .position(|name| *name == word)
+            .map(|at| at as u64)
+    })
 }
