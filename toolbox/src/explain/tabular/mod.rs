@@ -2,15 +2,17 @@
 //! proposed where a question has a cue for them, and extend the sets that the search finds.
 //!
 //! ```text
-//! request   what the words ask of a table
+//! request   what a question asks of a table; reading: from its words
 //! paths     the columns that a set can have
 //! plan      the program
-//! compose   from a set, its paths and the request to a plan
+//! compose   from a set, its paths and the request to a plan; columns: what its phrases name
 //! ```
 
+mod columns;
 mod compose;
 mod paths;
 mod plan;
+mod reading;
 mod request;
 
 use common::cancel::{Cancel, Cancelled};
@@ -52,7 +54,7 @@ pub(super) fn tables(
         return Ok(Vec::new());
     }
     let bare = session.linked().blanked(session.question());
-    let request = Request::read(&bare, explainer.asked);
+    let request = reading::read(&bare, explainer.asked);
     if !request.wants_table() && !request.wants_labels() || explainer.asked.judge {
         return Ok(Vec::new());
     }
