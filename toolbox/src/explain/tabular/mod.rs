@@ -34,6 +34,8 @@ use request::{Request, Role};
 
 /// Sets that are extended.
 const BASES: usize = 80;
+/// Members of the largest class that is extended. Its relations are not followed one by one.
+const LARGEST: usize = 1_000_000;
 /// Sets around the texts of a question that are followed.
 const LINKED: usize = 40;
 
@@ -103,7 +105,7 @@ fn bases(
     let mut states: Vec<State> = Vec::new();
     for class in classes {
         let members = kg.instances(class);
-        if members.len() <= limits.class {
+        if members.len() <= LARGEST {
             let members: EntSet = members.into_owned().into();
             states.push(State::start(Start::Class(class), members, explainer));
         }
