@@ -48,14 +48,10 @@ impl<'c> Composer<'c, '_, '_> {
             match phrase.role {
                 Role::Condition | Role::Without => {}
                 Role::Column => {
-                    if let Some(path) = self.shown_by(phrase) {
-                        if !columns
-                            .shown
-                            .iter()
-                            .any(|(_, one)| *one == Shown::Path(path))
-                        {
-                            columns.shown.push((phrase.at, Shown::Path(path)));
-                        }
+                    let path = self.shown_by(phrase).map(Shown::Path);
+                    let known = |one: &Shown| columns.shown.iter().any(|(_, old)| old == one);
+                    if let Some(path) = path.filter(|one| !known(one)) {
+                        columns.shown.push((phrase.at, path));
                     }
                 }
                 Role::Computed(aggregate) => {

@@ -239,9 +239,8 @@ impl Composer<'_, '_, '_> {
         }
         // A key stands before what is counted, and in its place beside what is computed.
         for &key in &keys {
-            if !shown.iter().any(|(_, one)| *one == Shown::Path(key))
-                && !(kept && !columns.shown.is_empty())
-            {
+            let known = shown.iter().any(|(_, one)| *one == Shown::Path(key));
+            if !known && (!kept || columns.shown.is_empty()) {
                 let at = if computed { self.place_of_keys() } else { 0 };
                 shown.push((at, Shown::Path(key)));
             }

@@ -96,7 +96,7 @@ impl Program<'_, '_, '_> {
         self.columns = vec![Vec::new()];
         let mut table = self.extended(set);
         if let Some((path, op)) = self.plan.mean {
-            table = self.above_mean(table, path, op);
+            table = self.above_mean(&table, path, op);
         }
         match &self.plan.keys {
             Some(keys) => self.grouped(table, keys),
@@ -148,12 +148,12 @@ impl Program<'_, '_, '_> {
     }
 
     /// The rows whose value of a path is above or below its mean.
-    fn above_mean(&mut self, table: Arg, path: usize, op: Op) -> Arg {
+    fn above_mean(&mut self, table: &Arg, path: usize, op: Op) -> Arg {
         let path = self.plan.paths.get(path).cloned().unwrap_or_default();
         let column = self.index(&path);
         let field = Arg::Field(Field::Of(Aggregate::Average, column));
         let mean = self.writer.assign(Tool::Group, vec![table.clone(), field]);
-        let left = self.column(&table, &path);
+        let left = self.column(table, &path);
         self.writer
             .assign(Tool::Where, vec![left, Arg::Op(op), mean])
     }

@@ -441,7 +441,7 @@ impl Reader<'_> {
     /// with.
     fn computed(&mut self, at: usize, aggregate: Aggregate) -> usize {
         let before = (at.saturating_sub(3)..at).map(|at| self.word(at).to_owned());
-        let op = before.filter_map(|word| match word.as_str() {
+        let mut op = before.filter_map(|word| match word.as_str() {
             "above" | "over" | "exceeding" => Some(Op::Gt),
             "below" | "under" => Some(Op::Lt),
             other => match adjective(other) {
@@ -451,7 +451,7 @@ impl Reader<'_> {
                     .or_else(|| matches!(other, "less" | "fewer").then_some(Op::Lt)),
             },
         });
-        let role = match op.last().filter(|_| aggregate == Aggregate::Average) {
+        let role = match op.next_back().filter(|_| aggregate == Aggregate::Average) {
             Some(op) => Role::Mean(op),
             None => Role::Computed(aggregate),
         };
