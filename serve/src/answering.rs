@@ -12,6 +12,7 @@ use infer::planner::{Planner, Scripted};
 use kg::Kg;
 use serde::Deserialize;
 use tokio::sync::oneshot;
+use toolbox::call::ToolTable;
 use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions};
 use toolbox::link::{self, LinkError};
 use toolbox::prompt::Template;
@@ -122,7 +123,14 @@ impl Question {
         Ok(Self {
             id: service.answers.id(),
             agent_name: name.to_owned(),
-            template: template.unwrap_or_else(|| Template::of(trained_as)),
+            template: template.unwrap_or_else(|| Template {
+                tools: if matches!(agent, AgentKind::Words(_)) {
+                    service.tools
+                } else {
+                    ToolTable::Paper
+                },
+                ..Template::of(trained_as)
+            }),
             request,
             graph,
             model,

@@ -9,6 +9,7 @@ use infer::engine::EngineDevice;
 use infer::planner::LocalModel;
 use kg::{FrozenKg, GraphFolder};
 use toolbox::agent::Agent;
+use toolbox::call::ToolTable;
 use toolbox::prompt::Template;
 use toolbox::rank::Ranker;
 
@@ -27,6 +28,8 @@ pub struct ServiceOptions {
     /// Models (folders or GGUF files) by name; the first is the default. Without a model the words
     /// of a question decide alone.
     pub models: Vec<(String, PathBuf)>,
+    /// Tools of the agent `words`, which has no model.
+    pub tools: ToolTable,
     /// Where models run.
     pub device: EngineDevice,
     /// What orders relations and classes.
@@ -69,6 +72,8 @@ pub struct Service {
     pub(crate) graphs: Vec<Arc<ServedGraph>>,
     pub(crate) models: Vec<Arc<ServedModel>>,
     pub(crate) ranker: Arc<dyn Ranker>,
+    /// Tools of the agent `words`.
+    pub(crate) tools: ToolTable,
     pub(crate) pool: Pool,
     pub(crate) answers: AnswerStore,
     pub(crate) metrics: Metrics,
@@ -129,6 +134,7 @@ impl Service {
             graphs,
             models,
             ranker: options.ranker,
+            tools: options.tools,
             pool: pool.map_err(|source| ServeError::Io {
                 what: "cannot start a thread".to_owned(),
                 source,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use infer::engine::EngineDevice;
+use toolbox::call::ToolTable;
 use toolbox::exec::ExcludeWhen;
 use toolbox::usage::Prices;
 
@@ -11,7 +12,7 @@ use super::agent::{AGENTS, AgentArgs, MakeAgent};
 use super::datagen::RankingArgs;
 use super::graph::KgArg;
 use super::remote::RemoteArgs;
-use super::values::{Names, names, one_of, share};
+use super::values::{Names, TOOLS, names, one_of, share};
 
 /// Where topic entities come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -53,6 +54,11 @@ pub(crate) struct AnsweringArgs {
     pub(crate) device: EngineDevice,
     #[command(flatten)]
     pub(crate) agents: AgentArgs,
+    /// Tools of the agent `words` [default: extended for `ask`, paper for `eval`].
+    ///
+    /// Models have the tools that they were trained with.
+    #[arg(long, value_parser = one_of(TOOLS), value_name = "TOOLS")]
+    pub(crate) tools: Option<ToolTable>,
     /// Abstain if the model puts more than this probability on text that the graph does not allow
     /// [default: calibrated in training].
     ///

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use infer::engine::EngineDevice;
+use toolbox::call::ToolTable;
 
 use super::answer::DEVICES;
 use super::datagen::RankingArgs;
-use super::values::{named_path, one_of};
+use super::values::{TOOLS, named_path, one_of};
 
 #[derive(Debug, Args)]
 pub(crate) struct ServedArgs {
@@ -22,6 +23,11 @@ pub(crate) struct ServedArgs {
     /// Without a model the agent `words` answers.
     #[arg(long = "model", value_name = "[NAME=]MODEL", value_parser = named_path)]
     pub(crate) models: Vec<(String, PathBuf)>,
+    /// Tools of the agent `words`.
+    ///
+    /// Models have the tools that they were trained with.
+    #[arg(long, value_parser = one_of(TOOLS), default_value = "extended", value_name = "TOOLS")]
+    pub(crate) tools: ToolTable,
     #[command(flatten)]
     pub(crate) ranking: RankingArgs,
     /// Device for the models.

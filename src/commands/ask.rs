@@ -7,7 +7,8 @@ use anyhow::{Context, Result, bail};
 use infer::agent::{AgentKind, Outcome, Task, answer_with};
 use infer::planner::{Planner, Scripted, public_address};
 use kg::Kg;
-use toolbox::answer::Provenance;
+use toolbox::answer::{AnswerTable, AnswerValue, CELL_SEPARATOR, Provenance};
+use toolbox::call::ToolTable;
 use toolbox::exec::{Exclude, ExecOptions};
 use toolbox::link;
 use toolbox::prompt::Template;
@@ -102,6 +103,7 @@ fn planner(
     let serving = Serving {
         seed: args.seed,
         concurrency: 1,
+        tools: ToolTable::Extended,
     };
     let (planning, template) = Planning::open(agent, model, &args.answering, serving, &mut None)?;
     if let Planning::Local(model) = &planning
@@ -127,7 +129,15 @@ pub(super) fn print_text(ui: &Ui, question: &str, entities: &[String], outcome: 
     } else {
         ui.say(format!("entities  {}", clean_value(&entities.join(", "))));
     }
-    ui.say(format!("answer    {}", clean_value(&answer_text(outcome))));
+    match &answer.value {
+        AnswerValue::Table(table) if table.rows.len() > 1 || table.columns.len() > 1 => {
+            for (i, line) in table_lines(table).iter().enumerate() {
+                let name = if i == 0 { "answer" } else { "" };
+                ui.say(format!("{name:<9} {}", clean_value(line)));
+            }
+        }
+        _ => ui.say(format!("answer    {}", clean_value(&answer_text(outcome)))),
+    }
     if answer.provenance == Provenance::Model {
         ui.say("source    the model's own knowledge; nothing in the graph proves it");
     }
@@ -202,6 +212,39 @@ fn print_why(ui: &Ui, events: &[TraceEvent]) {
         let name = if i == 0 { "why" } else { "" };
         ui.say(format!("{name:<9} {}", clean_value(line)));
     }
+}
+
+/// Maximum characters of a printed cell.
+const CELL: usize = 40;
+
+/// The lines of a table: the headings, then the rows, in columns of equal width.
+fn table_lines(table: &AnswerTable) -> Vec<String> {
+    let cut = |text: &str| match text.char_indices().nth(CELL) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    };
+    let headings = table.columns.iter().map(|heading| cut(heading)).collect();
+    let rows = table.labels().take(PRINTED);
+    let mut lines: Vec<Vec<String>> = vec![headings];
+    lines.extend(rows.map(|row| row.into_iter().map(cut).collect()));
+    let width = |column: usize| {
+        let cells = lines.iter().filter_map(|line| line.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..table.columns.len()).map(width).collect();
+    let mut printed: Vec<String> = (lines.iter())
+        .map(|line| {
+            let cells = line.iter().zip(&widths);
+            let padded: Vec<String> = cells
+                .map(|(cell, width)| format!("{cell:<width$}"))
+                .collect();
+            padded.join(CELL_SEPARATOR).trim_end().to_owned()
+        })
+        .collect();
+    if table.rows.len() > PRINTED {
+        printed.push(format!("… ({} rows in all)", table.rows.len()));
+    }
+    printed
 }
 
 /// Prints what a server counted, and what it costs if that is known.

@@ -150,6 +150,7 @@ fn answer_again(
         },
         // Only gold programs may end on statements (rule R22).
         refuse_statements: opening.planner != oracle::NAME,
+        tools: template.tools,
         without: without.into_iter().map(NodeId::relation).collect(),
         ranker: Arc::clone(ranker),
         ..ExecOptions::default()

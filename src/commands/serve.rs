@@ -44,6 +44,7 @@ fn options(args: &ServedArgs) -> Result<ServiceOptions> {
     Ok(ServiceOptions {
         graphs: args.graphs.clone(),
         models: args.models.clone(),
+        tools: args.tools,
         device: args.device,
         ranker: ranking::open(&args.ranking)?,
         workers: args.workers.map_or(cores, usize::from),

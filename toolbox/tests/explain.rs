@@ -9,9 +9,11 @@ use std::time::{Duration, Instant};
 use common::cancel::Cancel;
 use kg::term::{NodeId, Term};
 use kg::{FrozenKg, Kg};
-use toolbox::exec::{ExecOptions, Session, Value, run_program};
+use toolbox::answer::Answer;
+use toolbox::call::ToolTable;
+use toolbox::exec::{ExecOptions, Session, Value, evidence, run_program};
 use toolbox::explain::{
-    Candidate, Proposer, SearchLimits, TERMS, TermWeights, Terms, WordTables, decide,
+    Candidate, ProposeError, Proposer, SearchLimits, TERMS, TermWeights, Terms, WordTables, decide,
 };
 use toolbox::link::{self, Linked};
 use toolbox::rank::lexical;
@@ -692,4 +694,283 @@ fn the_search_for_programs_ends_at_its_deadline_or_when_it_is_cancelled() {
         ..ExecOptions::default()
     });
     assert_eq!(ended.unwrap_err().to_string(), "the question was cancelled");
+}
+
+/// A session of the question that offers the extended tools.
+fn extended<'g>(kg: &'g FrozenKg, question: &str, options: ExecOptions) -> Session<'g> {
+    let entities = link::entities_of(kg, question, lexical().as_ref()).unwrap();
+    let linked = Linked::new(kg, question, &entities);
+    let tools = ToolTable::Extended;
+    Session::new(kg, question, linked, &[], ExecOptions { tools, ..options }).unwrap()
+}
+
+/// The decided candidate of a question with extended tools.
+fn tabled(kg: &FrozenKg, question: &str) -> Candidate {
+    let session = extended(kg, question, ExecOptions::default());
+    let weights = TermWeights::default();
+    let candidates = Proposer::new(&session, WordTables::base())
+        .propose(&weights, SearchLimits::default(), MOST)
+        .unwrap();
+    let chosen = decide(&candidates, &weights).unwrap();
+    candidates[chosen].clone()
+}
+
+/// Whether a program uses one of the extended tools.
+fn is_extended(candidate: &Candidate) -> bool {
+    (candidate.calls.iter()).any(|call| !ToolTable::Paper.has(call.tool))
+}
+
+/// The rows of an answer, in order, and sorted if no order was asked for.
+fn rows(kg: &FrozenKg, candidate: &Candidate) -> Vec<String> {
+    let Some(Value::Table(table)) = &candidate.answer else {
+        return vec![text(kg, candidate.answer.as_ref())];
+    };
+    let row = |row: &[toolbox::exec::Cell]| {
+        let cells: Vec<String> = row.iter().map(|cell| cell.text(kg)).collect();
+        cells.join(" | ")
+    };
+    let mut rows: Vec<String> = table.rows().map(row).collect();
+    if !table.is_ordered() {
+        rows.sort();
+    }
+    rows
+}
+
+/// Decides each question with extended tools and compares the rows.
+fn check_rows(cases: &[(&str, &[&str])]) {
+    let kg = graph();
+    for (question, expected) in cases {
+        let found = tabled(&kg, question);
+        assert!(is_extended(&found), "{question}: {:?}", program(&found));
+        assert_eq!(
+            rows(&kg, &found),
+            *expected,
+            "{question}: {:?}",
+            program(&found)
+        );
+    }
+}
+
+// rules D.2
+#[test]
+fn values_are_computed_of_a_column() {
+    check_rows(&[
+        ("average length of the rivers", &["608.75"]),
+        ("what is the total population of the cities", &["5140000"]),
+        ("maximum and minimum length of the rivers", &["1200 | 95"]),
+    ]);
+}
+
+#[test]
+fn rows_are_grouped_by_what_follows_per_and_each() {
+    let cities = ["Eastmark | 1", "Norland | 2", "Sudonia | 1", "Westria | 1"];
+    check_rows(&[
+        ("how many cities per country", &cities),
+        (
+            "number of films for each genre",
+            &["drama | 3", "thriller | 1"],
+        ),
+        (
+            "average population of cities per country",
+            &[
+                "1200000 | Westria",
+                "3000000 | Sudonia",
+                "425000 | Norland",
+                "90000 | Eastmark",
+            ],
+        ),
+    ]);
+}
+
+#[test]
+fn groups_are_kept_by_their_number_of_rows() {
+    check_rows(&[
+        ("which country has the most cities", &["norland"]),
+        (
+            "which country has the fewest cities",
+            &["eastmark sudonia westria"],
+        ),
+        ("countries with at least two cities", &["norland"]),
+        ("which countries have more than one city", &["norland"]),
+    ]);
+}
+
+#[test]
+fn things_that_have_something_are_left_out() {
+    check_rows(&[
+        ("countries that have no river", &["eastmark westria"]),
+        ("countries without rivers", &["eastmark westria"]),
+        (
+            "which countries don't have any rivers",
+            &["eastmark westria"],
+        ),
+    ]);
+}
+
+#[test]
+fn columns_stand_side_by_side() {
+    let born = [
+        "Bruno Castel | 1947-01-30",
+        "Ines Valdera | 1950-03-02",
+        "Lena Brandt | 1958-05-05",
+        "Marek Solan | 1961-11-20",
+        "Sofia Renn | 1979-09-09",
+    ];
+    check_rows(&[
+        ("capital and population of Norland", &["Arvik | 5000000"]),
+        (
+            "list the rivers with their length and mouth",
+            &[
+                "Dorra | 800 | Red Sea",
+                "Sarn | 1200 | Grey Sea",
+                "Ulmer Water | 340 | Grey Sea",
+                "Vell | 95 | Red Sea",
+            ],
+        ),
+        ("show the name and date of birth of each person", &born),
+    ]);
+}
+
+#[test]
+fn rows_are_ordered_and_cut() {
+    let all = ["Sarn", "Dorra", "Ulmer Water", "Vell"];
+    let last: Vec<&str> = all.iter().rev().copied().collect();
+    check_rows(&[
+        ("rivers in descending order of length", &all),
+        ("list the rivers ordered by length", &last),
+        ("the top 2 rivers by length", &all[..2]),
+        ("the three largest cities", &["Meroza", "Kalden", "Arvik"]),
+    ]);
+}
+
+#[test]
+fn values_are_compared_with_their_mean() {
+    check_rows(&[(
+        "cities with a population above the average",
+        &["Kalden", "Meroza"],
+    )]);
+}
+
+#[test]
+fn plain_questions_get_no_extended_candidates() {
+    let kg = graph();
+    let weights = TermWeights::default();
+    let plain = |question: &str, tools: ToolTable| {
+        let options = ExecOptions::default();
+        let session = match tools {
+            ToolTable::Extended => extended(&kg, question, options),
+            ToolTable::Paper => session(&kg, question),
+        };
+        Proposer::new(&session, WordTables::base())
+            .propose(&weights, SearchLimits::default(), MOST)
+            .unwrap()
+    };
+    for question in ALL {
+        let found = plain(question, ToolTable::Extended);
+        assert!(!found.iter().any(is_extended), "{question}");
+        let calls = |candidates: &[Candidate]| -> Vec<Vec<String>> {
+            candidates.iter().map(program).collect()
+        };
+        assert_eq!(
+            calls(&found),
+            calls(&plain(question, ToolTable::Paper)),
+            "{question}"
+        );
+    }
+    // Without the extended tools, a cue for them proposes nothing.
+    let cue = "average length of the rivers";
+    assert!(plain(cue, ToolTable::Extended).iter().any(is_extended));
+    assert!(!plain(cue, ToolTable::Paper).iter().any(is_extended));
+}
+
+#[test]
+fn extended_candidates_give_their_answer_again_with_evidence() {
+    let kg = graph();
+    for question in [
+        "how many cities per country",
+        "countries that have no river",
+        "capital and population of Norland",
+        "which country has the most cities",
+    ] {
+        let found = tabled(&kg, question);
+        let mut again = extended(&kg, question, ExecOptions::default());
+        let value = run_program(&mut again, &found.calls).unwrap();
+        assert_eq!(Some(&value), found.answer.as_ref(), "{question}");
+        assert!(evidence(&again).complete, "{question}");
+        let answer = Answer::of(&again);
+        assert!(
+            !answer.is_none() && !answer.evidence.is_empty(),
+            "{question}"
+        );
+    }
+}
+
+#[test]
+fn cues_without_anything_to_compute_are_harmless() {
+    let kg = graph();
+    for question in [
+        "average",
+        "per per each",
+        "top 5",
+        "the 99999999999999999999 largest",
+        "without",
+        "no not never without",
+        "most fewest least",
+        "sum of the average of the total",
+        "at least 18446744073709551616 rivers",
+        "ordered by",
+        "and and , and",
+        "average colour of the rivers",
+        "rivers per soup",
+        "how many and how many and how many each",
+        "the top 0 rivers by length",
+        "countries with at least 7 cities",
+    ] {
+        let found = tabled(&kg, question);
+        if let Some(answer) = &found.answer {
+            assert!(!answer.is_empty(), "{question}");
+        }
+    }
+}
+
+#[test]
+fn large_sets_are_grouped_within_the_limits_and_the_deadline() {
+    let mut text = String::from(
+        "@prefix : <http://big.example/> .\n@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n:parcel rdfs:label \"parcel\" .\n",
+    );
+    for i in 0..30_000 {
+        text.push_str(&format!(
+            ":p{i} a :parcel ; :weight {} ; :depot :d{} .\n",
+            i % 90,
+            i % 700
+        ));
+    }
+    let kg = graph_of(&text);
+    let question = "average weight of the parcels per depot";
+    let propose = |options: ExecOptions| {
+        let session = extended(&kg, question, options);
+        let limits = SearchLimits::default();
+        Proposer::new(&session, WordTables::base()).propose(&TermWeights::default(), limits, MOST)
+    };
+    let found = propose(ExecOptions::default()).unwrap();
+    let chosen = decide(&found, &TermWeights::default()).unwrap();
+    assert_eq!(rows(&kg, &found[chosen]).len(), 700);
+    let begun = Instant::now();
+    let late = propose(ExecOptions {
+        deadline: Duration::from_millis(1),
+        ..ExecOptions::default()
+    });
+    assert!(matches!(late, Err(ProposeError::Cancelled(_))));
+    assert!(
+        begun.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        begun.elapsed()
+    );
+    let cancel = Cancel::default();
+    cancel.cancel();
+    let stopped = propose(ExecOptions {
+        cancel,
+        ..ExecOptions::default()
+    });
+    assert!(matches!(stopped, Err(ProposeError::Cancelled(_))));
 }

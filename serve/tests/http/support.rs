@@ -48,6 +48,7 @@ pub(crate) fn options() -> ServiceOptions {
         queue: 8,
         deadline: Duration::from_secs(60),
         feedback: None,
+        tools: toolbox::call::ToolTable::Extended,
         log: Box::new(|_| ()),
     }
 }

@@ -30,6 +30,7 @@ use datagen::read::ReadOptions;
 use infer::planner::public_address;
 use kg::Kg;
 use serde_json::json;
+use toolbox::call::ToolTable;
 use toolbox::rank::Ranker;
 
 pub(super) use self::gold::gold_labels;
@@ -143,6 +144,7 @@ fn settings(args: &EvalArgs, ranker: &Arc<dyn Ranker>, ui: &Ui) -> Result<Vec<Se
     let serving = Serving {
         seed: args.seed,
         concurrency: args.concurrency,
+        tools: ToolTable::Paper,
     };
     for agent in &args.agents {
         let agent = agent(&answering.agents, linked);

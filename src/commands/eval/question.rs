@@ -195,6 +195,7 @@ impl<'a> Evaluator<'a> {
                 when: self.setting.exclude.unwrap_or(question.exclude),
             },
             refuse_statements: true,
+            tools: self.setting.template.tools,
             without,
             ranker: Arc::clone(&self.setting.ranker),
             ..ExecOptions::default()

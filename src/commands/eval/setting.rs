@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use infer::agent::AgentKind;
 use infer::engine::Batch;
 use infer::planner::{LocalModel, LocalPlanner, Planner, Protocol, RemotePlanner, Scripted};
+use toolbox::call::ToolTable;
 use toolbox::exec::ExcludeWhen;
 use toolbox::prompt::Template;
 use toolbox::rank::{self, Ranker};
@@ -28,13 +29,15 @@ pub(in crate::commands) enum Planning {
     Unneeded,
 }
 
-/// Settings of `eval` for a served model, in addition to the options of the server.
+/// Settings of a command, in addition to the options that `ask` and `eval` share.
 #[derive(Clone, Copy)]
 pub(in crate::commands) struct Serving {
     /// Seed of its sampling.
     pub(in crate::commands) seed: u64,
     /// Questions at a time.
     pub(in crate::commands) concurrency: usize,
+    /// The tools of the agent `words`, if no option names them.
+    pub(in crate::commands) tools: ToolTable,
 }
 
 /// Weights up to this size fit into a processor's cache, where one question per thread is faster
@@ -55,6 +58,16 @@ impl Planning {
     ) -> Result<(Self, Template)> {
         let remote = &answering.remote;
         let usual = Template::of(agent.trained_as());
+        if matches!(agent, AgentKind::Words(_)) {
+            let tools = answering.tools.unwrap_or(serving.tools);
+            return Ok((Self::Unneeded, Template { tools, ..usual }));
+        }
+        if answering.tools.is_some() {
+            bail!(
+                "--tools is for the agent `words`; `{}` has the tools that its model was trained with",
+                agent.name()
+            );
+        }
         Ok(match model {
             _ if !agent.needs_model() => (Self::Unneeded, usual),
             None => bail!("{} needs a model: name one with --model", agent.name()),

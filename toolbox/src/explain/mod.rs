@@ -9,6 +9,7 @@
 //! words, kinship          which words a relation explains, and which a chain of parents and children
 //! plan, state             candidate programs
 //! values, search          the search for them
+//! tabular                 candidates that end in the extended tools
 //! read                    what a program of a model explains
 //! terms                   the decision
 //! why                     which part of the chosen program accounts for which word
@@ -25,6 +26,7 @@ mod read;
 mod search;
 mod state;
 mod table;
+mod tabular;
 mod terms;
 mod values;
 mod vocabulary;
@@ -70,6 +72,14 @@ pub struct Candidate {
     pub terms: Terms,
 }
 
+/// A candidate that was not run yet.
+enum Proposed<'f> {
+    /// A plan of the search.
+    Plan(&'f Found),
+    /// A program that ends in extended tools.
+    Table(Vec<Call>),
+}
+
 /// Proposes candidates for one question.
 pub struct Proposer<'s, 'g> {
     session: &'s Session<'g>,
@@ -104,20 +114,23 @@ impl<'s, 'g> Proposer<'s, 'g> {
         let cancel = options.cancel.within(options.deadline);
         let mut explainer = Explainer::new(self.session, &self.asked, Arc::clone(&self.tables));
         let found = search::search(&mut explainer, limits, weights, &cancel)?;
-        let mut scored: Vec<(f32, Terms, &Found)> = found
+        let tables = tabular::tables(&mut explainer, &found, weights, limits, &cancel)?;
+        let mut scored: Vec<(f32, Terms, Proposed<'_>)> = found
             .iter()
-            .map(|found| {
-                let terms = terms::of_found(found, &explainer);
-                (weights.score(&terms), terms, found)
-            })
+            .map(|found| (terms::of_found(found, &explainer), Proposed::Plan(found)))
+            .chain((tables.into_iter()).map(|(terms, calls)| (terms, Proposed::Table(calls))))
+            .map(|(terms, proposed)| (weights.score(&terms), terms, proposed))
             .collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0));
         let mut candidates: Vec<Candidate> = Vec::new();
-        for (_, terms, found) in scored {
+        for (_, terms, proposed) in scored {
             if candidates.len() == most {
                 break;
             }
-            let calls = found.state.plan.calls(self.session);
+            let calls = match proposed {
+                Proposed::Plan(found) => found.state.plan.calls(self.session),
+                Proposed::Table(calls) => calls,
+            };
             if candidates.iter().any(|known| known.calls == calls) {
                 continue;
             }

@@ -100,11 +100,7 @@ impl Plan {
     /// The calls of the plan, with full names, in the order in which gold programs are written: a
     /// set's relations are listed before one of them is used.
     pub(super) fn calls(&self, session: &Session<'_>) -> Vec<Call> {
-        let mut writer = Writer {
-            session,
-            calls: Vec::new(),
-            next: 0,
-        };
+        let mut writer = Writer::new(session);
         let set = writer.plan(self);
         let value = match &self.finish {
             Finish::Set => set,
@@ -120,8 +116,7 @@ impl Plan {
                 writer.assign(Tool::Judge, args)
             }
         };
-        writer.push(Tool::End, vec![value]);
-        writer.calls
+        writer.end(value)
     }
 }
 
@@ -130,19 +125,35 @@ pub(super) fn abstention() -> Vec<Call> {
     vec![Call::new(Tool::End, vec![Arg::List(Vec::new())], 0)]
 }
 
-struct Writer<'s, 'g> {
+/// Writes the calls of a program.
+pub(super) struct Writer<'s, 'g> {
     session: &'s Session<'g>,
     calls: Vec<Call>,
     next: u32,
 }
 
-impl Writer<'_, '_> {
+impl<'s, 'g> Writer<'s, 'g> {
+    /// A program without calls.
+    pub(super) fn new(session: &'s Session<'g>) -> Self {
+        Self {
+            session,
+            calls: Vec::new(),
+            next: 0,
+        }
+    }
+
+    /// The program that ends with this answer.
+    pub(super) fn end(mut self, answer: Arg) -> Vec<Call> {
+        self.push(Tool::End, vec![answer]);
+        self.calls
+    }
+
     fn push(&mut self, tool: Tool, args: Vec<Arg>) {
         self.calls.push(Call::new(tool, args, self.next));
     }
 
     /// Adds a call that assigns the next variable.
-    fn assign(&mut self, tool: Tool, args: Vec<Arg>) -> Arg {
+    pub(super) fn assign(&mut self, tool: Tool, args: Vec<Arg>) -> Arg {
         self.push(tool, args);
         self.next += 1;
         Arg::Var(self.next - 1)
@@ -152,7 +163,8 @@ impl Writer<'_, '_> {
         self.push(Tool::GetRelation, vec![set.clone()]);
     }
 
-    fn relation(&self, relation: Relation) -> Arg {
+    /// A relation by its name.
+    pub(super) fn relation(&self, relation: Relation) -> Arg {
         Arg::name(self.session.relation_name(relation))
     }
 
@@ -176,7 +188,7 @@ impl Writer<'_, '_> {
     }
 
     /// Writes the steps of a plan and returns its set.
-    fn plan(&mut self, plan: &Plan) -> Arg {
+    pub(super) fn plan(&mut self, plan: &Plan) -> Arg {
         let mut set = match &plan.start {
             Start::Entity(index) => self.entity(*index),
             Start::Entities => {
@@ -196,7 +208,8 @@ impl Writer<'_, '_> {
         set
     }
 
-    fn step(&mut self, set: Arg, step: &PlanStep) -> Arg {
+    /// Writes one step from a set and returns the set that it makes.
+    pub(super) fn step(&mut self, set: Arg, step: &PlanStep) -> Arg {
         match step {
             PlanStep::Walk(hop) => {
                 let relation = self.relation(hop.relation);

@@ -71,6 +71,8 @@ pub(super) struct Asked {
     pub(super) focus: Option<usize>,
     /// The byte range at which it mentions each linked entity.
     pub(super) mentions: Vec<Option<(usize, usize)>>,
+    /// The byte offset of each content word of the question, repeated ones too, with its index.
+    places: Vec<(usize, usize)>,
     /// The initials of neighbouring words, with the stems of these words.
     initials: Vec<(String, Vec<String>)>,
 }
@@ -209,8 +211,17 @@ impl Asked {
         Some(start.saturating_sub(at).max(at.saturating_sub(end)))
     }
 
+    /// The index of the content word at a byte offset of the question.
+    pub(super) fn placed(&self, at: usize) -> Option<usize> {
+        let found = self.places.iter().find(|(place, _)| *place == at);
+        found.map(|(_, index)| *index)
+    }
+
     fn push(&mut self, word: AskedWord) {
-        if !self.words.iter().any(|known| known.stem == word.stem) {
+        let known = (self.words.iter()).position(|known| known.stem == word.stem);
+        let index = known.unwrap_or(self.words.len());
+        self.places.push((word.at, index));
+        if known.is_none() {
             self.words.push(word);
         }
     }

@@ -427,7 +427,8 @@ impl Search<'_> {
                 state: state.clone(),
             });
         }
-        if explainer.asked.count && (steps || named) {
+        // Things are counted, not their names, which they may share.
+        if explainer.asked.count && (steps || named) && !state.named {
             self.found.push(Found {
                 answer: Value::Int(state.nodes.len() as u64),
                 state: state.finish(Finish::Count),

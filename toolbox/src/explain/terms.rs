@@ -77,6 +77,8 @@ terms! {
     OthersMissing "others missing",
     OrderOfWords "order of words",
     GiveUpWithoutWords "give up, no words",
+    TableCues "cues for tables",
+    ColumnRelations "relations of columns",
 }
 
 /// The terms of one candidate.

@@ -14,7 +14,7 @@ use super::question::{Asked, AskedWord};
 use super::table::WordTables;
 use super::vocabulary::{compounds, domain_stems, split, stems};
 use crate::exec::{Relation, Session};
-use crate::rank::{dice, word_grams};
+use crate::rank::{dice, stem, word_grams};
 
 /// Share of the letters' likeness that counts as a translation probability.
 const ALIKE: f32 = 0.25;
@@ -330,7 +330,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
         }
         let kg = self.session.kg();
         let names = class_words(kg, class);
-        let words: Arc<[f32]> = (self.asked.words.iter())
+        let mut words: Vec<f32> = (self.asked.words.iter())
             .map(|word| {
                 let of = |name: &String| {
                     let seen = self.tables.question_given(name, &word.stem);
@@ -339,6 +339,13 @@ impl<'s, 'g> Explainer<'s, 'g> {
                 names.iter().map(of).fold(0.0, f32::max)
             })
             .collect();
+        // `high schoolers` are of the class `highschooler`.
+        for (at, pair) in self.asked.words.windows(2).enumerate() {
+            if names.contains(&stem(&format!("{}{}", pair[0].word, pair[1].word))) {
+                words[at..at + 2].fill(CLASS);
+            }
+        }
+        let words: Arc<[f32]> = words.into();
         self.classes.insert(class, Arc::clone(&words));
         words
     }

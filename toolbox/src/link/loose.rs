@@ -315,8 +315,11 @@ fn fits(
             })
             .max_by(|a, b| a.quality.total_cmp(&b.quality))
     };
+    // `code=FIN` is the key of a row, which no part of it names.
+    let key = |candidate: &&LabelMatch| candidate.label.contains('=');
     found
         .iter()
+        .filter(|candidate| !key(candidate))
         .filter_map(|candidate| best(candidate).map(|fit| (fit, candidate.clone())))
         .collect()
 }

@@ -1,0 +1,188 @@
+//! The columns that the phrases of a question name.
+
+use kg::value::Op;
+
+use super::super::plan::Hop;
+use super::super::state::State;
+use super::super::words::Explainer;
+use super::paths::{KNOWN, Known, Path, add, best, label_behind, name_of, named, nameless};
+use super::plan::Shown;
+use super::request::{Label, Phrase, Request, Role};
+
+/// A plan that is being composed.
+pub(super) struct Composer<'c, 's, 'g> {
+    pub(super) base: &'c State,
+    /// What the set itself explains.
+    pub(super) known: Vec<f32>,
+    pub(super) paths: &'c [Path],
+    pub(super) request: &'c Request,
+    pub(super) explainer: &'c Explainer<'s, 'g>,
+    /// The paths of the plan.
+    pub(super) chosen: Vec<Vec<Hop>>,
+    pub(super) words: Vec<f32>,
+    pub(super) asked: f32,
+    pub(super) relations: usize,
+    pub(super) cues: i32,
+    /// Whether a phrase of the question names a class.
+    pub(super) class_named: bool,
+}
+
+/// What the phrases of a request became.
+#[derive(Default)]
+pub(super) struct Columns {
+    pub(super) shown: Vec<(usize, Shown)>,
+    pub(super) keys: Vec<usize>,
+    pub(super) counted: Option<usize>,
+    pub(super) order: Option<usize>,
+    pub(super) mean: Option<(usize, Op)>,
+    /// Whether a key is the member of the set.
+    pub(super) own_key: bool,
+}
+
+impl<'c> Composer<'c, '_, '_> {
+    /// The columns that the phrases name.
+    pub(super) fn columns(&mut self) -> Columns {
+        let mut columns = Columns::default();
+        let request = self.request;
+        for phrase in &request.phrases {
+            match phrase.role {
+                Role::Condition | Role::Without => {}
+                Role::Column => {
+                    let path = self.shown_by(phrase).map(Shown::Path);
+                    let known = |one: &Shown| columns.shown.iter().any(|(_, old)| old == one);
+                    if let Some(path) = path.filter(|one| !known(one)) {
+                        columns.shown.push((phrase.at, path));
+                    }
+                }
+                Role::Computed(aggregate) => {
+                    if let Some(path) = self.named_by(phrase) {
+                        self.cues += 1;
+                        let one = Shown::Computed(aggregate, path);
+                        columns.shown.push((phrase.at, one));
+                    }
+                }
+                Role::Key => match self.named_by(phrase) {
+                    Some(path) => columns.keys.push(path),
+                    None => columns.own_key |= self.is_known(phrase),
+                },
+                Role::Order => {
+                    let path = self.named_by(phrase);
+                    columns.order = columns.order.or(path);
+                }
+                Role::Counted => {
+                    if !self.is_known(phrase) {
+                        let path = self.named_by(phrase);
+                        columns.counted = columns.counted.or(path);
+                    }
+                }
+                Role::Mean(op) => {
+                    let path = self.named_by(phrase);
+                    columns.mean = columns.mean.or(path.map(|path| (path, op)));
+                }
+            }
+        }
+        columns
+    }
+
+    /// Whether the path with this index leads to numbers.
+    pub(super) fn is_number(&self, path: usize) -> bool {
+        let chosen = self.chosen.get(path);
+        let found = self.paths.iter().find(|path| Some(&path.hops) == chosen);
+        found.is_some_and(|path| path.leads_to_numbers(self.explainer.session.kg()))
+    }
+
+    /// Whether the set itself explains a phrase.
+    pub(super) fn is_known(&self, phrase: &Phrase) -> bool {
+        let all = phrase.words.iter().chain(&phrase.of);
+        let mut known = all.map(|&at| self.known.get(at).is_some_and(|p| *p >= KNOWN));
+        known.next() == Some(true) && known.all(|known| known)
+    }
+
+    /// The path that a column shows: of a phrase that names the members, these themselves.
+    fn shown_by(&mut self, phrase: &Phrase) -> Option<usize> {
+        let alone = phrase.words.is_empty() && phrase.label == Some(Label::Name);
+        let member = match phrase.label {
+            None => self.is_known(phrase),
+            Some(_) => alone && !nameless(self.explainer.session, &self.base.nodes),
+        };
+        if alone && member {
+            return self.named_by(phrase).or_else(|| self.member_path());
+        }
+        let member = if member { self.member_path() } else { None };
+        member.or_else(|| self.named_by(phrase))
+    }
+
+    /// The path that a phrase names, as an index.
+    fn named_by(&mut self, phrase: &Phrase) -> Option<usize> {
+        let path = match self.beside(phrase) {
+            Some(path) => path,
+            None => self.best(phrase)?,
+        };
+        let shown = if phrase.role == Role::Order {
+            path
+        } else {
+            named(self.paths, path)
+        };
+        Some(self.choose(path, shown))
+    }
+
+    /// The path that fits a phrase best. What the class of the set explains may still be a column.
+    fn best(&self, phrase: &Phrase) -> Option<&'c Path> {
+        let known = Known {
+            class: &self.known,
+            set: &self.base.words,
+        };
+        best(self.paths, phrase, known).or_else(|| {
+            let none: Vec<f32> = self.known.iter().map(|_| 0.0).collect();
+            let beside = phrase.role == Role::Column && !self.chosen.is_empty();
+            let known = Known {
+                class: &none,
+                ..known
+            };
+            beside.then(|| best(self.paths, phrase, known)).flatten()
+        })
+    }
+
+    /// The name or key of the thing whose name or key the column before it shows.
+    fn beside(&self, phrase: &Phrase) -> Option<&'c Path> {
+        let label = phrase.label?;
+        let last = self.chosen.last()?;
+        let (_, before) = last.split_last()?;
+        let alone = phrase.words.is_empty() && phrase.of.is_empty();
+        let labels = [Label::Name, Label::Key];
+        let is_label = labels.into_iter().any(|label| {
+            label_behind(self.paths, before, label).is_some_and(|path| path.hops == *last)
+        });
+        (alone && is_label)
+            .then(|| label_behind(self.paths, before, label))
+            .flatten()
+    }
+
+    /// Takes a path into the plan, with the path that is shown for it.
+    fn choose(&mut self, path: &Path, shown: &Path) -> usize {
+        add(&mut self.words, &path.words);
+        let known = self.chosen.iter().position(|hops| *hops == shown.hops);
+        if let Some(known) = known {
+            return known;
+        }
+        self.asked += path.asked;
+        self.relations += path.hops.len() - 1;
+        self.chosen.push(shown.hops.clone());
+        self.chosen.len() - 1
+    }
+
+    /// The path to the members of the set, or to their names if they have none of their own.
+    pub(super) fn member_path(&mut self) -> Option<usize> {
+        let session = self.explainer.session;
+        let hops = if nameless(session, &self.base.nodes) {
+            name_of(self.paths, &[])?.hops.clone()
+        } else {
+            Vec::new()
+        };
+        let known = self.chosen.iter().position(|known| *known == hops);
+        Some(known.unwrap_or_else(|| {
+            self.chosen.push(hops);
+            self.chosen.len() - 1
+        }))
+    }
+}

@@ -1,0 +1,325 @@
+//! From a set, its columns and what the question asks of a table to a plan.
+
+use std::sync::Arc;
+
+use kg::term::NodeId;
+use kg::value::Extreme;
+
+use super::super::state::{State, bit};
+use super::super::words::{Explainer, names};
+use super::columns::{Columns, Composer};
+use super::paths::{KNOWN, Path, add, nameless};
+use super::plan::{Kept, Shown, TablePlan};
+use super::request::{Phrase, Request, Role};
+use crate::call::Aggregate;
+
+/// A plan with what it explains.
+pub(super) struct Composed {
+    pub(super) plan: TablePlan,
+    /// The state of its set, with the words that the columns explain too.
+    pub(super) state: State,
+    /// Cues for tables that the plan answers, less those that it does not.
+    pub(super) cues: i32,
+    /// Relations of its columns beyond the first of each.
+    pub(super) relations: usize,
+    /// Whether it has the number that the question asks for.
+    pub(super) counts: bool,
+    /// Whether it keeps an extreme.
+    pub(super) extreme: bool,
+}
+
+/// The plan that answers a request from a set; `None` if it would need no extended tool. With
+/// `without` the set is what the answer leaves out of that class, and `paths` begin at what is left.
+pub(super) fn compose(
+    base: &State,
+    without: Option<NodeId>,
+    paths: &[Path],
+    request: &Request,
+    explainer: &mut Explainer<'_, '_>,
+) -> Option<Composed> {
+    let kg = explainer.session.kg();
+    let classes = match (without, base.nodes.first()) {
+        (Some(class), _) => vec![class],
+        (None, Some(&first)) => kg.types(first),
+        (None, None) => Vec::new(),
+    };
+    let mut known: Vec<f32> = base.words.iter().map(|_| 0.0).collect();
+    for class in classes {
+        add(&mut known, &explainer.class(class));
+    }
+    let class_named = names_class(request, explainer);
+    let mut composer = Composer {
+        class_named,
+        base,
+        known,
+        paths,
+        request,
+        explainer,
+        chosen: Vec::new(),
+        words: base.words.to_vec(),
+        asked: 0.0,
+        relations: 0,
+        cues: 0,
+    };
+    let known = composer.known.clone();
+    add(&mut composer.words, &known);
+    composer.compose(without)
+}
+
+/// Whether a phrase names a class.
+fn names_class(request: &Request, explainer: &mut Explainer<'_, '_>) -> bool {
+    let classes = explainer.session.classes();
+    let mut phrases = request.phrases.iter();
+    phrases.any(|phrase| {
+        let mut words = phrase.words.iter().chain(&phrase.of);
+        words.any(|&at| (classes.iter()).any(|&class| names(&explainer.class(class), Some(at))))
+    })
+}
+
+impl Composer<'_, '_, '_> {
+    fn compose(mut self, without: Option<NodeId>) -> Option<Composed> {
+        let mut columns = self.columns();
+        let request = self.request;
+        let best = |phrase: &Phrase| {
+            matches!(phrase.role, Role::Computed(Aggregate::Max | Aggregate::Min))
+        };
+        if self.base.tally.extremes > 0
+            && (request.first.is_some() || request.phrases.iter().any(best))
+        {
+            // The extremes of what is extreme already say nothing.
+            return None;
+        }
+        // A number that the graph has is compared, not counted.
+        let measured = columns.counted.is_some_and(|path| self.is_number(path));
+        let kept = self.kept().filter(|_| !measured);
+        let keyed = columns.own_key || !columns.keys.is_empty();
+        let grouped_count = request.count.is_some()
+            && (request.grouped && keyed || request.is_grouped() && !columns.shown.is_empty());
+        let computed = columns
+            .shown
+            .iter()
+            .any(|(_, one)| matches!(one, Shown::Computed(..)));
+        let grouping = kept.is_some()
+            || !computed && grouped_count && without.is_none()
+            || computed && !columns.keys.is_empty();
+        let count = request.count.is_some() && without.is_some() && columns.shown.is_empty();
+        if count {
+            self.cues += 1;
+        } else if grouping {
+            self.key_columns(&mut columns, computed, kept.is_some())?;
+        } else if computed {
+            columns
+                .shown
+                .retain(|(_, one)| matches!(one, Shown::Computed(..)));
+        } else if columns.shown.is_empty() {
+            self.member(&mut columns, without.is_some())?;
+        }
+        let order = self.order(&columns, grouping);
+        self.cues += i32::from(without.is_some()) + i32::from(columns.mean.is_some());
+        self.cues += i32::from(request.first.is_some() && order.is_some());
+        let shown: Vec<Shown> = columns.shown.iter().map(|(_, one)| *one).collect();
+        let several = shown
+            .iter()
+            .filter(|one| matches!(one, Shown::Path(_)))
+            .count();
+        // Where things have no names of their own, names are columns.
+        let labels = request.wants_labels() && nameless(self.explainer.session, &self.base.nodes);
+        self.cues += i32::from(several > 1 || several == 1 && labels && self.cues == 0);
+        let keys = (grouping || computed).then(|| columns.keys.clone());
+        if self.cues <= 0 || shown.is_empty() && !count {
+            return None;
+        }
+        // A question that names a class asks for its members.
+        self.relations += usize::from(self.class_named && !self.asks_for_class());
+        self.missing(kept.is_some(), computed, grouping);
+        for &word in &request.said {
+            if let Some(word) = self.words.get_mut(word) {
+                *word = 1.0;
+            }
+        }
+        let counts = count || shown.contains(&Shown::Count) || computed;
+        let extreme =
+            |one: &Shown| matches!(one, Shown::Computed(Aggregate::Max | Aggregate::Min, _));
+        let extreme = shown.iter().any(extreme)
+            || request.most.is_some()
+            || request.first.is_some() && order.is_some();
+        let mut state = self.base.clone();
+        state.words = Arc::from(self.words);
+        state.tally.asked += self.asked;
+        // The number of a group is used like a value.
+        state.tally.filters += usize::from(matches!(kept, Some(Kept::Number(..))));
+        Some(Composed {
+            plan: TablePlan {
+                base: self.base.plan.clone(),
+                without,
+                paths: self.chosen,
+                keys,
+                shown,
+                kept,
+                mean: columns.mean,
+                first: request.first.filter(|_| order.is_some()),
+                order,
+                count,
+            },
+            state,
+            cues: self.cues,
+            relations: self.relations,
+            counts,
+            extreme,
+        })
+    }
+
+    fn kept(&self) -> Option<Kept> {
+        let request = self.request;
+        let number = request.having.map(|(op, number)| Kept::Number(op, number));
+        // A number that the set compares with is used.
+        let number = number.filter(|_| !self.compares_number());
+        number.or(request
+            .most
+            .filter(|_| self.base.tally.extremes == 0)
+            .map(Kept::Extreme))
+    }
+
+    /// Whether the set compares something with the number of the things that are counted.
+    fn compares_number(&self) -> bool {
+        let Some((_, number)) = self.request.having else {
+            return false;
+        };
+        let values = &self.explainer.session.linked().values;
+        (values.iter().enumerate()).any(|(at, value)| {
+            self.base.tally.values & bit(at) != 0 && value.lexical == number.to_string()
+        })
+    }
+
+    /// Whether the set compares what the question counts with its number: `more than 4 cylinders`.
+    fn compares_counted(&self) -> bool {
+        let counted = |phrase: &&Phrase| phrase.role == Role::Counted;
+        let mut words =
+            (self.request.phrases.iter().filter(counted)).flat_map(|phrase| phrase.words.iter());
+        let unknown = |at: &usize| {
+            let p = |words: &[f32]| words.get(*at).copied().unwrap_or_default();
+            p(&self.known) < KNOWN && p(&self.base.words) >= KNOWN
+        };
+        words.any(unknown)
+    }
+
+    /// Settles by what rows are grouped and what is shown of the groups.
+    fn key_columns(&mut self, columns: &mut Columns, computed: bool, kept: bool) -> Option<()> {
+        let is_path = |one: &Shown| matches!(one, Shown::Path(_));
+        let beside: Vec<usize> = columns
+            .shown
+            .iter()
+            .filter_map(|(_, one)| match one {
+                Shown::Path(path) => Some(*path),
+                _ => None,
+            })
+            .collect();
+        if let Some(counted) = columns.counted {
+            // Each member has several of what is counted.
+            if beside.contains(&counted) || columns.keys.contains(&counted) {
+                return None;
+            }
+        }
+        let mut keys = columns.keys.clone();
+        for path in beside {
+            if !keys.contains(&path) {
+                keys.push(path);
+            }
+        }
+        if keys.is_empty() {
+            // The members themselves are the groups: rows differ only by what is counted.
+            columns.counted?;
+            keys.push(self.member_path()?);
+        }
+        self.cues += 1;
+        let count = self.request.count.filter(|_| !computed);
+        let mut shown: Vec<(usize, Shown)> = columns.shown.clone();
+        if kept && count.is_none() {
+            shown.retain(|(_, one)| is_path(one));
+        }
+        // A key stands before what is counted, and in its place beside what is computed.
+        for &key in &keys {
+            let known = shown.iter().any(|(_, one)| *one == Shown::Path(key));
+            if !known && (!kept || columns.shown.is_empty()) {
+                let at = if computed { self.place_of_keys() } else { 0 };
+                shown.push((at, Shown::Path(key)));
+            }
+        }
+        if let Some(at) = count {
+            let before = columns.shown.iter().any(|(place, _)| *place < at);
+            let at = if before || !columns.keys.is_empty() || columns.shown.is_empty() {
+                usize::MAX
+            } else {
+                at
+            };
+            shown.push((at, Shown::Count));
+            self.cues += i32::from(kept);
+        }
+        shown.sort_by_key(|(at, _)| *at);
+        columns.shown = shown;
+        columns.keys = keys;
+        Some(())
+    }
+
+    /// Where the question names what rows are grouped by.
+    fn place_of_keys(&self) -> usize {
+        let key = |phrase: &&Phrase| phrase.role == Role::Key;
+        let first = self.request.phrases.iter().find(key);
+        first.map_or(usize::MAX, |phrase| phrase.at)
+    }
+
+    /// Shows the members of the set where the question names no column.
+    fn member(&mut self, columns: &mut Columns, without: bool) -> Option<()> {
+        let ordered = self.request.order.is_some() && columns.order.is_some();
+        if without || ordered || columns.mean.is_some() {
+            let path = self.member_path()?;
+            columns.shown.push((0, Shown::Path(path)));
+        }
+        Some(())
+    }
+
+    /// The column by which rows are ordered.
+    fn order(&mut self, columns: &Columns, grouping: bool) -> Option<(Shown, bool)> {
+        let last = self.request.order?;
+        let counted = grouping && columns.shown.iter().any(|(_, one)| *one == Shown::Count);
+        let first = columns.shown.first().map(|(_, one)| *one);
+        let by = match columns.order {
+            Some(path) if !grouping || columns.keys.contains(&path) => Shown::Path(path),
+            _ if counted => Shown::Count,
+            _ => first?,
+        };
+        self.cues += 1;
+        Some((by, last))
+    }
+
+    /// Whether the question names the class of the members otherwise than as what is left out.
+    fn asks_for_class(&self) -> bool {
+        let out = |phrase: &&Phrase| !matches!(phrase.role, Role::Without | Role::Condition);
+        let mut words = (self.request.phrases.iter().filter(out))
+            .flat_map(|phrase| phrase.words.iter().chain(&phrase.of));
+        words.any(|&at| self.known.get(at).is_some_and(|p| *p >= KNOWN))
+    }
+
+    /// Number of entities of the question that the set does not use.
+    fn unused(&self) -> usize {
+        let entities = self.explainer.session.linked().entities.len();
+        let used = |at: &usize| self.base.tally.entities & bit(*at) != 0;
+        entities - (0..entities).filter(used).count()
+    }
+
+    /// Takes off the cues that the plan does not answer.
+    fn missing(&mut self, kept: bool, computed: bool, grouping: bool) {
+        let request = self.request;
+        let asks =
+            |wanted: fn(&Role) -> bool| request.phrases.iter().any(|phrase| wanted(&phrase.role));
+        let missing = [
+            request.having.is_some() && !kept && !self.compares_counted(),
+            asks(|role| matches!(role, Role::Computed(_))) && !computed,
+            request.grouped && !grouping && (request.count.is_some() || computed),
+            request.most == Some(Extreme::Max) && !kept && self.base.tally.extremes == 0,
+            request.most == Some(Extreme::Min) && !kept && self.base.tally.extremes == 0,
+        ];
+        let missing = missing.iter().filter(|missing| **missing).count() + self.unused();
+        self.cues -= i32::try_from(missing).unwrap_or_default();
+    }
+}

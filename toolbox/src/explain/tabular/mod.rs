@@ -1,0 +1,249 @@
+//! Candidates that end in the extended tools (rules D): tables, groups, differences, sums. They are
+//! proposed where a question has a cue for them, and extend the sets that the search finds.
+//!
+//! ```text
+//! request   what a question asks of a table; reading: from its words
+//! paths     the columns that a set can have
+//! plan      the program
+//! compose   from a set, its paths and the request to a plan; columns: what its phrases name
+//! ```
+
+mod columns;
+mod compose;
+mod paths;
+mod plan;
+mod reading;
+mod request;
+
+use common::cancel::{Cancel, Cancelled};
+use kg::term::{NodeId, Term};
+use kg::value::Op;
+use rustc_hash::FxHashSet;
+
+use super::plan::{Against, Hop, Start, Way};
+use super::search::SearchLimits;
+use super::state::{Found, State};
+use super::terms::{DecisionTerm, TermWeights, Terms, of_state};
+use super::values::{reached, said_classes};
+use super::words::{Explainer, strength};
+use crate::call::{Call, ToolTable};
+use crate::exec::{EntSet, Relation, Value, sorted};
+use compose::Composed;
+use paths::EXPLAINED;
+use request::{Request, Role};
+
+/// Sets that are extended.
+const BASES: usize = 80;
+/// Members of the largest class that is extended. Its relations are not followed one by one.
+const LARGEST: usize = 1_000_000;
+/// Sets around the texts of a question that are followed.
+const LINKED: usize = 40;
+
+/// The candidates that end in extended tools, with their terms; none if the session does not offer
+/// these tools, or if the question has no cue for them.
+///
+/// # Errors
+/// [`Cancelled`] when `cancel` says so.
+pub(super) fn tables(
+    explainer: &mut Explainer<'_, '_>,
+    found: &[Found],
+    weights: &TermWeights,
+    limits: SearchLimits,
+    cancel: &Cancel,
+) -> Result<Vec<(Terms, Vec<Call>)>, Cancelled> {
+    let session = explainer.session;
+    if session.options().tools != ToolTable::Extended {
+        return Ok(Vec::new());
+    }
+    let bare = session.linked().blanked(session.question());
+    let request = reading::read(&bare, explainer.asked);
+    if !request.wants_table() && !request.wants_labels() || explainer.asked.judge {
+        return Ok(Vec::new());
+    }
+    let mut candidates = Vec::new();
+    for base in bases(explainer, found, weights, limits, cancel)? {
+        cancel.check()?;
+        let paths = paths::paths(&base.nodes, explainer, cancel)?;
+        if !request.without {
+            candidates.extend(compose::compose(&base, None, &paths, &request, explainer));
+            continue;
+        }
+        let Some((class, all)) = others(&base, &request, explainer, limits) else {
+            continue;
+        };
+        let paths = paths::paths(&all, explainer, cancel)?;
+        candidates.extend(compose::compose(
+            &base,
+            Some(class),
+            &paths,
+            &request,
+            explainer,
+        ));
+    }
+    Ok(candidates
+        .into_iter()
+        .map(|one| (terms(&one, explainer), one.plan.calls(session)))
+        .collect())
+}
+
+/// The sets of things that are extended, best first: those of the search and the classes.
+fn bases(
+    explainer: &mut Explainer<'_, '_>,
+    found: &[Found],
+    weights: &TermWeights,
+    limits: SearchLimits,
+    cancel: &Cancel,
+) -> Result<Vec<State>, Cancelled> {
+    let session = explainer.session;
+    let kg = session.kg();
+    let mut classes = said_classes(explainer);
+    for &class in session.classes() {
+        if !classes.contains(&class) {
+            classes.push(class);
+        }
+    }
+    let mut states: Vec<State> = Vec::new();
+    for class in classes {
+        let members = kg.instances(class);
+        if members.len() <= LARGEST {
+            let members: EntSet = members.into_owned().into();
+            states.push(State::start(Start::Class(class), members, explainer));
+        }
+    }
+    for (index, &entity) in session.linked().entities.iter().enumerate() {
+        states.push(State::start(
+            Start::Entity(index),
+            [entity].into(),
+            explainer,
+        ));
+    }
+    states.extend(with_texts(explainer, limits, cancel)?);
+    let sets = found
+        .iter()
+        .filter(|one| matches!(one.answer, Value::Set(_)));
+    states.extend(sets.map(|one| one.state.clone()));
+    let thing = |node: &NodeId| !matches!(kg.term(*node), Term::Literal(_));
+    let mut scored: Vec<(f32, State)> = states
+        .into_iter()
+        .filter(|state| !state.named && state.nodes.first().is_some_and(thing))
+        .map(|state| (weights.score(&of_state(&state, explainer)), state))
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut seen: FxHashSet<(EntSet, Vec<u32>)> = FxHashSet::default();
+    let mut kept = Vec::new();
+    for (_, state) in scored {
+        // Of plans that find the same and explain the same, the best is enough.
+        let words = state.words.iter().map(|p| p.to_bits()).collect();
+        if seen.insert((state.nodes.clone(), words)) {
+            kept.push(state);
+        }
+        if kept.len() == BASES {
+            break;
+        }
+    }
+    Ok(kept)
+}
+
+/// The things that have a text of the question, and what is linked to them by one or two relations:
+/// the search begins at classes that the question names, and `cars from France` names no country.
+///
+/// # Errors
+/// [`Cancelled`] when `cancel` says so.
+fn with_texts(
+    explainer: &mut Explainer<'_, '_>,
+    limits: SearchLimits,
+    cancel: &Cancel,
+) -> Result<Vec<State>, Cancelled> {
+    let session = explainer.session;
+    let kg = session.kg();
+    let mut states = Vec::new();
+    for (index, value) in session.linked().values.iter().enumerate() {
+        let text = value.lexical.chars().any(char::is_alphabetic);
+        let Some(node) = kg.find(&Term::Literal(value.clone())).filter(|_| text) else {
+            continue;
+        };
+        for one in session.adjacent(&[node]).iter().filter(|one| !one.out) {
+            let heads = session.step(node, one.relation, false);
+            let Some(class) = heads
+                .first()
+                .and_then(|&head| kg.types(head).first().copied())
+            else {
+                continue;
+            };
+            let heads: EntSet = sorted(heads.into_owned());
+            let all = kg.instances(class);
+            if all.len() > limits.class || heads.len() > limits.set {
+                continue;
+            }
+            let start = State::start(Start::Class(class), all.into_owned().into(), explainer);
+            let against = Against::Value(index);
+            states.push(start.compare(one.relation, Op::Eq, against, heads, explainer));
+        }
+    }
+    let mut from = 0;
+    for _ in 0..2 {
+        let until = states.len().min(LINKED);
+        for at in from..until {
+            let state = states[at].clone();
+            if state.nodes.len() > limits.set {
+                continue;
+            }
+            for one in session.adjacent(&state.nodes) {
+                cancel.check()?;
+                let way = if one.out { Way::Out } else { Way::In };
+                let relation = one.relation;
+                let hop = Hop { relation, way };
+                let nodes = reached(session, &state.nodes, hop);
+                let thing = |node: &NodeId| !matches!(kg.term(*node), Term::Literal(_));
+                if matches!(relation, Relation::Plain(_)) && nodes.first().is_some_and(thing) {
+                    states.push(state.walk(hop, nodes, explainer));
+                }
+            }
+        }
+        from = until;
+    }
+    Ok(states)
+}
+
+/// The class of a set, and its members that are not in the set, if the set has what the question
+/// leaves out.
+fn others(
+    base: &State,
+    request: &Request,
+    explainer: &Explainer<'_, '_>,
+    limits: SearchLimits,
+) -> Option<(NodeId, Vec<NodeId>)> {
+    let left_out = request
+        .phrases
+        .iter()
+        .filter(|phrase| phrase.role == Role::Without)
+        .flat_map(|phrase| phrase.words.iter().chain(&phrase.of));
+    let explained = |at: &usize| base.words.get(*at).is_some_and(|p| *p >= EXPLAINED);
+    if base.plan.steps.is_empty() || !left_out.into_iter().any(explained) {
+        return None;
+    }
+    let kg = explainer.session.kg();
+    let first = base.nodes.first()?;
+    kg.types(*first).into_iter().find_map(|class| {
+        let members = kg.instances(class);
+        if members.len() > limits.class {
+            return None;
+        }
+        let others = (members.iter()).filter(|node| base.nodes.binary_search(node).is_err());
+        let others: Vec<NodeId> = others.copied().collect();
+        (!others.is_empty()).then_some((class, others))
+    })
+}
+
+/// The terms of a candidate.
+fn terms(one: &Composed, explainer: &Explainer<'_, '_>) -> Terms {
+    let mut terms = of_state(&one.state, explainer);
+    let asked = explainer.asked;
+    terms[DecisionTerm::TableCues] = one.cues as f32;
+    terms[DecisionTerm::ColumnRelations] = one.relations as f32;
+    terms[DecisionTerm::CountMissing] = if asked.count && !one.counts { 1.0 } else { 0.0 };
+    let extreme = asked.extreme.is_some() && one.state.tally.extremes == 0 && !one.extreme;
+    terms[DecisionTerm::ExtremeMissing] = if extreme { 1.0 } else { 0.0 };
+    terms[DecisionTerm::FocusLast] = strength(&one.state.words, asked.focus);
+    terms
+}

@@ -1,0 +1,340 @@
+//! The columns that a set can have: paths of relations from its members, and which of them a phrase
+//! names.
+
+use std::sync::Arc;
+
+use common::cancel::{Cancel, Cancelled};
+use kg::term::{NodeId, RelId, Term};
+use kg::{Kg, readable_name};
+
+use super::super::plan::{Hop, Way};
+use super::super::values::reached;
+use super::super::vocabulary::{split, stems};
+use super::super::words::Explainer;
+use super::request::{Label, Phrase, Role};
+use crate::exec::{Relation, Session};
+
+/// Members of a set whose relations are looked at.
+const LOOKED_AT: usize = 2_000;
+/// Relations of a path.
+const LONGEST: usize = 3;
+/// Paths from one set.
+const PATHS: usize = 600;
+/// Probability of a word that nothing explains.
+const FLOOR: f32 = 0.01;
+/// Probability from which a word counts as explained.
+pub(super) const EXPLAINED: f32 = 0.05;
+/// What one more relation of a path costs, as a log-probability.
+const LONGER: f32 = 0.7;
+/// What following a relation backwards costs more.
+const BACKWARDS: f32 = 0.3;
+/// What a path costs that ends at things without a name, and one that ends at things whose names
+/// are not in the graph.
+const NAMELESS: f32 = 0.4;
+const UNNAMED: f32 = 3.0;
+/// What it costs that a column has keys where the question does not ask for them.
+const CODED: f32 = 1.0;
+/// What it costs that a name stands in a relation that is not called `name`.
+const OTHERWISE: f32 = 0.3;
+/// Probability from which a word counts as explained by the set itself, or as what rows are grouped
+/// by.
+pub(super) const KNOWN: f32 = 0.15;
+/// The log-probability that a phrase without words of its own means a certain relation to a name.
+const NAMED: f32 = -0.5;
+
+/// A path of relations from the members of a set.
+#[derive(Clone, Debug)]
+pub(super) struct Path {
+    pub(super) hops: Vec<Hop>,
+    /// For each content word, the probability with which the path explains it.
+    pub(super) words: Arc<[f32]>,
+    /// The same of its last relation and the class that it leads to.
+    last: Arc<[f32]>,
+    /// How much the question asks for the last relation.
+    pub(super) asked: f32,
+    /// Whether it ends at things that have no name.
+    nameless: bool,
+    /// Whether these have no name in the graph.
+    unnamed: bool,
+    /// Whether it ends at the names or the keys of things, and what it costs that the relation is
+    /// not called so.
+    label: Option<(Label, f32)>,
+    /// Whether it ends at keys of other things.
+    coded: bool,
+    /// First members of the set that it leads to.
+    ends: Vec<NodeId>,
+}
+
+/// Whether a node is a thing without a name of its own, such as the row of a table.
+fn is_nameless(kg: &dyn Kg, node: NodeId) -> bool {
+    // `code=FIN` is the key of a row.
+    let key = |name: &String| name.contains('=');
+    match kg.term(node) {
+        Term::Iri(iri) => {
+            let local = readable_name(&iri);
+            let label = kg.label(node);
+            let named = label.filter(|label| !key(label) && local.as_ref() != Some(label));
+            named.is_none() && local.as_ref().is_none_or(key)
+        }
+        Term::Blank(_) => kg.label(node).is_none(),
+        Term::Literal(_) => false,
+    }
+}
+
+/// All paths from the members of a set, shorter ones first.
+///
+/// # Errors
+/// [`Cancelled`] when `cancel` says so.
+pub(super) fn paths(
+    nodes: &[NodeId],
+    explainer: &mut Explainer<'_, '_>,
+    cancel: &Cancel,
+) -> Result<Vec<Path>, Cancelled> {
+    let none: Arc<[f32]> = explainer.asked.words.iter().map(|_| 0.0).collect();
+    let root = Path {
+        hops: Vec::new(),
+        words: Arc::clone(&none),
+        last: none,
+        asked: 0.0,
+        nameless: false,
+        unnamed: false,
+        label: None,
+        coded: false,
+        ends: nodes[..nodes.len().min(LOOKED_AT)].to_vec(),
+    };
+    let mut found = Vec::new();
+    let mut open = vec![root];
+    for _ in 0..LONGEST {
+        let mut next = Vec::new();
+        for path in &open {
+            if found.len() + next.len() > PATHS {
+                break;
+            }
+            cancel.check()?;
+            longer(path, explainer, &mut next, cancel)?;
+        }
+        open = next.clone();
+        found.extend(next);
+    }
+    let unnamed: Vec<bool> = (found.iter())
+        .map(|path| path.nameless && name_of(&found, &path.hops).is_none())
+        .collect();
+    for (path, unnamed) in found.iter_mut().zip(unnamed) {
+        path.unnamed = unnamed;
+    }
+    Ok(found)
+}
+
+/// Adds the continuations of a path by one relation.
+fn longer(
+    path: &Path,
+    explainer: &mut Explainer<'_, '_>,
+    next: &mut Vec<Path>,
+    cancel: &Cancel,
+) -> Result<(), Cancelled> {
+    let session = explainer.session;
+    let kg = session.kg();
+    let thing = |node: Option<&NodeId>| {
+        node.is_some_and(|&node| !matches!(kg.term(node), Term::Literal(_)))
+    };
+    if !thing(path.ends.first()) {
+        return Ok(());
+    }
+    for one in session.adjacent(&path.ends) {
+        cancel.check()?;
+        let Relation::Plain(relation) = one.relation else {
+            continue;
+        };
+        let way = if one.out { Way::Out } else { Way::In };
+        let hop = Hop {
+            relation: one.relation,
+            way,
+        };
+        let back = path
+            .hops
+            .last()
+            .is_some_and(|last| last.relation == hop.relation && last.way != hop.way);
+        if back {
+            continue;
+        }
+        let mut ends = reached(session, &path.ends, hop).to_vec();
+        ends.truncate(LOOKED_AT);
+        let Some(&first) = ends.first() else {
+            continue;
+        };
+        let explained = explainer.hop(hop);
+        let mut last = explained.words.to_vec();
+        if thing(Some(&first)) {
+            for class in kg.types(first) {
+                add(&mut last, &explainer.class(class));
+            }
+        }
+        let mut words = path.words.to_vec();
+        add(&mut words, &last);
+        let mut hops = path.hops.clone();
+        hops.push(hop);
+        next.push(Path {
+            hops,
+            words: words.into(),
+            last: last.into(),
+            asked: explained.asked,
+            nameless: is_nameless(kg, first),
+            unnamed: false,
+            coded: kg
+                .name(relation.node())
+                .trim_end_matches('>')
+                .ends_with("_id"),
+            label: if one.out {
+                label_of(explainer, &path.ends, relation)
+            } else {
+                None
+            },
+            ends,
+        });
+    }
+    Ok(())
+}
+
+/// Whether a relation leads to the names or the keys of its subjects.
+fn label_of(
+    explainer: &Explainer<'_, '_>,
+    subjects: &[NodeId],
+    relation: RelId,
+) -> Option<(Label, f32)> {
+    let kg = explainer.session.kg();
+    let printed = kg.name(relation.node()).to_lowercase();
+    let own = split(&printed).0;
+    let subject = *subjects.first()?;
+    let key = || {
+        let local = kg.name(subject);
+        let local = split(&local).0;
+        local.split_once('=').is_some_and(|(key, _)| key == own)
+    };
+    // Tables are often called like the column with the names of their rows.
+    let class = || {
+        let class = kg.types(subject).into_iter().next();
+        class.is_some_and(|class| stems(split(&kg.name(class)).0) == stems(own))
+    };
+    let alias = kg.schema().alias_relations.contains(&relation);
+    match own {
+        "name" => Some((Label::Name, 0.0)),
+        "id" => Some((Label::Key, 0.0)),
+        _ if alias || own.ends_with("name") || class() => Some((Label::Name, OTHERWISE)),
+        _ if own.ends_with("id") && key() => Some((Label::Key, OTHERWISE)),
+        _ => None,
+    }
+}
+
+/// Raises probabilities to those of another explanation.
+pub(super) fn add(words: &mut [f32], other: &[f32]) {
+    for (word, other) in words.iter_mut().zip(other) {
+        *word = word.max(*other);
+    }
+}
+
+impl Path {
+    /// Whether it leads to numbers.
+    pub(super) fn leads_to_numbers(&self, kg: &dyn Kg) -> bool {
+        self.ends.first().is_some_and(|&node| {
+            let term = kg.term(node);
+            term.as_literal().is_some_and(kg::value::is_number)
+        })
+    }
+
+    fn cost(&self) -> f32 {
+        let backwards = self.hops.iter().filter(|hop| hop.way == Way::In).count();
+        LONGER * self.hops.len().saturating_sub(1) as f32
+            + BACKWARDS * backwards as f32
+            + match (self.unnamed, self.nameless) {
+                (true, _) => UNNAMED,
+                (false, true) => NAMELESS,
+                (false, false) => 0.0,
+            }
+    }
+
+    /// How well the path fits a phrase, as a log-probability. Of the words, `known` are explained by
+    /// the set itself.
+    fn fits(&self, phrase: &Phrase, known: Known<'_>) -> Option<f32> {
+        let at = |words: &[f32], at: usize| words.get(at).copied().unwrap_or_default();
+        let unknown = |words: &[f32], word: &usize| at(words, *word) < KNOWN;
+        let own = phrase.words.iter();
+        let own: Vec<usize> = own
+            .filter(|word| unknown(known.class, word))
+            .copied()
+            .collect();
+        let of = phrase.of.iter();
+        let of: Vec<usize> = of
+            .filter(|word| unknown(known.set, word))
+            .copied()
+            .collect();
+        let sure = if phrase.role == Role::Key {
+            KNOWN
+        } else {
+            EXPLAINED
+        };
+        let label = match phrase.label {
+            Some(label) => {
+                let (_, cost) = self.label.filter(|(own, _)| *own == label)?;
+                NAMED - cost
+            }
+            None if own.iter().any(|&word| at(&self.last, word) >= sure) => 0.0,
+            None => return None,
+        };
+        let all = own.iter().chain(&of);
+        let said: f32 = all.map(|&word| (FLOOR + at(&self.words, word)).ln()).sum();
+        let coded = self.coded && phrase.label != Some(Label::Key);
+        let coded = if coded { CODED } else { 0.0 };
+        Some(said + label - coded - self.cost())
+    }
+}
+
+/// The words that need no column: for each content word, how well the class of the members explains
+/// it, and how well the set does.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'k> {
+    pub(super) class: &'k [f32],
+    pub(super) set: &'k [f32],
+}
+
+/// The path that a phrase names best; `None` if it names none.
+pub(super) fn best<'p>(paths: &'p [Path], phrase: &Phrase, known: Known<'_>) -> Option<&'p Path> {
+    let scored = paths
+        .iter()
+        .filter_map(|path| Some((path.fits(phrase, known)?, path)));
+    // Of equal ones the first, which is the shortest.
+    scored
+        .reduce(|best, one| if one.0 > best.0 { one } else { best })
+        .map(|(_, path)| path)
+}
+
+/// The path to the names of what a path leads to, if that has none of its own.
+pub(super) fn named<'p>(paths: &'p [Path], path: &'p Path) -> &'p Path {
+    if !path.nameless {
+        return path;
+    }
+    name_of(paths, &path.hops).unwrap_or(path)
+}
+
+/// The path to the names of what `hops` lead to.
+pub(super) fn name_of<'p>(paths: &'p [Path], hops: &[Hop]) -> Option<&'p Path> {
+    label_behind(paths, hops, Label::Name)
+}
+
+/// The path to the names or keys of what `hops` lead to.
+pub(super) fn label_behind<'p>(paths: &'p [Path], hops: &[Hop], label: Label) -> Option<&'p Path> {
+    let behind = paths.iter().filter_map(|path| {
+        let (own, cost) = path.label?;
+        let next = path.hops.len() == hops.len() + 1 && path.hops.starts_with(hops);
+        (own == label && next).then_some((cost, path))
+    });
+    behind
+        .reduce(|best, one| if one.0 < best.0 { one } else { best })
+        .map(|(_, path)| path)
+}
+
+/// Whether a set has things without a name.
+pub(super) fn nameless(session: &Session<'_>, nodes: &[NodeId]) -> bool {
+    nodes
+        .first()
+        .is_some_and(|&node| is_nameless(session.kg(), node))
+}

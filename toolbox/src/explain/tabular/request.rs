@@ -1,0 +1,101 @@
+//! What the words of a question ask of a table: its columns, what is computed of them, by what rows
+//! are grouped, kept and ordered (rules D).
+
+use kg::value::{Extreme, Op};
+
+use crate::call::Aggregate;
+
+/// What the words of a phrase are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A column of the answer.
+    Column,
+    /// A value that is computed of a column.
+    Computed(Aggregate),
+    /// What rows are grouped by.
+    Key,
+    /// What rows are ordered by.
+    Order,
+    /// What is counted.
+    Counted,
+    /// What the things of the answer do not have.
+    Without,
+    /// What is compared with its own mean.
+    Mean(Op),
+    /// What the things of the answer are: the plan explains it.
+    Condition,
+}
+
+/// Neighbouring words of a question that name one thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Phrase {
+    pub(super) role: Role,
+    /// The byte offset of its first word.
+    pub(super) at: usize,
+    /// Its content words, by their index in the question.
+    pub(super) words: Vec<usize>,
+    /// The content words behind its `of`.
+    pub(super) of: Vec<usize>,
+    /// Whether it asks for names or keys.
+    pub(super) label: Option<Label>,
+}
+
+/// What stands for a thing in a table. `name` and `id` are no content words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Label {
+    /// Its name.
+    Name,
+    /// Its key.
+    Key,
+}
+
+/// What a question asks of a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Request {
+    pub(super) phrases: Vec<Phrase>,
+    /// Where it asks how many.
+    pub(super) count: Option<usize>,
+    /// Whether it asks how many beside a column.
+    pub(super) count_beside: bool,
+    /// How many of something each thing of the answer has.
+    pub(super) having: Option<(Op, u64)>,
+    /// Whether the answer has most or fewest of something.
+    pub(super) most: Option<Extreme>,
+    /// Whether rows are grouped: `per`, `each`.
+    pub(super) grouped: bool,
+    /// Whether things that have something are left out.
+    pub(super) without: bool,
+    /// Whether rows are ordered, and if so, whether the last comes first.
+    pub(super) order: Option<bool>,
+    /// How many rows are asked for.
+    pub(super) first: Option<u64>,
+    /// The content words that say what is done with the rows.
+    pub(super) said: Vec<usize>,
+}
+
+impl Request {
+    /// Whether it asks for the names or keys of things.
+    pub(super) fn wants_labels(&self) -> bool {
+        let label = |one: &Phrase| one.role == Role::Column && one.label.is_some();
+        self.phrases.iter().any(label)
+    }
+
+    /// Whether it asks for more than a set, a number or a truth value of the thirteen tools.
+    pub(super) fn wants_table(&self) -> bool {
+        let columns = self.phrases.iter().filter(|one| one.role == Role::Column);
+        let computed = |one: &Phrase| matches!(one.role, Role::Computed(_) | Role::Mean(_));
+        columns.count() > 1
+            || self.phrases.iter().any(computed)
+            || self.having.is_some()
+            || self.most.is_some()
+            || self.without
+            || self.order.is_some()
+            || self.first.is_some()
+            || self.count.is_some() && self.is_grouped()
+    }
+
+    /// Whether rows may be grouped: by a key, or by the columns that stand beside a number.
+    pub(super) fn is_grouped(&self) -> bool {
+        self.grouped || self.count_beside
+    }
+}
