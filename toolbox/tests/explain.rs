@@ -588,7 +588,34 @@ fn each_word_has_the_part_of_the_program_that_accounts_for_it() {
     assert!(by("come").unwrap().contains("release"), "{reasons:?}");
     assert_eq!(by("zany"), None, "nothing in the graph is like this word");
     // Question words and the names of entities are no content words.
-    assert!(reasons.iter().all(|one| one.word != "meridian" && !one.word.starts_with('#')));
+    assert!(
+        reasons
+            .iter()
+            .all(|one| one.word != "meridian" && !one.word.starts_with('#'))
+    );
+}
+
+#[test]
+fn aliases_of_relations_and_classes_teach_words() {
+    let lexicon = "
+        @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+        :mayor skos:altLabel \"grand poobah\" . :film skos:altLabel \"zorple\" .";
+    let taught = graph_of(&format!("{GRAPH}{lexicon}"));
+    for (question, answer) in [
+        ("who's the poobah of Belsund?", "otto"),
+        ("zorples directed by Marek Solan", "orchard"),
+    ] {
+        assert_eq!(
+            decided(&taught, question, WordTables::base()),
+            answer,
+            "{question}"
+        );
+    }
+    let plain = decided(&graph(), "who's the poobah of Belsund?", WordTables::base());
+    assert_ne!(
+        plain, "otto",
+        "without the alias nothing speaks for the mayor"
+    );
 }
 
 #[test]

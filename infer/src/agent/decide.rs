@@ -87,9 +87,7 @@ pub fn answer(
     };
     let (session, conversation) = replay(task, &calls, left(task, begun, &record)?)?;
     let why = match rejected(&candidates, &weights, chosen) {
-        Some(calls) => {
-            proposer.reasons(&replay(task, calls, left(task, begun, &record)?)?.0)
-        }
+        Some(calls) => proposer.reasons(&replay(task, calls, left(task, begun, &record)?)?.0),
         None => proposer.reasons(&session),
     };
     record.event(TraceEvent::Decision {
@@ -135,7 +133,10 @@ fn rejected<'c>(
     weights: &TermWeights,
     chosen: usize,
 ) -> Option<&'c [Call]> {
-    if candidates.get(chosen).is_some_and(|one| one.answer.is_some()) {
+    if candidates
+        .get(chosen)
+        .is_some_and(|one| one.answer.is_some())
+    {
         return None;
     }
     let score = |one: &Candidate| weights.score(&one.terms);

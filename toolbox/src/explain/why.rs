@@ -34,10 +34,7 @@ struct Parts {
 
 /// A reason for every content word that is neither a question word nor a value, in the order of the
 /// question. `session` has run the program.
-pub(super) fn reasons(
-    session: &Session<'_>,
-    explainer: &mut Explainer<'_, '_>,
-) -> Vec<WordReason> {
+pub(super) fn reasons(session: &Session<'_>, explainer: &mut Explainer<'_, '_>) -> Vec<WordReason> {
     let mut parts = Parts {
         parts: Vec::new(),
         lineage: Lineage::default(),

@@ -94,10 +94,12 @@ impl<'s, 'g> Explainer<'s, 'g> {
         }
         let mut said: Vec<String> = said.into_iter().collect();
         said.sort_unstable();
+        let further = self.further_names(hop.relation);
         let words: Arc<[f32]> = (self.asked.words.iter())
             .map(|word| {
                 let of = |name: &String| self.given(word, name);
-                said.iter().map(of).fold(0.0, f32::max)
+                let all = said.iter().chain(further.iter().flatten());
+                all.map(of).fold(0.0, f32::max)
             })
             .collect();
         let to_things = (self.asked.words.iter().zip(words.iter()))
@@ -106,16 +108,19 @@ impl<'s, 'g> Explainer<'s, 'g> {
                 _ => *p,
             })
             .collect();
-        let wanted = said.iter().map(|name| {
-            let of = |word: &AskedWord| {
-                let seen = self.tables.relation_given(&word.stem, name);
-                seen.max(alike(&word.stem, name))
-                    .max(self.measured(word, name))
-                    .max(self.asked.abbreviated(word, name))
+        let wanted = |names: &Vec<String>| {
+            let of = |name: &String| {
+                let of = |word: &AskedWord| {
+                    let seen = self.tables.relation_given(&word.stem, name);
+                    seen.max(alike(&word.stem, name))
+                        .max(self.measured(word, name))
+                        .max(self.asked.abbreviated(word, name))
+                };
+                self.asked.words.iter().map(of).fold(0.0, f32::max)
             };
-            self.asked.words.iter().map(of).fold(0.0, f32::max)
-        });
-        let mean = wanted.sum::<f32>() / said.len().max(1) as f32;
+            names.iter().map(of).sum::<f32>() / names.len().max(1) as f32
+        };
+        let mean = further.iter().map(wanted).fold(wanted(&said), f32::max);
         Explained {
             words,
             to_things,
@@ -268,6 +273,15 @@ impl<'s, 'g> Explainer<'s, 'g> {
         (own, domain_stems(domain))
     }
 
+    /// The stems of each alias of a relation (`skos:altLabel` and the like): by these its owner
+    /// says how people ask for it.
+    fn further_names(&self, relation: Relation) -> Vec<Vec<String>> {
+        match relation {
+            Relation::Plain(id) => aliases(self.session.kg(), id.node()),
+            _ => Vec::new(),
+        }
+    }
+
     /// How surely a content word means a relation at all.
     pub(super) fn known(&self, word: &AskedWord) -> f32 {
         self.tables.known(&word.stem)
@@ -364,13 +378,24 @@ pub(super) fn names(class: &[f32], at: Option<usize>) -> bool {
     at.and_then(|at| class.get(at)).is_some_and(|p| *p >= NAMED)
 }
 
-/// The stems of a class's label and last segment.
+/// The stems of each alias of a relation or class.
+fn aliases(kg: &dyn Kg, node: NodeId) -> Vec<Vec<String>> {
+    let relations = kg.schema().alias_relations.iter();
+    let names = relations.flat_map(|&relation| kg.tails(node, relation).into_owned());
+    names
+        .filter_map(|name| Some(stems(kg.term(name).as_literal()?.lexical.as_str())))
+        .filter(|stems| !stems.is_empty())
+        .collect()
+}
+
+/// The stems of a class's label, aliases and last segment.
 fn class_words(kg: &dyn Kg, class: NodeId) -> Vec<String> {
     let name = kg.name(class);
     let mut names = stems(split(&name).0);
     if let Some(label) = kg.label(class) {
         names.extend(stems(&label));
     }
+    names.extend(aliases(kg, class).into_iter().flatten());
     names.sort_unstable();
     names.dedup();
     names
