@@ -130,7 +130,9 @@ pub(super) fn print_text(ui: &Ui, question: &str, entities: &[String], outcome: 
         ui.say(format!("entities  {}", clean_value(&entities.join(", "))));
     }
     match &answer.value {
-        AnswerValue::Table(table) if table.rows.len() > 1 || table.columns.len() > 1 => {
+        AnswerValue::Table(table)
+            if !table.rows.is_empty() && (table.rows.len() > 1 || table.columns.len() > 1) =>
+        {
             for (i, line) in table_lines(table).iter().enumerate() {
                 let name = if i == 0 { "answer" } else { "" };
                 ui.say(format!("{name:<9} {}", clean_value(line)));
@@ -175,7 +177,7 @@ fn print_why(ui: &Ui, events: &[TraceEvent]) {
         _ => None,
     });
     let Some((candidates, why)) = decision else {
-        ui.say("why       the model wrote this program; nothing was compared");
+        ui.say("why       unknown: only the agent `words` and `--mode decide` compare programs");
         return;
     };
     let best = |chosen: bool| {
@@ -200,13 +202,21 @@ fn print_why(ui: &Ui, events: &[TraceEvent]) {
         })
         .collect();
     if let (Some(first), Some(second)) = (first, second) {
-        let behind = first.score - second.score;
+        let by = first.score - second.score;
+        let place = if by < 0.0 {
+            format!(
+                "scored {:.1} higher, but programs with equal answers add up",
+                -by
+            )
+        } else {
+            format!("second best, {by:.1} behind")
+        };
         let what = if gave_up(second) {
             "giving up".to_owned()
         } else {
             second.program.join("; ")
         };
-        lines.push(format!("second best, {behind:.1} behind: {what}"));
+        lines.push(format!("{place}: {what}"));
     }
     for (i, line) in lines.iter().enumerate() {
         let name = if i == 0 { "why" } else { "" };

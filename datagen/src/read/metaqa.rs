@@ -65,7 +65,9 @@ impl QuestionReader for MetaQa {
         for hop in &hops {
             let vanilla = hop.join("vanilla");
             let entries = file::entries(if vanilla.is_dir() { &vanilla } else { hop })?;
-            let is_one = |entry: &PathBuf| entry.is_file() && (FORMAT.is_one)(&file::stem(entry));
+            let is_one = |entry: &PathBuf| {
+                entry.is_file() && (FORMAT.is_one)(&file::stem(entry).to_lowercase())
+            };
             found.extend(entries.into_iter().filter(is_one));
         }
         if found.is_empty() {

@@ -87,7 +87,11 @@ pub fn answer(
     };
     let (session, conversation) = replay(task, &calls, left(task, begun, &record)?)?;
     let why = match rejected(&candidates, &weights, chosen) {
-        Some(calls) => proposer.reasons(&replay(task, calls, left(task, begun, &record)?)?.0),
+        // An answer that is there does not fail because there is no time left to explain it.
+        Some(calls) => left(task, begun, &record)
+            .and_then(|left| replay(task, calls, left))
+            .map(|(session, _)| proposer.reasons(&session))
+            .unwrap_or_default(),
         None => proposer.reasons(&session),
     };
     record.event(TraceEvent::Decision {

@@ -62,9 +62,9 @@ impl Planning {
             let tools = answering.tools.unwrap_or(serving.tools);
             return Ok((Self::Unneeded, Template { tools, ..usual }));
         }
-        if answering.tools.is_some() {
+        if answering.tools.is_some() && agent.needs_model() {
             bail!(
-                "--tools is for the agent `words`; `{}` has the tools that its model was trained with",
+                "--tools is for the agent `words` only; `{}` does not take it",
                 agent.name()
             );
         }

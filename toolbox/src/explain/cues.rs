@@ -82,7 +82,12 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
             continue;
         }
         // "When was it first opened": the start, not the first one of several.
-        if word == "first" && (next.ends_with("ed") || next == "see" || next == "come") {
+        // "The first animated film" is an extreme.
+        let noun = matches!(
+            before,
+            "the" | "a" | "his" | "her" | "its" | "their" | "my" | "our" | "your" | "s"
+        );
+        if word == "first" && !noun && (next.ends_with("ed") || next == "see" || next == "come") {
             continue;
         }
         let degree = match before {
@@ -177,7 +182,9 @@ pub(super) fn judges(question: &str) -> bool {
     let polite = follows(&all, "do", &["you"])
         || follows(&all, "is", &["there"]) && follows(&all, "a", &["list"]);
     // "Is there one, and which?"
-    let asked = follows(&all, "and", &["who", "which", "what", "where", "when"]);
+    let asks = |word: &String| matches!(word.as_str(), "who" | "which" | "what" | "where" | "when");
+    let asked = (all.windows(2).enumerate())
+        .any(|(i, pair)| pair[0] == "and" && asks(&pair[1]) && !all[..i].iter().any(asks));
     !polite
         && !asked
         && first.is_some_and(|word| {

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::kinship::Lineage;
 use super::plan::{Finish, Hop, Plan, Start, Way};
-use super::state::{Found, State, Tally, connects, measurable, order};
+use super::state::{Found, State, Tally, bit, connects, measurable, order};
 use super::words::{Explainer, names, strength};
 use crate::call::{Arg, Target, Tool};
 use crate::exec::{EntSet, Observation, Session, Step, Value};
@@ -208,6 +208,14 @@ impl Reader {
             return;
         };
         self.way.topic = Some(at);
+        for value in explainer.named_by(at) {
+            self.tally.values |= bit(value);
+            for (mine, word) in self.words.iter_mut().zip(&explainer.asked.words) {
+                if word.value == Some(value) {
+                    *mine = 1.0;
+                }
+            }
+        }
         for words in explainer.classes_of(&entities[at..=at]) {
             let words = explainer.class_of_topic(&words, at);
             self.explain(&words);

@@ -287,8 +287,10 @@ impl Search<'_> {
                 if last.relation == hop.relation && last.way != hop.way)
                 && (state.statements || nodes.len() == 1);
             // The value that the members were just compared with.
+            let here = (state.plan.steps.iter().rev())
+                .take_while(|step| !matches!(step, PlanStep::Walk(_)));
             let known = hop.way == Way::Out
-                && state.plan.steps.iter().any(|step| {
+                && here.into_iter().any(|step| {
                     matches!(step, PlanStep::Compare(relation, Op::Eq, _) if *relation == hop.relation)
                 });
             if !nodes.is_empty() && !back && !known {

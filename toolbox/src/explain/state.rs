@@ -249,16 +249,10 @@ impl State {
         hop.way == Way::Out
             && !topic
             && kg.schema().alias_relations.contains(&relation)
-            && self.nodes.first().is_some_and(|&node| match kg.term(node) {
-                Term::Iri(iri) => {
-                    let (label, local) = (kg.label(node), readable_name(&iri));
-                    // `code=FIN` is the key of a row.
-                    let key = |name: &String| name.contains('=');
-                    let named = label.filter(|label| !key(label) && local.as_ref() != Some(label));
-                    named.is_none() && local.as_ref().is_none_or(key)
-                }
-                Term::Blank(_) | Term::Literal(_) => false,
-            })
+            && self
+                .nodes
+                .first()
+                .is_some_and(|&node| matches!(kg.term(node), Term::Iri(_)) && is_nameless(kg, node))
     }
 
     /// What an attribute explains, and the tally with it. A condition asks for its relation less
@@ -396,7 +390,24 @@ pub(super) fn connects(session: &Session<'_>, node: NodeId) -> bool {
     let names = |relation: &RelId| kg.schema().alias_relations.contains(relation);
     kg.is_statement(node)
         || matches!(kg.term(node), Term::Iri(iri) if key(&iri))
+            && is_nameless(kg, node)
             && !kg.out_relations(node).iter().any(names)
+}
+
+/// Whether a node is a thing without a name of its own, such as the row of a table.
+pub(super) fn is_nameless(kg: &dyn Kg, node: NodeId) -> bool {
+    // `code=FIN` is the key of a row.
+    let key = |name: &String| name.contains('=');
+    match kg.term(node) {
+        Term::Iri(iri) => {
+            let local = readable_name(&iri);
+            let label = kg.label(node);
+            let named = label.filter(|label| !key(label) && local.as_ref() != Some(label));
+            named.is_none() && local.as_ref().is_none_or(key)
+        }
+        Term::Blank(_) => kg.label(node).is_none(),
+        Term::Literal(_) => false,
+    }
 }
 
 /// Whether a set has numbers or times.

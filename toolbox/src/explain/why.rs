@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::kinship::Lineage;
 use super::plan::{Hop, Way};
+use super::state::measurable;
 use super::words::Explainer;
 use crate::call::{Arg, Tool};
 use crate::exec::{Observation, Session, Step, Value};
@@ -69,8 +70,16 @@ impl Parts {
         if let Some((relation, forward)) = step.walked {
             let way = if forward { Way::Out } else { Way::In };
             let hop = Hop { relation, way };
-            let mut words = explainer.hop(hop).words;
+            let explained = explainer.hop(hop);
+            let mut words = explained.words;
             if matches!(step.call.tool, Tool::GetHeadEntity | Tool::GetTailEntity) {
+                let nodes = match &step.observation {
+                    Observation::Value(Value::Set(set)) => &set[..],
+                    _ => &[],
+                };
+                if !measurable(session, nodes) {
+                    words = explained.to_things;
+                }
                 explainer.relative(&mut self.lineage, hop, &mut words);
             }
             self.parts.push((session.relation_name(relation), words));

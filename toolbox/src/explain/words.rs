@@ -139,8 +139,8 @@ impl<'s, 'g> Explainer<'s, 'g> {
             .max(SAME * self.asked.abbreviated(word, name))
     }
 
-    /// What the classes of the first thing of a set explain; of things without a class, what the
-    /// relations of some say.
+    /// What the classes of the first thing of a set explain. If it has no class: what the
+    /// relations of the first few things explain.
     pub(super) fn classes_of(&mut self, nodes: &[NodeId]) -> Vec<Arc<[f32]>> {
         const SOME: usize = 5;
         let kg = self.session.kg();
@@ -199,22 +199,24 @@ impl<'s, 'g> Explainer<'s, 'g> {
         }
     }
 
-    /// Whether a relation holds both ways where it holds at all, whichever way it is written.
+    /// Whether a relation always holds in both directions, even if the graph states only one.
     pub(super) fn symmetric(&self, relation: Relation) -> bool {
-        const SYMMETRIC: [&str; 14] = [
+        const SYMMETRIC: [&str; 16] = [
             "spous",
             "partn",
             "marri",
-            "marriag",
             "sibl",
             "bord",
+            "border",
             "adjoin",
             "adjacent",
             "neighb",
+            "neighbor",
             "neighbour",
             "twin",
             "sist",
             "relat",
+            "relativ",
             "friend",
         ];
         let (own, _) = self.relation_words(relation);

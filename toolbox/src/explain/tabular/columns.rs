@@ -143,7 +143,8 @@ impl<'c> Composer<'c, '_, '_> {
         })
     }
 
-    /// The name or key of the thing whose name or key the column before it shows.
+    /// For a phrase that says only `name` or `id` after a column with the name or key of a thing:
+    /// the path to the name or key of that same thing.
     fn beside(&self, phrase: &Phrase) -> Option<&'c Path> {
         let label = phrase.label?;
         let last = self.chosen.last()?;

@@ -1,4 +1,4 @@
-//! From a set, its columns and what the question asks of a table to a plan.
+//! Makes a plan from a set, its columns and what the question asks of a table.
 
 use std::sync::Arc;
 
@@ -28,8 +28,9 @@ pub(super) struct Composed {
     pub(super) extreme: bool,
 }
 
-/// The plan that answers a request from a set; `None` if it would need no extended tool. With
-/// `without` the set is what the answer leaves out of that class, and `paths` begin at what is left.
+/// The plan that answers a request from a set; `None` if it would need no extended tool. With a
+/// class in `without`, the answer is the members of that class that are not in the set, and `paths`
+/// begin at these members.
 pub(super) fn compose(
     base: &State,
     without: Option<NodeId>,
@@ -203,7 +204,7 @@ impl Composer<'_, '_, '_> {
         words.any(unknown)
     }
 
-    /// Settles by what rows are grouped and what is shown of the groups.
+    /// Decides what rows are grouped by and which columns are shown for each group.
     fn key_columns(&mut self, columns: &mut Columns, computed: bool, kept: bool) -> Option<()> {
         let is_path = |one: &Shown| matches!(one, Shown::Path(_));
         let beside: Vec<usize> = columns
@@ -292,7 +293,7 @@ impl Composer<'_, '_, '_> {
         Some((by, last))
     }
 
-    /// Whether the question names the class of the members otherwise than as what is left out.
+    /// Whether a phrase names the class of the members and is neither left out nor a condition.
     fn asks_for_class(&self) -> bool {
         let out = |phrase: &&Phrase| !matches!(phrase.role, Role::Without | Role::Condition);
         let mut words = (self.request.phrases.iter().filter(out))

@@ -5,7 +5,7 @@
 //! request   what a question asks of a table; reading: from its words
 //! paths     the columns that a set can have
 //! plan      the program
-//! compose   from a set, its paths and the request to a plan; columns: what its phrases name
+//! compose   makes a plan from a set, its paths and the request; columns: what the phrases name
 //! ```
 
 mod columns;
@@ -27,7 +27,7 @@ use super::terms::{DecisionTerm, TermWeights, Terms, of_state};
 use super::values::{reached, said_classes};
 use super::words::{Explainer, strength};
 use crate::call::{Call, ToolTable};
-use crate::exec::{EntSet, Relation, Value, sorted};
+use crate::exec::{EntSet, Relation, Value, intersection, sorted};
 use compose::Composed;
 use paths::EXPLAINED;
 use request::{Request, Role};
@@ -144,8 +144,9 @@ fn bases(
     Ok(kept)
 }
 
-/// The things that have a text of the question, and what is linked to them by one or two relations:
-/// the search begins at classes that the question names, and `cars from France` names no country.
+/// The things that have a text of the question, and what one or two relations link to them. The
+/// search misses these: it begins at classes that the question names, and `cars from France` does
+/// not say `country`.
 ///
 /// # Errors
 /// [`Cancelled`] when `cancel` says so.
@@ -163,21 +164,24 @@ fn with_texts(
             continue;
         };
         for one in session.adjacent(&[node]).iter().filter(|one| !one.out) {
-            let heads = session.step(node, one.relation, false);
-            let Some(class) = heads
-                .first()
-                .and_then(|&head| kg.types(head).first().copied())
-            else {
-                continue;
-            };
-            let heads: EntSet = sorted(heads.into_owned());
-            let all = kg.instances(class);
-            if all.len() > limits.class || heads.len() > limits.set {
+            cancel.check()?;
+            let heads: EntSet = sorted(session.step(node, one.relation, false).into_owned());
+            if heads.len() > limits.set {
                 continue;
             }
-            let start = State::start(Start::Class(class), all.into_owned().into(), explainer);
-            let against = Against::Value(index);
-            states.push(start.compare(one.relation, Op::Eq, against, heads, explainer));
+            let mut classes: Vec<NodeId> = heads.iter().flat_map(|&head| kg.types(head)).collect();
+            classes.sort_unstable();
+            classes.dedup();
+            for class in classes {
+                let all = kg.instances(class);
+                if all.len() > limits.class {
+                    continue;
+                }
+                let nodes: EntSet = intersection(&[&*heads, &*all]).into();
+                let start = State::start(Start::Class(class), all.into_owned().into(), explainer);
+                let against = Against::Value(index);
+                states.push(start.compare(one.relation, Op::Eq, against, nodes, explainer));
+            }
         }
     }
     let mut from = 0;

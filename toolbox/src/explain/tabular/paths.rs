@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use common::cancel::{Cancel, Cancelled};
 use kg::term::{NodeId, RelId, Term};
-use kg::{Kg, readable_name};
+use kg::Kg;
 
 use super::super::plan::{Hop, Way};
+use super::super::state::is_nameless;
 use super::super::values::reached;
 use super::super::vocabulary::{split, stems};
 use super::super::words::Explainer;
@@ -28,8 +29,8 @@ pub(super) const EXPLAINED: f32 = 0.05;
 const LONGER: f32 = 0.7;
 /// What following a relation backwards costs more.
 const BACKWARDS: f32 = 0.3;
-/// What a path costs that ends at things without a name, and one that ends at things whose names
-/// are not in the graph.
+/// Cost of a path to things without a name of their own; `UNNAMED` if the graph has no name for
+/// them at all.
 const NAMELESS: f32 = 0.4;
 const UNNAMED: f32 = 3.0;
 /// What it costs that a column has keys where the question does not ask for them.
@@ -63,22 +64,6 @@ pub(super) struct Path {
     coded: bool,
     /// First members of the set that it leads to.
     ends: Vec<NodeId>,
-}
-
-/// Whether a node is a thing without a name of its own, such as the row of a table.
-fn is_nameless(kg: &dyn Kg, node: NodeId) -> bool {
-    // `code=FIN` is the key of a row.
-    let key = |name: &String| name.contains('=');
-    match kg.term(node) {
-        Term::Iri(iri) => {
-            let local = readable_name(&iri);
-            let label = kg.label(node);
-            let named = label.filter(|label| !key(label) && local.as_ref() != Some(label));
-            named.is_none() && local.as_ref().is_none_or(key)
-        }
-        Term::Blank(_) => kg.label(node).is_none(),
-        Term::Literal(_) => false,
-    }
 }
 
 /// All paths from the members of a set, shorter ones first.
@@ -210,7 +195,7 @@ fn label_of(
         let local = split(&local).0;
         local.split_once('=').is_some_and(|(key, _)| key == own)
     };
-    // Tables are often called like the column with the names of their rows.
+    // A table often has the same name as its column of row names.
     let class = || {
         let class = kg.types(subject).into_iter().next();
         class.is_some_and(|class| stems(split(&kg.name(class)).0) == stems(own))

@@ -33,7 +33,8 @@ const NEGATIONS: [&str; 16] = [
     "haven", "wasn", "weren", "lacking", "lack",
 ];
 /// Words that say how rows are ordered.
-const ORDERS: [&str; 11] = [
+const ORDERS: [&str; 12] = [
+    "decreasing",
     "order",
     "ordered",
     "sort",
@@ -74,10 +75,14 @@ pub(super) fn read(bare: &str, asked: &Asked) -> Request {
         .into_iter()
         .map(|(at, word)| {
             let between = bare.get(end..at).unwrap_or_default();
+            let mentions = asked.mentions.iter().flatten();
+            let entity = mentions
+                .into_iter()
+                .any(|&(from, to)| end <= from && to <= at);
             end = at + word.len();
             Token {
                 content: asked.placed(at),
-                behind_entity: between.len() > 1 && between.trim().is_empty(),
+                behind_entity: entity && between.trim().is_empty(),
                 apart: between.contains([',', ';', ':', '.', '?', '!']),
                 at,
                 word,
@@ -331,18 +336,23 @@ impl Reader<'_> {
                 self.request.grouped = true;
                 Some(2)
             }
-            _ if ORDERS.contains(&word.as_str()) => {
+            // The orders of a shop are no order.
+            _ if ORDERS.contains(&word.as_str())
+                && (word != "order"
+                    || self.request.order.is_some()
+                    || matches!(next.as_str(), "by" | "of")
+                    || at
+                        .checked_sub(1)
+                        .is_some_and(|before| self.word(before) == "in")) =>
+            {
                 self.begin(Role::Order);
-                let last = matches!(word.as_str(), "descending" | "ranked");
+                let last = matches!(word.as_str(), "descending" | "decreasing" | "ranked");
                 let known = self.request.order.unwrap_or_default();
                 self.request.order = Some(known || last);
                 Some(1)
             }
             "top" => {
-                let first = self.word(at + 1).parse().ok();
-                let named = || NUMBERS.iter().position(|name| *name == next);
-                let first = first.or_else(|| named().map(|number| number as u64))?;
-                self.request.first = Some(first);
+                self.request.first = Some(number(&next)?);
                 self.request.order = Some(true);
                 self.begin(Role::Column);
                 Some(2)
