@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use common::cancel::{Cancel, Cancelled};
-use kg::term::{NodeId, RelId, Term};
 use kg::Kg;
+use kg::term::{NodeId, RelId, Term};
 
 use super::super::plan::{Hop, Way};
 use super::super::state::is_nameless;

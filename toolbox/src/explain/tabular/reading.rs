@@ -493,10 +493,6 @@ impl Reader<'_> {
 
 /// The whole number that a word writes.
 fn number(word: &str) -> Option<u64> {
-    word.parse().ok().or_else(|| {
-        NUMBERS
-            .iter()
-            .position(|name| *name == word)
-            .map(|at| at as u64)
-    })
+    let named = || NUMBERS.iter().position(|name| *name == word);
+    (word.parse().ok()).or_else(|| named().map(|at| at as u64))
 }
