@@ -155,6 +155,34 @@ fn walks(candidate: &Candidate) -> usize {
     uses(candidate, "get_tail_entity") + uses(candidate, "get_head_entity")
 }
 
+/// Checks that proposing ends with its error soon after the deadline, and when it is cancelled.
+fn stops<T: std::fmt::Debug>(
+    limit: Duration,
+    propose: impl Fn(ExecOptions) -> Result<T, ProposeError>,
+) {
+    let begun = Instant::now();
+    let late = propose(ExecOptions {
+        deadline: limit,
+        ..ExecOptions::default()
+    });
+    assert_eq!(
+        late.unwrap_err().to_string(),
+        format!("the question ran past its deadline of {limit:?}")
+    );
+    let elapsed = begun.elapsed();
+    assert!(elapsed < Duration::from_secs(2), "{elapsed:?}");
+    let cancel = Cancel::default();
+    cancel.cancel();
+    let stopped = propose(ExecOptions {
+        cancel,
+        ..ExecOptions::default()
+    });
+    assert_eq!(
+        stopped.unwrap_err().to_string(),
+        "the question was cancelled"
+    );
+}
+
 /// Questions of all shapes.
 const ALL: &[&str] = &[
     "what's the capital of Norland",
@@ -701,26 +729,7 @@ fn the_search_for_programs_ends_at_its_deadline_or_when_it_is_cancelled() {
             MOST,
         )
     };
-    let limit = Duration::from_millis(20);
-    let begun = Instant::now();
-    let ended = propose(ExecOptions {
-        deadline: limit,
-        ..ExecOptions::default()
-    });
-    let message = ended.unwrap_err().to_string();
-    assert_eq!(message, "the question ran past its deadline of 20ms");
-    assert!(
-        begun.elapsed() < Duration::from_secs(2),
-        "{:?}",
-        begun.elapsed()
-    );
-    let cancel = Cancel::default();
-    cancel.cancel();
-    let ended = propose(ExecOptions {
-        cancel,
-        ..ExecOptions::default()
-    });
-    assert_eq!(ended.unwrap_err().to_string(), "the question was cancelled");
+    stops(Duration::from_millis(20), propose);
 }
 
 /// A session of the question that offers the extended tools.
@@ -982,22 +991,5 @@ fn large_sets_are_grouped_within_the_limits_and_the_deadline() {
     let found = propose(ExecOptions::default()).unwrap();
     let chosen = decide(&found, &TermWeights::default()).unwrap();
     assert_eq!(rows(&kg, &found[chosen]).len(), 700);
-    let begun = Instant::now();
-    let late = propose(ExecOptions {
-        deadline: Duration::from_millis(1),
-        ..ExecOptions::default()
-    });
-    assert!(matches!(late, Err(ProposeError::Cancelled(_))));
-    assert!(
-        begun.elapsed() < Duration::from_secs(2),
-        "{:?}",
-        begun.elapsed()
-    );
-    let cancel = Cancel::default();
-    cancel.cancel();
-    let stopped = propose(ExecOptions {
-        cancel,
-        ..ExecOptions::default()
-    });
-    assert!(matches!(stopped, Err(ProposeError::Cancelled(_))));
+    stops(Duration::from_millis(1), propose);
 }

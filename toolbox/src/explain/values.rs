@@ -31,7 +31,7 @@ pub(super) fn kind_of(explainer: &Explainer<'_, '_>, one: &Adjacent) -> Option<K
     let far = *session.step(one.member, one.relation, one.out).first()?;
     let read = session.literals(&[far]);
     let kind = Kind::majority([read.first()?]);
-    // A year may be written as a number of four digits; `years played` is none.
+    // A number of four digits may be a year. `years played` has fewer digits, so it is not a year.
     let digits = read.first()?.lexical.trim_start_matches('-').len();
     let year = kind == Kind::Int && digits == 4 && explainer.dated(one.relation);
     Some(if year { Kind::Time } else { kind })

@@ -238,7 +238,8 @@ impl Composer<'_, '_, '_> {
         if kept && count.is_none() {
             shown.retain(|(_, one)| is_path(one));
         }
-        // A key stands before what is counted, and in its place beside what is computed.
+        // The column of the key comes first if rows are counted; otherwise it is where the question
+        // names it.
         for &key in &keys {
             let known = shown.iter().any(|(_, one)| *one == Shown::Path(key));
             if !known && (!kept || columns.shown.is_empty()) {

@@ -148,7 +148,7 @@ struct Reader<'t> {
     open: Option<usize>,
     /// Whether the next word stands behind the `of` of the open phrase.
     of: bool,
-    /// Whether the next phrase stands beside a column: `height and`, `along with`.
+    /// Whether the next phrase is one more column: after `height and`, `along with`.
     beside: bool,
 }
 

@@ -55,7 +55,7 @@ pub(super) struct Request {
     pub(super) phrases: Vec<Phrase>,
     /// Where it asks how many.
     pub(super) count: Option<usize>,
-    /// Whether it asks how many beside a column.
+    /// Whether it asks for a column and for a number of things, as in `the name and how many`.
     pub(super) count_beside: bool,
     /// How many of something each thing of the answer has.
     pub(super) having: Option<(Op, u64)>,
@@ -94,7 +94,7 @@ impl Request {
             || self.count.is_some() && self.is_grouped()
     }
 
-    /// Whether rows may be grouped: by a key, or by the columns that stand beside a number.
+    /// Whether rows may be grouped: by a key, or by the other columns if one column is a number.
     pub(super) fn is_grouped(&self) -> bool {
         self.grouped || self.count_beside
     }
