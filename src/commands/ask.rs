@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use infer::agent::{AgentKind, Outcome, Task, answer_with};
 use infer::planner::{Planner, Scripted, public_address};
 use kg::Kg;
-use toolbox::answer::{AnswerTable, AnswerValue, CELL_SEPARATOR, Provenance};
+use toolbox::answer::{AnswerTable, AnswerValue, Provenance};
 use toolbox::call::ToolTable;
 use toolbox::exec::{Exclude, ExecOptions};
 use toolbox::link;
@@ -20,7 +20,7 @@ use super::eval::{Planning, Serving};
 use super::{graph, output, ranking};
 use crate::cli::AskArgs;
 use crate::exit::ExitStatus;
-use crate::ui::{Ui, clean_value};
+use crate::ui::{Ui, clean_value, table};
 
 /// The program of a candidate that gives up.
 const GIVING_UP: &str = "ans = end([])";
@@ -227,34 +227,20 @@ fn print_why(ui: &Ui, events: &[TraceEvent]) {
 /// Maximum characters of a printed cell.
 const CELL: usize = 40;
 
-/// The lines of a table: the headings, then the rows, in columns of equal width.
-fn table_lines(table: &AnswerTable) -> Vec<String> {
+/// The lines of a table: the headings, then the first rows.
+fn table_lines(answer: &AnswerTable) -> Vec<String> {
     let cut = |text: &str| match text.char_indices().nth(CELL) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     };
-    let headings = table.columns.iter().map(|heading| cut(heading)).collect();
-    let rows = table.labels().take(PRINTED);
-    let mut lines: Vec<Vec<String>> = vec![headings];
-    lines.extend(rows.map(|row| row.into_iter().map(cut).collect()));
-    let width = |column: usize| {
-        let cells = lines.iter().filter_map(|line| line.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..table.columns.len()).map(width).collect();
-    let mut printed: Vec<String> = (lines.iter())
-        .map(|line| {
-            let cells = line.iter().zip(&widths);
-            let padded: Vec<String> = cells
-                .map(|(cell, width)| format!("{cell:<width$}"))
-                .collect();
-            padded.join(CELL_SEPARATOR).trim_end().to_owned()
-        })
-        .collect();
-    if table.rows.len() > PRINTED {
-        printed.push(format!("… ({} rows in all)", table.rows.len()));
+    let mut rows: Vec<Vec<String>> = vec![answer.columns.iter().map(|text| cut(text)).collect()];
+    let shown = answer.labels().take(PRINTED);
+    rows.extend(shown.map(|row| row.into_iter().map(cut).collect()));
+    let mut lines: Vec<String> = table(&rows).lines().map(str::to_owned).collect();
+    if answer.rows.len() > PRINTED {
+        lines.push(format!("… ({} rows in all)", answer.rows.len()));
     }
-    printed
+    lines
 }
 
 /// Prints what a server counted, and what it costs if that is known.
