@@ -124,6 +124,14 @@ impl schema::Vocabulary for RawGraph<'_> {
             .collect()
     }
 
+    fn about_relations(&self, relation: RelId, about: &[RelId]) -> Vec<(RelId, NodeId)> {
+        let [objects, subjects] = self.image.pairs(relation.0);
+        (objects.iter().zip(subjects))
+            .map(|(&o, &s)| (RelId(s), NodeId(o)))
+            .filter(|(s, _)| about.binary_search(s).is_ok())
+            .collect()
+    }
+
     fn term(&self, node: NodeId) -> Term {
         self.image.dictionary().key(node.0).parts().to_term()
     }

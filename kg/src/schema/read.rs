@@ -13,14 +13,46 @@ use crate::term::{NodeId, RelId, Term};
 const WIKIDATA_ENTITY: &str = "http://www.wikidata.org/entity/";
 const WIKIDATA_DIRECT: &str = "http://www.wikidata.org/prop/direct/";
 
+/// Labels by which a graph whose relations are numbered names its relations to classes.
+const INSTANCE_OF: &str = "instance of";
+const SUBCLASS_OF: &str = "subclass of";
+
+/// The relations whose label says that they lead to classes, with that label. A Wikibase of one's own
+/// numbers its properties anew, so only labels tell what they mean.
+fn labelled(graph: &dyn Vocabulary, relations: &[(RelId, String, String)]) -> Vec<(RelId, String)> {
+    let ids: Vec<RelId> = relations.iter().map(|(id, ..)| *id).collect();
+    let labels = relations
+        .iter()
+        .filter(|(_, iri, _)| label_rank(iri).is_some());
+    // Relations to statement nodes, and from these, have the labels of the direct ones.
+    let direct = |id: RelId| {
+        let found = ids.binary_search(&id).ok().map(|at| &relations[at].1);
+        found.is_some_and(|iri| !iri.contains("/prop/") || iri.contains("/prop/direct/"))
+    };
+    let mut found: Vec<(RelId, String)> = labels
+        .flat_map(|(id, ..)| graph.about_relations(*id, &ids))
+        .filter_map(|(id, label)| {
+            let label = graph.term(label).as_literal()?.lexical.to_lowercase();
+            let known = label == INSTANCE_OF || label == SUBCLASS_OF;
+            (known && direct(id)).then_some((id, label))
+        })
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
 /// Reads the schema of a graph.
 pub(crate) fn read(graph: &dyn Vocabulary) -> Schema {
     let mut schema = Schema::default();
     let relations = graph.relations();
     let mut named = Vec::new();
     let mut ranked = Vec::new();
+    let labelled = labelled(graph, &relations);
+    let has_label =
+        |id: &RelId, label: &str| labelled.iter().any(|(of, is)| of == id && is == label);
     for (id, iri, name) in &relations {
-        let is_type = is_type_relation(iri);
+        let is_type = is_type_relation(iri) || has_label(id, INSTANCE_OF);
         let label_rank = label_rank(iri);
         if is_type {
             schema.type_relations.push(*id);
@@ -30,7 +62,7 @@ pub(crate) fn read(graph: &dyn Vocabulary) -> Schema {
             None if is_alias(iri) => schema.alias_relations.push(*id),
             None => {}
         }
-        if is_superclass(iri) {
+        if is_superclass(iri) || has_label(id, SUBCLASS_OF) {
             schema.superclass_relations.push(*id);
         }
         if is_redirect(iri) {

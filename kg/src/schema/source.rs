@@ -8,6 +8,8 @@ pub(crate) trait Vocabulary {
     fn relations(&self) -> Vec<(RelId, String, String)>;
     /// Heads and tails of the first `limit` triples of a relation.
     fn pairs(&self, relation: RelId, limit: usize) -> Vec<(NodeId, NodeId)>;
+    /// What the triples of `relation` say about the relations `about`, which are sorted.
+    fn about_relations(&self, relation: RelId, about: &[RelId]) -> Vec<(RelId, NodeId)>;
     /// The term of an id.
     fn term(&self, node: NodeId) -> Term;
     /// The id of an IRI.

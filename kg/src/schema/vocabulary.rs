@@ -10,12 +10,19 @@ const TYPE_IRIS: &[&str] = &[
     "http://www.wikidata.org/prop/direct/P31",
     "http://www.wikidata.org/entity/P31",
     "urn:kgagent:P31",
+    "urn:kgagent:type",
 ];
-/// Relations to a class, by local name in any namespace: two of Freebase, one of KQA Pro.
+/// Relations to a class, by local name in any namespace: two of Freebase, one of KQA Pro, and what
+/// people write in tables of triples.
 const TYPE_LOCALS: &[&str] = &[
     "type.object.type",
     "common.topic.notable_types",
     "instance_of",
+    "instance of",
+    "instanceOf",
+    "is_a",
+    "is a",
+    "isA",
 ];
 
 /// Relations to a superclass, by full IRI.

@@ -57,6 +57,10 @@ const AGE: &[&str] = &[
     "publish",
 ];
 
+const PRICE: &[&str] = &[
+    "pric", "cost", "fee", "far", "valu", "amount", "worth", "charg",
+];
+
 const HIGH: [Extreme; 2] = [Extreme::Max, Extreme::Max];
 const LOW: [Extreme; 2] = [Extreme::Min, Extreme::Min];
 
@@ -105,9 +109,30 @@ static ADJECTIVES: &[Adjective] = &[
     of("slow", &["sp", "tim"], LOW),
     of("rich", &["worth", "incom", "gnp", "gdp"], HIGH),
     of("poor", &["worth", "incom", "gnp", "gdp"], LOW),
-    of("expensive", &["pric", "cost"], HIGH),
-    of("cheap", &["pric", "cost"], LOW),
+    of("expensive", PRICE, HIGH),
+    of("dear", PRICE, HIGH),
+    of("pricey", PRICE, HIGH),
+    of("costly", PRICE, HIGH),
+    of("valuable", PRICE, HIGH),
+    of("cheap", PRICE, LOW),
     of("wid", &["width", "wid"], HIGH),
+    of("narrow", &["width", "wid"], LOW),
+    of(
+        "busy",
+        &["passenger", "visitor", "traffic", "rider", "hour"],
+        HIGH,
+    ),
+    of(
+        "popular",
+        &["visitor", "sal", "rat", "passenger", "attend"],
+        HIGH,
+    ),
+    of("hot", &["temperatur", "heat"], HIGH),
+    of("warm", &["temperatur", "heat"], HIGH),
+    of("cold", &["temperatur"], LOW),
+    of("strong", &["strength", "power", "pow", "alcohol"], HIGH),
+    of("powerful", &["power", "pow", "horsepow"], HIGH),
+    of("healthy", &["calor", "kcal", "sugar"], LOW),
 ];
 
 /// The adjective of a lower-case word and the degree of its form. `first` and `last` are

@@ -146,6 +146,18 @@ pub(super) fn comparison(all: &[String]) -> Option<[Op; 2]> {
     found
 }
 
+/// Whether a question gives a range: `between 5 and 8`, `from 1999 to 2005`, `the 1970s`.
+pub(super) fn gives_range(all: &[String]) -> bool {
+    let year = |word: &String| word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_digit());
+    let from_to = |w: &[String]| w[0] == "from" && year(&w[1]) && w[2] == "to" && year(&w[3]);
+    let decade = |word: &String| {
+        word.len() == 5
+            && word.ends_with("0s")
+            && word[..4].bytes().all(|byte| byte.is_ascii_digit())
+    };
+    all.iter().any(|word| word == "between" || decade(word)) || all.windows(4).any(from_to)
+}
+
 /// The comparison that holds where `op` does not: `no more than 3`.
 fn negated(op: Op) -> Op {
     match op {

@@ -44,6 +44,8 @@ pub(super) enum Against {
     Value(usize),
     /// The value that the linked entity with this index has for the same relation.
     Own(usize),
+    /// The value by which the graph says that something is so, or that it is not.
+    Truth(Literal),
 }
 
 /// One step of a plan.
@@ -180,6 +182,7 @@ impl<'s, 'g> Writer<'s, 'g> {
     fn against(&self, against: &Against) -> Arg {
         match against {
             Against::Entity(index) | Against::Own(index) => self.entity(*index),
+            Against::Truth(value) => Arg::Literal(value.clone()),
             Against::Value(index) => (self.session.linked().values.get(*index)).map_or_else(
                 || Arg::Literal(Literal::plain(String::new())),
                 |value| Arg::Literal(value.clone()),

@@ -6,7 +6,7 @@ use kg::value::{Extreme, Op};
 use kg::words;
 
 use super::adjective::{Adjective, adjective};
-use super::cues::{comparison, counts, degrees, judges, others};
+use super::cues::{comparison, counts, degrees, gives_range, judges, others};
 use super::focus::{focus, is_content};
 use super::table::WordTables;
 use super::vocabulary::is_chatter;
@@ -65,6 +65,8 @@ pub(super) struct Asked {
     pub(super) than: bool,
     /// It gives a range.
     pub(super) between: bool,
+    /// It asks for what is not so: `without`, `not`, `no`.
+    pub(super) negated: bool,
     /// It asks for others than those that it names.
     pub(super) others: bool,
     /// The index of the content word that names what is asked for.
@@ -178,8 +180,11 @@ impl Asked {
             .collect();
         [asked.extreme, asked.either] = degrees(&all);
         asked.compare = comparison(&all);
-        asked.between = all.iter().any(|word| word == "between");
+        asked.between = gives_range(&all);
         asked.than = all.iter().any(|word| word == "than");
+        let not =
+            |word: &String| matches!(word.as_str(), "without" | "not" | "no" | "lack" | "lacking");
+        asked.negated = all.iter().any(not);
         asked.others = others(&all);
         asked.mentions = (0..linked.entities.len())
             .map(|entity| linked.span(entity))

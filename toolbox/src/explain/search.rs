@@ -8,7 +8,7 @@ use kg::value::{Kind, Op};
 use super::plan::{Against, Finish, Hop, PlanStep, Start, Way};
 use super::state::{Found, State};
 use super::terms::{TermWeights, of_state};
-use super::values::{kind_of, ops, reached, said_classes, same_class};
+use super::values::{kind_of, opposite, ops, reached, said_classes, same_class, truth, year_used};
 use super::words::Explainer;
 use crate::exec::{Adjacent, EntSet, Relation, Value, intersection};
 
@@ -309,8 +309,9 @@ impl Search<'_> {
         next: &mut Vec<State>,
     ) -> Searched {
         let session = explainer.session;
-        for (index, value) in session.linked().values.iter().enumerate() {
-            if state.tally.values & (1 << index.min(63)) != 0 {
+        let values = &session.linked().values;
+        for (index, value) in values.iter().enumerate() {
+            if year_used(values, index, state.tally.values) {
                 continue;
             }
             for one in adjacent.iter().filter(|one| one.out) {
@@ -323,6 +324,18 @@ impl Search<'_> {
                     let against = Against::Value(index);
                     next.push(state.compare(one.relation, op, against, kept, explainer));
                 }
+            }
+        }
+        let said = !explainer.asked.negated;
+        for one in adjacent.iter().filter(|one| one.out) {
+            self.cancel.check()?;
+            let Some(value) = truth(explainer, one, &state.nodes, said) else {
+                continue;
+            };
+            let kept = session.satisfying_value(&state.nodes, one.relation, Op::Eq, &value);
+            if !kept.is_empty() && kept.len() < state.nodes.len() {
+                let against = Against::Truth(value);
+                next.push(state.compare(one.relation, Op::Eq, against, kept, explainer));
             }
         }
         Ok(())
@@ -472,6 +485,17 @@ impl Search<'_> {
                     let condition = (one.relation, op, Against::Value(index));
                     self.judged(state, condition, !held.is_empty(), explainer);
                 }
+            }
+            // Judged by what is true of it: `is it open` is false where `open` is false.
+            for said in [true, false] {
+                let Some(value) = truth(explainer, one, &state.nodes, said) else {
+                    continue;
+                };
+                let value = if said { value } else { opposite(&value) };
+                let held = session.satisfying_value(&state.nodes, one.relation, Op::Eq, &value);
+                let condition = (one.relation, Op::Eq, Against::Truth(value));
+                self.judged(state, condition, !held.is_empty(), explainer);
+                break;
             }
         }
         Ok(())

@@ -287,6 +287,7 @@ impl State {
                 tally.entities |= bit(index);
                 tally.compared += 1;
             }
+            Against::Truth(_) => {}
             Against::Value(index) => {
                 tally.values |= bit(index);
                 for (word, asked) in words.iter_mut().zip(&explainer.asked.words) {

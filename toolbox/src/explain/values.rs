@@ -1,10 +1,11 @@
 //! What the search asks of the graph: the kinds of values, the comparisons that fit them, the classes
 //! that a question names, and sets.
 
-use kg::term::NodeId;
+use kg::term::{Literal, NodeId};
 use kg::value::{Kind, Op};
 
 use super::plan::{Hop, Way};
+use super::state::bit;
 use super::words::Explainer;
 use crate::exec::{Adjacent, EntSet, Relation, Session, sorted};
 use crate::link::LAST_DAY;
@@ -104,6 +105,14 @@ fn bound(explainer: &Explainer<'_, '_>, text: &str) -> Option<Op> {
     })
 }
 
+/// Whether a plan has used the same year as a value of the question: a year is also its last day, two
+/// values, one of which is used.
+pub(super) fn year_used(values: &[Literal], index: usize, used: u64) -> bool {
+    let year = |value: &Literal| value.lexical.trim_end_matches(LAST_DAY).to_owned();
+    (values.iter().enumerate())
+        .any(|(at, value)| used & bit(at) != 0 && year(value) == year(&values[index]))
+}
+
 /// The classes that the question names, best first.
 pub(super) fn said_classes(explainer: &mut Explainer<'_, '_>) -> Vec<NodeId> {
     let session = explainer.session;
@@ -118,6 +127,66 @@ pub(super) fn said_classes(explainer: &mut Explainer<'_, '_>) -> Vec<NodeId> {
         .collect();
     said.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     said.into_iter().map(|(_, class)| class).collect()
+}
+
+/// How a graph says that something is so, and that it is not.
+const TRUTHS: [(&str, &str); 4] = [("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n")];
+
+/// The value that says that something is so, where this one says that it is not.
+pub(super) fn opposite(value: &Literal) -> Literal {
+    let lower = value.lexical.to_lowercase();
+    let word = TRUTHS
+        .iter()
+        .find(|(_, no)| *no == lower)
+        .map_or(lower.as_str(), |(yes, _)| yes);
+    let capital = value.lexical.chars().next().is_some_and(char::is_uppercase);
+    let lexical = if capital && lower != value.lexical {
+        let whole = value.lexical.chars().all(char::is_uppercase);
+        let length = if whole { word.len() } else { 1 };
+        format!("{}{}", word[..length].to_uppercase(), &word[length..])
+    } else {
+        word.to_owned()
+    };
+    Literal {
+        lexical,
+        ..value.clone()
+    }
+}
+
+/// The value by which members of a set have, or with `said` false lack, what a relation says, if its
+/// values are truths (`true`, `yes`) and the question speaks of it.
+pub(super) fn truth(
+    explainer: &mut Explainer<'_, '_>,
+    one: &Adjacent,
+    nodes: &[NodeId],
+    said: bool,
+) -> Option<Literal> {
+    // The logarithm of the share of its words that the question has: `stops` are not `request stops`.
+    const SPOKEN_OF: f32 = -0.51;
+    /// Members that are looked at.
+    const SOME: usize = 64;
+    let session = explainer.session;
+    let is = |value: &Literal, said: bool| {
+        let lower = value.lexical.to_lowercase();
+        let of = |(yes, no): &(&str, &str)| lower == if said { *yes } else { *no };
+        TRUTHS.iter().any(of)
+    };
+    let first = session.literals(&session.step(one.member, one.relation, true));
+    if !first
+        .iter()
+        .any(|value| is(value, true) || is(value, false))
+    {
+        return None;
+    }
+    let (relation, way) = (one.relation, Way::Out);
+    if explainer.hop(Hop { relation, way }).asked < SPOKEN_OF {
+        return None;
+    }
+    let values = nodes
+        .iter()
+        .take(SOME)
+        .flat_map(|&node| session.literals(&session.step(node, one.relation, true)));
+    values.into_iter().find(|value| is(value, said))
 }
 
 /// The set that a hop leads to.

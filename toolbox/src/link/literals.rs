@@ -33,9 +33,21 @@ pub fn literals(question: &str) -> Vec<Literal> {
             }
         } else if c.is_ascii_digit() && (i == 0 || !chars[i - 1].is_alphanumeric()) {
             let end = number_end(&chars, i);
-            let followed = chars.get(end).is_some_and(|c| c.is_alphabetic());
             let text: String = chars[i..end].iter().filter(|&&c| c != ',').collect();
-            if !followed {
+            let letters: String = (chars[end..].iter())
+                .take_while(|c| c.is_alphabetic())
+                .collect();
+            let text = match letters.as_str() {
+                "k" | "K" => scaled_by(&text, 3).unwrap_or(text),
+                _ => text,
+            };
+            if letters == "s" && text.len() == 4 && text.ends_with('0') {
+                // The 1970s are the years from 1970 to 1979.
+                for year in [text.clone(), format!("{}9", &text[..3])] {
+                    add(Literal::plain(year.clone()));
+                    add(Literal::plain(format!("{year}{LAST_DAY}")));
+                }
+            } else if matches!(letters.as_str(), "" | "k" | "K") {
                 let year = text.len() == 4
                     && text.bytes().all(|b| b.is_ascii_digit())
                     && matches!(text.as_bytes()[0], b'1' | b'2');
@@ -47,10 +59,66 @@ pub fn literals(question: &str) -> Vec<Literal> {
             }
             i = end;
             continue;
+        } else if let Some((number, length)) = number_word(&chars, i) {
+            add(Literal::plain(number.to_string()));
+            i += length;
+            continue;
         }
         i += 1;
     }
     found
+}
+
+/// A number that is written as a word, with its length in characters, if a comparison stands before it
+/// (`more than ten`): elsewhere `one` and `two` are often no numbers.
+fn number_word(chars: &[char], at: usize) -> Option<(usize, usize)> {
+    const WORDS: [&str; 21] = [
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+        "seventeen",
+        "eighteen",
+        "nineteen",
+        "twenty",
+    ];
+    const TENS: [&str; 8] = [
+        "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred",
+    ];
+    const BEFORE: [&str; 9] = [
+        "than", "least", "most", "over", "above", "under", "below", "exactly", "to",
+    ];
+    let starts = chars[at].is_alphabetic() && at > 0 && chars[at - 1] == ' ';
+    if !starts {
+        return None;
+    }
+    let word: String = (chars[at..].iter())
+        .take_while(|c| c.is_alphabetic())
+        .collect();
+    let lower = word.to_lowercase();
+    let small = WORDS.iter().position(|known| *known == lower);
+    let tens = || TENS.iter().position(|known| *known == lower);
+    let number = small.or_else(|| tens().map(|place| 10 * (place + 3)))?;
+    let mut before: Vec<char> = (chars[..at - 1].iter().rev())
+        .take_while(|c| c.is_alphabetic())
+        .copied()
+        .collect();
+    before.reverse();
+    let before: String = before.into_iter().collect::<String>().to_lowercase();
+    (BEFORE.contains(&before.as_str())).then(|| (number, word.chars().count()))
 }
 
 /// A number times the word of size after it: `2 million` is 2000000.
@@ -64,12 +132,15 @@ fn scaled(text: &str, after: &[char]) -> String {
         "billion" | "billions" => 9,
         _ => return text.to_owned(),
     };
+    scaled_by(text, zeros).unwrap_or_else(|| text.to_owned())
+}
+
+/// A number times a power of ten; `None` if the text is no plain number, or the result no whole one.
+fn scaled_by(text: &str, zeros: usize) -> Option<String> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if !digits(whole) || !digits(part) || part.len() > zeros {
-        return text.to_owned();
-    }
-    format!("{whole}{part}{}", "0".repeat(zeros - part.len()))
+    (digits(whole) && digits(part) && part.len() <= zeros)
+        .then(|| format!("{whole}{part}{}", "0".repeat(zeros - part.len())))
 }
 
 /// The end of the number or date that starts at `start`: digits, then `.`, `-` or a thousands comma
@@ -124,5 +195,11 @@ mod tests {
             ["1500000", "2000000000"]
         );
         assert_eq!(texts("the 20th century of A1"), Vec::<String>::new());
+        assert_eq!(texts("more than 80k, at least ten"), ["80000", "10"]);
+        assert_eq!(
+            texts("films of the 1970s")[..3],
+            ["1970", "1970-12-31", "1979"]
+        );
+        assert_eq!(texts("the one of the two"), Vec::<String>::new());
     }
 }
