@@ -13,9 +13,9 @@ use crate::device::{Compute, Precision};
 use crate::dropout::Dropout;
 use crate::flat::tensor_of;
 use crate::fused;
+use crate::grads::{self, NamedGrads};
 use crate::kernels::attention::AttentionShape;
 use crate::llama::{Attention, Linear, Llama, Norm, Packed};
-use crate::optim::{self, NamedGrads};
 use crate::reference_ops::{self, Padded};
 
 /// Dropout of the elements of `x` at a position in the model.
@@ -244,7 +244,7 @@ impl Llama {
         }
         let logits = self.logits_with(batch, Some(seed), device);
         let loss = reference_ops::cross_entropy_loss(logits, &batch.targets, scale);
-        optim::collect(&self.net, &loss.backward(), into);
+        grads::collect(&self.net, &loss.backward(), into);
         loss.inner()
     }
 
@@ -271,7 +271,7 @@ impl Llama {
         // The gradient of the sum of products with `above` is the gradient of the layer's input.
         let below = |x: &Tensor<2>, y: Tensor<2>, above: Tensor<2>, into: &mut NamedGrads| {
             let grads = (y * Tensor::from_inner(above)).sum().backward();
-            optim::collect(&self.net, &grads, into);
+            grads::collect(&self.net, &grads, into);
             x.grad(&grads)
         };
         let mut inputs = inputs.into_iter().rev();
@@ -280,7 +280,7 @@ impl Llama {
         };
         let loss = reference_ops::cross_entropy_loss(self.head(x.clone()), &batch.targets, scale);
         let grads = loss.backward();
-        optim::collect(&self.net, &grads, into);
+        grads::collect(&self.net, &grads, into);
         let mut above = x.grad(&grads);
         for (index, x) in inputs
             .enumerate()

@@ -22,6 +22,7 @@ mod estimator;
 mod flat;
 mod forward;
 mod fused;
+mod grads;
 pub mod inspect;
 mod kernels;
 mod llama;

@@ -1,5 +1,4 @@
-//! The optimizer (AdamW, or Muon for the matrices of layers), its state as tensors, and the global
-//! gradient norm.
+//! The optimizer (AdamW, or Muon for the matrices of layers) and its state as tensors.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +9,7 @@ use burn::optim::{
     AdamW, AdamWConfig, AdamWState, AdaptiveMomentumState, AdjustLrFn, Muon, MuonConfig,
     Optimizer as _,
 };
-use burn::tensor::{Device, Gradients, Tensor, TensorData};
+use burn::tensor::{Device, Tensor, TensorData};
 use model::Weights;
 use rayon::prelude::*;
 
@@ -18,13 +17,9 @@ use crate::TrainError;
 use crate::config::{Algorithm, Method, TrainConfig};
 use crate::device::Compute;
 use crate::flat::{Flat, tensor_of};
-use crate::kernels::cross_entropy::square_sum;
-use crate::kernels::rows;
+use crate::grads::NamedGrads;
 use crate::kernels::update::{AdamwStep, MuonStep, adamw, muon};
 use crate::llama::{Net, name_of, track_path};
-
-/// Flat gradients by parameter name.
-pub(crate) type NamedGrads = BTreeMap<String, Tensor<1>>;
 
 /// Momentum of Muon's velocity (Jordan et al. 2024).
 const MUON_MOMENTUM: f64 = 0.95;
@@ -477,90 +472,4 @@ impl ModuleMapper for StepMapper<'_> {
             Tensor::from_inner(new.reshape(shape)).require_grad()
         })
     }
-}
-
-/// Adds the gradients of all trained parameters to `into`.
-pub(crate) fn collect(net: &Net, grads: &Gradients, into: &mut NamedGrads) {
-    let mut collector = GradCollector {
-        path: Vec::new(),
-        grads,
-        into,
-    };
-    net.visit(&mut collector);
-}
-
-struct GradCollector<'a> {
-    path: Vec<String>,
-    grads: &'a Gradients,
-    into: &'a mut NamedGrads,
-}
-
-impl ModuleVisitor for GradCollector<'_> {
-    track_path!();
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let Some(grad) = param.val().grad(self.grads) else {
-            return;
-        };
-        let n = grad.dims().iter().product::<usize>();
-        let grad = grad.reshape([n]);
-        let name = name_of(&self.path);
-        let sum = match self.into.remove(&name) {
-            Some(before) => before + grad,
-            None => grad,
-        };
-        self.into.insert(name, sum);
-    }
-}
-
-/// Adds `more` to `sum`, name by name.
-pub(crate) fn add_gradients(sum: &mut NamedGrads, more: NamedGrads, compute: Compute) {
-    let pairs: Vec<_> = more
-        .into_iter()
-        .map(|(name, grad)| {
-            let before = sum.remove(&name);
-            (name, before, grad)
-        })
-        .collect();
-    let add = |(name, before, grad): (String, Option<Tensor<1>>, Tensor<1>)| {
-        let grad = match (before, compute) {
-            (None, _) => grad,
-            (Some(before), Compute::Stock(_)) => before + grad,
-            (Some(before), Compute::Fused) => {
-                let mut before = Flat::new(before);
-                rows::add(before.values_mut(), Flat::new(grad).values());
-                before.into_tensor()
-            }
-        };
-        (name, grad)
-    };
-    sum.extend(match compute {
-        Compute::Fused => pairs.into_par_iter().map(add).collect::<Vec<_>>(),
-        Compute::Stock(_) => pairs.into_iter().map(add).collect(),
-    });
-}
-
-/// The norm of all gradients, summed in the order of names.
-pub(crate) fn global_norm(grads: &NamedGrads, compute: Compute) -> f64 {
-    let squares: Vec<f64> = match compute {
-        Compute::Fused => grads
-            .values()
-            .map(|grad| square_sum(Flat::new(grad.clone()).values()))
-            .collect(),
-        // Transfer one number per gradient, all at once.
-        Compute::Stock(_) if grads.is_empty() => Vec::new(),
-        Compute::Stock(_) => {
-            let all = Tensor::cat(
-                grads
-                    .values()
-                    .map(|grad| grad.clone().square().sum())
-                    .collect(),
-                0,
-            );
-            all.try_into_vec_as::<f32>().map_or_else(
-                |_| vec![f64::NAN],
-                |sums| sums.into_iter().map(f64::from).collect(),
-            )
-        }
-    };
-    squares.into_iter().sum::<f64>().sqrt()
 }

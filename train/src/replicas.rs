@@ -15,8 +15,8 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::TrainError;
 use crate::config::TrainConfig;
+use crate::grads::{self, NamedGrads};
 use crate::llama::{Llama, Packed, name_of, track_path};
-use crate::optim::{self, NamedGrads};
 
 /// The model on one device of a run.
 pub(crate) struct Replica {
@@ -155,7 +155,7 @@ pub(crate) fn gradients(
         losses.extend(more);
         let here = |(name, grad): (String, Tensor<1>)| (name, grad.to_device(&first));
         let grads = grads.into_iter().map(here).collect();
-        optim::add_gradients(&mut sum, grads, replicas[0].model.compute);
+        grads::add_gradients(&mut sum, grads, replicas[0].model.compute);
     }
     (losses, sum)
 }

@@ -4,8 +4,8 @@ use burn::module::Param;
 use burn::tensor::Tensor;
 
 use crate::flat::{Flat, tensor_of};
+use crate::grads::NamedGrads;
 use crate::kernels::product::Matrix;
-use crate::optim::NamedGrads;
 
 /// A parameter of the model.
 pub(super) struct Parameter {

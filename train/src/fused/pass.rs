@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::layer::{LayerParts, LayerState, NormPart, Normed, PassContext};
 use super::parameter::{GradientSums, Parameter};
 use crate::dropout::Dropout;
+use crate::grads::NamedGrads;
 use crate::kernels::attention::AttentionShape;
 use crate::kernels::product::{Matrix, Target, multiply};
 use crate::kernels::{cross_entropy, rows};
 use crate::llama::{Llama, Packed};
-use crate::optim::NamedGrads;
 
 /// What is kept of a layer for its backward pass.
 enum Kept {

@@ -10,8 +10,9 @@ use burn::tensor::Device;
 use model::{ModelConfig, Weights};
 
 use crate::device::Compute;
+use crate::grads::NamedGrads;
 use crate::llama::{Llama, Packed};
-use crate::optim::{NamedGrads, Optimizer};
+use crate::optim::Optimizer;
 use crate::{Algorithm, TrainConfig};
 
 #[test]

@@ -14,8 +14,8 @@ use model::{
 };
 
 use crate::device::Compute;
+use crate::grads::{NamedGrads, global_norm};
 use crate::llama::{Llama, Packed};
-use crate::optim::{NamedGrads, global_norm};
 use crate::*;
 
 pub(super) fn device() -> Device {
