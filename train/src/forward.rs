@@ -1,57 +1,47 @@
-//! The computation of [`crate::llama`]: logits, loss, gradients.
+//! The computation of [`crate::llama`]: logits, loss, gradients. On the CPU that of
+//! [`crate::fused`], on other devices burn's operations ([`crate::reference_ops`]).
 //!
 //! Hidden states have shape `[tokens, hidden]`: a batch is a concatenation of sequences, and only
 //! attention needs their lengths.
 
 use std::sync::Arc;
 
-use burn::module::Module;
+use burn::module::{Module, Param};
 use burn::tensor::{Device, FloatDType, Int, Tensor, TensorData};
 
-use crate::device::Compute;
+use crate::device::{Compute, Precision};
+use crate::dropout::Dropout;
+use crate::flat::tensor_of;
+use crate::fused;
+use crate::grads::{self, NamedGrads};
 use crate::kernels::attention::AttentionShape;
 use crate::llama::{Attention, Linear, Llama, Norm, Packed};
-use crate::ops::{self, PackedAttention};
-use crate::optim::{self, NamedGrads};
-use common::rng::Rng;
+use crate::reference_ops::{self, Padded};
 
-/// Dropout of one forward pass. Masks depend only on the seed and the position in the model, so
-/// that a resumed run and a recomputed layer use the same ones.
-#[derive(Clone, Copy, Debug)]
-struct Dropout {
-    share: f32,
-    seed: u64,
-}
-
-impl Dropout {
-    /// Sets a share of the elements to zero and scales the others to preserve the mean.
-    fn apply(self, x: &Tensor<2>, place: usize) -> Tensor<2> {
-        let shape = x.dims();
-        let mut rng = Rng::new(self.seed ^ (place as u64 + 1).wrapping_mul(0x9e6c_63d0_876a_46ad));
-        let kept = 1.0 / (1.0 - self.share);
-        let mask: Vec<f32> = (0..shape[0] * shape[1])
-            .map(|_| {
-                if rng.uniform() < self.share {
-                    0.0
-                } else {
-                    kept
-                }
-            })
-            .collect();
-        x.clone()
-            * Tensor::<2>::from_data(TensorData::new(mask, shape), &x.device()).cast(x.dtype())
-    }
+/// Dropout of the elements of `x` at a position in the model.
+fn dropped(dropout: Dropout, x: &Tensor<2>, place: usize) -> Tensor<2> {
+    let shape = x.dims();
+    let mask = dropout.mask(shape[0] * shape[1], place);
+    x.clone() * Tensor::<2>::from_data(TensorData::new(mask, shape), &x.device()).cast(x.dtype())
 }
 
 /// The state that the layers of one forward pass share.
 struct ForwardContext {
-    attention: PackedAttention,
+    attention: Padded,
     /// Rows whose next token is predicted.
     rows: Tensor<1, Int>,
     dropout: Option<Dropout>,
 }
 
 impl Llama {
+    /// The precision of products in burn's operations.
+    fn precision(&self) -> Precision {
+        match self.compute {
+            Compute::Stock(precision) => precision,
+            Compute::Fused => Precision::F32,
+        }
+    }
+
     /// The product with the vertically concatenated matrices `parts`. `dropout` applies to the
     /// input of LoRA corrections, at a position in the model.
     fn project(
@@ -60,22 +50,13 @@ impl Llama {
         parts: &[&Linear],
         dropout: Option<(Dropout, usize)>,
     ) -> Tensor<2> {
-        let product = |weight: Tensor<2>| ops::linear(self.compute, x.clone(), weight);
-        let mut y = match (parts, self.compute) {
-            ([one], _) => product(one.weight.val()),
-            // One large product is faster with the kernels; burn's operations would keep the
-            // concatenated copy for the backward pass.
-            (_, Compute::Fused) => product(Tensor::cat(
-                parts.iter().map(|linear| linear.weight.val()).collect(),
-                0,
-            )),
-            (_, Compute::Stock(_)) => Tensor::cat(
-                parts
-                    .iter()
-                    .map(|linear| product(linear.weight.val()))
-                    .collect(),
-                1,
-            ),
+        let precision = self.precision();
+        let product =
+            |linear: &&Linear| reference_ops::linear(precision, x.clone(), linear.weight.val());
+        let mut y = match parts {
+            [one] => product(one),
+            // Products with a concatenated copy would keep it for the backward pass.
+            _ => Tensor::cat(parts.iter().map(product).collect(), 1),
         };
         let kind = y.dtype();
         // Either all parts have a bias or none has.
@@ -89,11 +70,12 @@ impl Llama {
         if parts.iter().all(|linear| linear.lora_a.is_none()) {
             return y;
         }
-        let dropped = dropout.map_or_else(|| x.clone(), |(dropout, place)| dropout.apply(x, place));
+        let dropped =
+            dropout.map_or_else(|| x.clone(), |(dropout, place)| dropped(dropout, x, place));
         let correction = |linear: &&Linear| match (&linear.lora_a, &linear.lora_b) {
             (Some(a), Some(b)) => {
-                let low = ops::linear(self.compute, dropped.clone(), a.val());
-                ops::linear(self.compute, low, b.val()).mul_scalar(self.lora_scale)
+                let low = reference_ops::linear(precision, dropped.clone(), a.val());
+                reference_ops::linear(precision, low, b.val()).mul_scalar(self.lora_scale)
             }
             _ => Tensor::zeros(
                 [x.dims()[0], linear.weight.val().dims()[0]],
@@ -104,8 +86,8 @@ impl Llama {
     }
 
     fn norm(&self, x: Tensor<2>, norm: &Norm) -> Tensor<2> {
-        ops::rms_norm(
-            self.compute,
+        reference_ops::rms_norm(
+            self.precision(),
             x,
             norm.weight.val(),
             self.config.rms_norm_eps as f32,
@@ -150,16 +132,10 @@ impl Llama {
         });
         let rows: Vec<i64> = batch.rows.iter().map(|row| i64::from(*row)).collect();
         let count = rows.len();
-        let dropout = seed
-            .filter(|_| self.lora_dropout > 0.0)
-            .map(|seed| Dropout {
-                share: self.lora_dropout,
-                seed,
-            });
         ForwardContext {
-            attention: PackedAttention::new(self.compute, shape, device),
+            attention: Padded::new(&shape, device),
             rows: Tensor::from_data(TensorData::new(rows, [count]), device),
-            dropout,
+            dropout: seed.and_then(|seed| Dropout::new(self.lora_dropout, seed)),
         }
     }
 
@@ -173,7 +149,7 @@ impl Llama {
             self.project(&y, &[&attn.q_proj, &attn.k_proj, &attn.v_proj], at(0)),
             attn,
         );
-        let mut y = context.attention.apply(y);
+        let mut y = context.attention.attend(self.precision(), &y);
         if index + 1 == self.net.model.layers.len() {
             // After the last attention a row affects only its own prediction.
             x = x.select(0, context.rows.clone());
@@ -183,10 +159,7 @@ impl Llama {
             .project(&y, &[&attn.o_proj], at(1))
             .cast(FloatDType::F32);
         let y = self.norm(x.clone(), &layer.post_attention_layernorm);
-        let y = ops::gated(
-            self.compute,
-            self.project(&y, &[&mlp.gate_proj, &mlp.up_proj], at(2)),
-        );
+        let y = reference_ops::gated(&self.project(&y, &[&mlp.gate_proj, &mlp.up_proj], at(2)));
         x + self
             .project(&y, &[&mlp.down_proj], at(3))
             .cast(FloatDType::F32)
@@ -225,12 +198,12 @@ impl Llama {
                 &self.net.model.embed_tokens.extra,
             ),
         };
-        let logits = ops::linear(self.compute, hidden.clone(), weight.val());
+        let product = |weight: &Param<Tensor<2>>| {
+            reference_ops::linear(self.precision(), hidden.clone(), weight.val())
+        };
+        let logits = product(weight);
         match extra {
-            Some(extra) => Tensor::cat(
-                vec![logits, ops::linear(self.compute, hidden, extra.val())],
-                1,
-            ),
+            Some(extra) => Tensor::cat(vec![logits, product(extra)], 1),
             None => logits,
         }
     }
@@ -246,20 +219,17 @@ impl Llama {
 
     /// Logits of the batch's rows: `[rows, vocab]`.
     pub(crate) fn logits(&self, batch: &Packed, device: &Device) -> Tensor<2> {
-        self.logits_with(batch, None, device).cast(FloatDType::F32)
+        match self.compute {
+            Compute::Fused => {
+                let shape = [batch.rows.len(), self.config.vocab_size];
+                tensor_of(fused::logits(self, batch), shape)
+            }
+            Compute::Stock(_) => self.logits_with(batch, None, device).cast(FloatDType::F32),
+        }
     }
 
-    /// `scale` times the summed cross-entropy of the batch's rows, as `[1]`. `seed` is for dropout.
-    pub(crate) fn loss(&self, batch: &Packed, scale: f32, seed: u64, device: &Device) -> Tensor<1> {
-        ops::cross_entropy_loss(
-            self.compute,
-            self.logits_with(batch, Some(seed), device),
-            &batch.targets,
-            scale,
-        )
-    }
-
-    /// Returns [`Llama::loss`] and adds its gradients to `into`.
+    /// `scale` times the summed cross-entropy of the batch's rows, as `[1]`. Adds its gradients to
+    /// `into`. `seed` is for dropout.
     pub(crate) fn gradients(
         &self,
         batch: &Packed,
@@ -268,8 +238,13 @@ impl Llama {
         device: &Device,
         into: &mut NamedGrads,
     ) -> Tensor<1> {
-        let loss = self.loss(batch, scale, seed, device);
-        optim::collect(&self.net, &loss.backward(), into);
+        if self.compute == Compute::Fused {
+            let loss = fused::gradients(self, batch, scale, seed, false, into);
+            return tensor_of(vec![loss], [1]);
+        }
+        let logits = self.logits_with(batch, Some(seed), device);
+        let loss = reference_ops::cross_entropy_loss(logits, &batch.targets, scale);
+        grads::collect(&self.net, &loss.backward(), into);
         loss.inner()
     }
 
@@ -284,6 +259,10 @@ impl Llama {
         device: &Device,
         into: &mut NamedGrads,
     ) -> Tensor<1> {
+        if self.compute == Compute::Fused {
+            let loss = fused::gradients(self, batch, scale, seed, true, into);
+            return tensor_of(vec![loss], [1]);
+        }
         let inputs = self
             .without_gradients()
             .inputs(batch, seed, &device.clone().inner());
@@ -292,17 +271,16 @@ impl Llama {
         // The gradient of the sum of products with `above` is the gradient of the layer's input.
         let below = |x: &Tensor<2>, y: Tensor<2>, above: Tensor<2>, into: &mut NamedGrads| {
             let grads = (y * Tensor::from_inner(above)).sum().backward();
-            optim::collect(&self.net, &grads, into);
+            grads::collect(&self.net, &grads, into);
             x.grad(&grads)
         };
         let mut inputs = inputs.into_iter().rev();
         let Some(x) = inputs.next().map(leaf) else {
             return self.gradients(batch, scale, seed, device, into);
         };
-        let loss =
-            ops::cross_entropy_loss(self.compute, self.head(x.clone()), &batch.targets, scale);
+        let loss = reference_ops::cross_entropy_loss(self.head(x.clone()), &batch.targets, scale);
         let grads = loss.backward();
-        optim::collect(&self.net, &grads, into);
+        grads::collect(&self.net, &grads, into);
         let mut above = x.grad(&grads);
         for (index, x) in inputs
             .enumerate()

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! model::Dataset ─▶ batch (prefetch) ─▶ llama, forward ─▶ optim ─▶ checkpoint, model::ModelFolder
-//!                                       ops: kernels | reference_ops
+//!                                       fused: kernels | reference_ops
 //!                  └────────────── trainer: the loop ──────────────┘
 //! ```
 //!
@@ -15,14 +15,17 @@ mod batch;
 mod checkpoint;
 pub mod config;
 pub mod device;
+mod dropout;
 pub mod error;
 pub mod estimate;
 mod estimator;
+mod flat;
 mod forward;
+mod fused;
+mod grads;
 pub mod inspect;
 mod kernels;
 mod llama;
-mod ops;
 mod optim;
 mod prefetch;
 pub mod progress;

@@ -1,5 +1,4 @@
-//! The optimizer (AdamW, or Muon for the matrices of layers), its state as tensors, and the global
-//! gradient norm.
+//! The optimizer (AdamW, or Muon for the matrices of layers) and its state as tensors.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +9,17 @@ use burn::optim::{
     AdamW, AdamWConfig, AdamWState, AdaptiveMomentumState, AdjustLrFn, Muon, MuonConfig,
     Optimizer as _,
 };
-use burn::tensor::{Device, Gradients, Tensor, TensorData};
+use burn::tensor::{Device, Tensor, TensorData};
 use model::Weights;
 use rayon::prelude::*;
 
 use crate::TrainError;
 use crate::config::{Algorithm, Method, TrainConfig};
 use crate::device::Compute;
-use crate::kernels::cross_entropy::square_sum;
+use crate::flat::{Flat, tensor_of};
+use crate::grads::NamedGrads;
+use crate::kernels::update::{AdamwStep, MuonStep, adamw, muon};
 use crate::llama::{Net, name_of, track_path};
-
-/// Flat gradients by parameter name.
-pub(crate) type NamedGrads = BTreeMap<String, Tensor<1>>;
 
 /// Momentum of Muon's velocity (Jordan et al. 2024).
 const MUON_MOMENTUM: f64 = 0.95;
@@ -46,9 +44,56 @@ pub(crate) struct Optimizer {
     muon: Option<Muon>,
     state: BTreeMap<String, AdamWState<1>>,
     velocities: BTreeMap<String, Tensor<1>>,
-    /// Whether Muon's matrices are updated in parallel: on the CPU each is too small for more than
-    /// one thread.
-    parallel: bool,
+    /// Constants of the kernels, which take the steps on the CPU.
+    kernels: Option<KernelConstants>,
+}
+
+/// Constants of the kernels for every step.
+#[derive(Clone, Copy)]
+struct KernelConstants {
+    adamw: AdamwStep,
+    muon: Option<MuonStep>,
+}
+
+/// A parameter before its step by the kernels. The step replaces the values of `state`.
+struct KernelUpdate {
+    name: String,
+    shape: Vec<usize>,
+    old: Flat,
+    grad: Flat,
+    state: KernelState,
+}
+
+/// The state of a parameter.
+enum KernelState {
+    /// AdamW's moments and the number of steps so far.
+    Moments([Flat; 2], usize),
+    /// Muon's velocity.
+    Velocity(Flat),
+}
+
+impl KernelUpdate {
+    /// The new values. `constants` are those of this step.
+    fn step(&mut self, constants: &KernelConstants) -> Vec<f32> {
+        let (old, grad) = (self.old.values(), self.grad.values());
+        match (&mut self.state, constants.muon) {
+            (KernelState::Velocity(velocity), Some(step)) => {
+                let shape = [self.shape[0], self.shape[1]];
+                muon(old, grad, velocity.values_mut(), shape, &step)
+            }
+            (KernelState::Velocity(_), None) => old.to_vec(),
+            (KernelState::Moments([m, v], time), _) => {
+                *time += 1;
+                let matrix = is_matrix(&self.name, self.shape.len());
+                let step = AdamwStep {
+                    time: *time as i32,
+                    decay: if matrix { constants.adamw.decay } else { 0.0 },
+                    ..constants.adamw
+                };
+                adamw(old, grad, m.values_mut(), v.values_mut(), &step)
+            }
+        }
+    }
 }
 
 /// A matrix before its Muon step.
@@ -110,12 +155,15 @@ impl Optimizer {
             muon: by_muon(config).then(muon),
             state: BTreeMap::new(),
             velocities: BTreeMap::new(),
-            parallel: config.compute() == Compute::Fused,
+            kernels: (config.compute() == Compute::Fused).then(|| KernelConstants::new(config)),
         }
     }
 
     /// Applies one step with the learning rate `rate` and gradients scaled by `factor`.
     pub(crate) fn step(&mut self, net: Net, mut grads: NamedGrads, rate: f64, factor: f64) -> Net {
+        if let Some(constants) = self.kernels {
+            return self.step_kernels(net, grads, constants.at(rate, factor));
+        }
         if factor < 1.0 {
             grads = grads
                 .into_iter()
@@ -131,6 +179,48 @@ impl Optimizer {
             rate,
         };
         net.map(&mut stepper)
+    }
+
+    /// A step by the kernels: all parameters at once, because most are too small for more than one
+    /// thread.
+    fn step_kernels(&mut self, net: Net, grads: NamedGrads, constants: KernelConstants) -> Net {
+        let mut finder = UpdateFinder {
+            path: Vec::new(),
+            optimizer: self,
+            grads,
+            found: Vec::new(),
+        };
+        net.visit(&mut finder);
+        let found = finder.found;
+        let step = |mut update: KernelUpdate| {
+            let new = update.step(&constants);
+            (update, new)
+        };
+        let stepped: Vec<_> = found.into_par_iter().map(step).collect();
+        let mut new_values = BTreeMap::new();
+        for (update, new) in stepped {
+            match update.state {
+                KernelState::Velocity(velocity) => {
+                    let velocity = velocity.into_tensor();
+                    self.velocities.insert(update.name.clone(), velocity);
+                }
+                KernelState::Moments([m, v], time) => {
+                    let momentum = AdaptiveMomentumState {
+                        time,
+                        moment_1: m.into_tensor(),
+                        moment_2: v.into_tensor(),
+                        max_moment_2: None,
+                    };
+                    let state = AdamWState { momentum };
+                    self.state.insert(update.name.clone(), state);
+                }
+            }
+            new_values.insert(update.name, new);
+        }
+        net.map(&mut ValueWriter {
+            path: Vec::new(),
+            new_values,
+        })
     }
 
     /// Muon's part of a step: removes the gradients of its matrices and returns the new matrices by
@@ -152,12 +242,10 @@ impl Optimizer {
         };
         net.visit(&mut finder);
         let found = finder.found;
-        let step = |matrix: MuonInput| matrix.step(muon, rate);
-        let stepped: Vec<_> = if self.parallel {
-            found.into_par_iter().map(step).collect()
-        } else {
-            found.into_iter().map(step).collect()
-        };
+        let stepped: Vec<_> = found
+            .into_iter()
+            .map(|matrix| matrix.step(muon, rate))
+            .collect();
         let keep = |(name, stepped): (String, MuonOutput)| {
             self.velocities.insert(name.clone(), stepped.velocity);
             (name, stepped.new)
@@ -221,6 +309,101 @@ impl Optimizer {
             self.state.insert(name.to_owned(), AdamWState { momentum });
         }
         Ok(())
+    }
+}
+
+impl KernelConstants {
+    fn new(config: &TrainConfig) -> Self {
+        let decay = config.weight_decay as f32;
+        Self {
+            adamw: AdamwStep {
+                beta1: config.beta1 as f32,
+                beta2: config.beta2 as f32,
+                epsilon: config.epsilon as f32,
+                time: 0,
+                rate: 0.0,
+                decay,
+                factor: 1.0,
+            },
+            muon: by_muon(config).then_some(MuonStep {
+                momentum: MUON_MOMENTUM as f32,
+                rate: 0.0,
+                decay,
+                factor: 1.0,
+            }),
+        }
+    }
+
+    /// With the learning rate and the factor of the gradients of a step.
+    fn at(self, rate: f64, factor: f64) -> Self {
+        let factor = factor as f32;
+        Self {
+            adamw: AdamwStep {
+                rate,
+                factor,
+                ..self.adamw
+            },
+            muon: self.muon.map(|muon| MuonStep {
+                rate,
+                factor,
+                ..muon
+            }),
+        }
+    }
+}
+
+/// Finds all parameters with gradients and removes their states from the optimizer.
+struct UpdateFinder<'a> {
+    path: Vec<String>,
+    optimizer: &'a mut Optimizer,
+    grads: NamedGrads,
+    found: Vec<KernelUpdate>,
+}
+
+impl ModuleVisitor for UpdateFinder<'_> {
+    track_path!();
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let name = name_of(&self.path);
+        let Some(grad) = self.grads.remove(&name) else {
+            return;
+        };
+        let n = grad.dims()[0];
+        let zeros = || Flat::new(tensor_of(vec![0.0; n], [n]));
+        let state = if self.optimizer.muon.is_some() && is_matrix(&name, D) {
+            let velocity = self.optimizer.velocities.remove(&name);
+            KernelState::Velocity(velocity.map_or_else(zeros, Flat::new))
+        } else {
+            match self.optimizer.state.remove(&name) {
+                Some(AdamWState { momentum }) => {
+                    let moments = [momentum.moment_1, momentum.moment_2];
+                    KernelState::Moments(moments.map(Flat::new), momentum.time)
+                }
+                None => KernelState::Moments([zeros(), zeros()], 0),
+            }
+        };
+        self.found.push(KernelUpdate {
+            name,
+            shape: param.dims().to_vec(),
+            old: Flat::new(param.val()),
+            grad: Flat::new(grad),
+            state,
+        });
+    }
+}
+
+/// Replaces the values of parameters.
+struct ValueWriter {
+    path: Vec<String>,
+    new_values: BTreeMap<String, Vec<f32>>,
+}
+
+impl ModuleMapper for ValueWriter {
+    track_path!();
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        let Some(new) = self.new_values.remove(&name_of(&self.path)) else {
+            return param;
+        };
+        param.map(|old| Tensor::from_inner(tensor_of(new, old.dims())).require_grad())
     }
 }
 
@@ -289,63 +472,4 @@ impl ModuleMapper for StepMapper<'_> {
             Tensor::from_inner(new.reshape(shape)).require_grad()
         })
     }
-}
-
-/// Adds the gradients of all trained parameters to `into`.
-pub(crate) fn collect(net: &Net, grads: &Gradients, into: &mut NamedGrads) {
-    let mut collector = GradCollector {
-        path: Vec::new(),
-        grads,
-        into,
-    };
-    net.visit(&mut collector);
-}
-
-struct GradCollector<'a> {
-    path: Vec<String>,
-    grads: &'a Gradients,
-    into: &'a mut NamedGrads,
-}
-
-impl ModuleVisitor for GradCollector<'_> {
-    track_path!();
-    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let Some(grad) = param.val().grad(self.grads) else {
-            return;
-        };
-        let n = grad.dims().iter().product::<usize>();
-        let grad = grad.reshape([n]);
-        let name = name_of(&self.path);
-        let sum = match self.into.remove(&name) {
-            Some(before) => before + grad,
-            None => grad,
-        };
-        self.into.insert(name, sum);
-    }
-}
-
-/// The norm of all gradients, summed in the order of names.
-pub(crate) fn global_norm(grads: &NamedGrads, compute: Compute) -> f64 {
-    let squares: Vec<f64> = match compute {
-        Compute::Fused => grads
-            .values()
-            .map(|grad| square_sum(&grad.to_data().try_to_vec::<f32>().unwrap_or_default()))
-            .collect(),
-        // Transfer one number per gradient, all at once.
-        Compute::Stock(_) if grads.is_empty() => Vec::new(),
-        Compute::Stock(_) => {
-            let all = Tensor::cat(
-                grads
-                    .values()
-                    .map(|grad| grad.clone().square().sum())
-                    .collect(),
-                0,
-            );
-            all.try_into_vec_as::<f32>().map_or_else(
-                |_| vec![f64::NAN],
-                |sums| sums.into_iter().map(f64::from).collect(),
-            )
-        }
-    };
-    squares.into_iter().sum::<f64>().sqrt()
 }

@@ -15,8 +15,8 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::TrainError;
 use crate::config::TrainConfig;
+use crate::grads::{self, NamedGrads};
 use crate::llama::{Llama, Packed, name_of, track_path};
-use crate::optim::NamedGrads;
 
 /// The model on one device of a run.
 pub(crate) struct Replica {
@@ -150,18 +150,12 @@ pub(crate) fn gradients(
     });
     let mut done = done.into_iter();
     let (mut losses, mut sum) = done.next().unwrap_or_default();
+    let first = replicas[0].device.clone().inner();
     for (more, grads) in done {
         losses.extend(more);
-        for (name, grad) in grads {
-            let grad = match sum.remove(&name) {
-                Some(before) => {
-                    let grad = grad.to_device(&before.device());
-                    before + grad
-                }
-                None => grad.to_device(&replicas[0].device.clone().inner()),
-            };
-            sum.insert(name, grad);
-        }
+        let here = |(name, grad): (String, Tensor<1>)| (name, grad.to_device(&first));
+        let grads = grads.into_iter().map(here).collect();
+        grads::add_gradients(&mut sum, grads, replicas[0].model.compute);
     }
     (losses, sum)
 }

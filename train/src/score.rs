@@ -56,7 +56,7 @@ pub(crate) fn score(
         let mut logits = model
             .logits(&batch, device)
             .into_data()
-            .try_to_vec::<f32>()
+            .try_into_vec::<f32>()
             .unwrap_or_default();
         let first = hits(&logits, &batch.targets, vocab);
         right += first.iter().filter(|hit| **hit).count();

@@ -24,11 +24,9 @@ fn of_kernels(config: &ModelConfig, tokens: usize, rows: usize) -> ActivationByt
     // Twice the residual stream, both norms, q with k and v, attention, gate with up, their
     // product.
     let token = 4 * hidden + qkv + q + 3 * ff;
-    // Copies of q, k, v and of gate and up as single matrices.
-    let joined = hidden * (qkv + 2 * ff);
     let bytes = |n: usize| 4 * n as u64;
     ActivationBytes {
-        layer: bytes(token * tokens + joined),
+        layer: bytes(token * tokens),
         head: bytes(rows * (config.vocab_size + 2 * hidden)),
         backward: bytes(2 * token * tokens),
     }

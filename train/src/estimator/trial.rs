@@ -10,8 +10,9 @@ use crate::batch::{self, Examples, StepPlan};
 use crate::config::{Method, TrainConfig};
 use crate::device::Processor;
 use crate::estimate::Estimate;
+use crate::grads::{self, NamedGrads};
 use crate::llama::{Llama, fresh_weights};
-use crate::optim::{self, NamedGrads, Optimizer};
+use crate::optim::Optimizer;
 use crate::{TrainError, replicas};
 
 /// Seconds of the run, extrapolated from a model with a single layer and the sequences of the first
@@ -61,7 +62,7 @@ pub(crate) fn seconds(
             .sum::<usize>()
             .max(1);
         let begin = Instant::now();
-        let _ = optim::global_norm(&grads, model.compute);
+        let _ = grads::global_norm(&grads, model.compute);
         model.net = optimizer.step(model.net.clone(), grads, 1e-9, 1.0);
         sync(device)?;
         update = update.min(begin.elapsed().as_secs_f64());

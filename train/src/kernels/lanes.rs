@@ -17,6 +17,7 @@ pub(crate) trait Lanes: Copy {
     fn div(self, a: Self::V, b: Self::V) -> Self::V;
     fn max(self, a: Self::V, b: Self::V) -> Self::V;
     fn min(self, a: Self::V, b: Self::V) -> Self::V;
+    fn sqrt(self, a: Self::V) -> Self::V;
     /// `a * b + c`, rounded once.
     fn fma(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V;
     /// `y` times two to the power of the integer in the lowest bits of `t`.
@@ -63,6 +64,10 @@ impl Lanes for Portable {
         scale_by_bits: y, t => f32::from_bits(y.to_bits().wrapping_add(t.to_bits() << 23));
     }
     #[inline(always)]
+    fn sqrt(self, a: [f32; 8]) -> [f32; 8] {
+        a.map(f32::sqrt)
+    }
+    #[inline(always)]
     fn fma(self, a: [f32; 8], b: [f32; 8], c: [f32; 8]) -> [f32; 8] {
         std::array::from_fn(|i| a[i].mul_add(b[i], c[i]))
     }
@@ -100,6 +105,10 @@ impl Lanes for pulp::x86::V3 {
         div: div_f32x8;
         max: max_f32x8;
         min: min_f32x8;
+    }
+    #[inline(always)]
+    fn sqrt(self, a: pulp::f32x8) -> pulp::f32x8 {
+        self.sqrt_f32x8(a)
     }
     #[inline(always)]
     fn fma(self, a: pulp::f32x8, b: pulp::f32x8, c: pulp::f32x8) -> pulp::f32x8 {

@@ -6,7 +6,10 @@ pub(crate) mod attention;
 pub(crate) mod cross_entropy;
 pub(crate) mod lanes;
 pub(crate) mod norm;
+pub(crate) mod product;
+pub(crate) mod rows;
 pub(crate) mod swiglu;
+pub(crate) mod update;
 
 /// Rows per task. Fixed, so that block sums do not depend on the number of threads.
 pub(crate) const BLOCK_ROWS: usize = 64;

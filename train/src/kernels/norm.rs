@@ -24,15 +24,16 @@ pub(crate) fn forward(x: &[f32], w: &[f32], eps: f32) -> (Vec<f32>, Vec<f32>) {
     (y, inverse)
 }
 
-/// Gradients of [`forward`] with respect to `x` and `w`.
+/// Adds the gradient of [`forward`] with respect to `x` to `dx` and returns the gradient with
+/// respect to `w`.
 pub(crate) fn backward(
     x: &[f32],
     w: &[f32],
     inverse: &[f32],
     grad: &[f32],
-) -> (Vec<f32>, Vec<f32>) {
+    dx: &mut [f32],
+) -> Vec<f32> {
     let width = w.len();
-    let mut dx = vec![0.0; x.len()];
     let partial: Vec<Vec<f32>> = dx
         .par_chunks_mut(BLOCK_ROWS * width)
         .zip(x.par_chunks(BLOCK_ROWS * width))
@@ -40,14 +41,15 @@ pub(crate) fn backward(
         .zip(inverse.par_chunks(BLOCK_ROWS))
         .map(|(((dx, x), grad), inverse)| {
             let mut dw = vec![0.0_f32; width];
+            let mut scaled = vec![0.0_f32; width];
             simd!(l => {
                 let rows = dx.chunks_exact_mut(width).zip(x.chunks_exact(width)).zip(grad.chunks_exact(width)).zip(inverse);
                 for (((dx, x), grad), r) in rows {
                     let factor = l.splat(*r);
                     map(l, &mut dw, [x, grad], #[inline(always)] |dw, [x, g]| l.fma(l.mul(g, factor), x, dw));
-                    map(l, dx, [grad, w], #[inline(always)] |_, [g, w]| l.mul(g, w));
-                    let c = l.splat(-dot(l, dx, x) * r * r / width as f32);
-                    map(l, dx, [x], #[inline(always)] |scaled, [x]| l.mul(factor, l.fma(c, x, scaled)));
+                    map(l, &mut scaled, [grad, w], #[inline(always)] |_, [g, w]| l.mul(g, w));
+                    let c = l.splat(-dot(l, &scaled, x) * r * r / width as f32);
+                    map(l, dx, [x, &scaled], #[inline(always)] |dx, [x, scaled]| l.fma(factor, l.fma(c, x, scaled), dx));
                 }
             });
             dw
@@ -59,5 +61,5 @@ pub(crate) fn backward(
             *sum += x;
         }
     }
-    (dx, dw)
+    dw
 }

@@ -8,8 +8,8 @@ use model::{ModelConfig, ModelFolder};
 
 use super::support::*;
 use crate::device::Compute;
+use crate::grads::NamedGrads;
 use crate::llama::{Llama, Packed};
-use crate::optim::NamedGrads;
 use crate::*;
 
 fn model(config: &ModelConfig, compute: Compute) -> Llama {

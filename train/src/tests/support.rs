@@ -14,8 +14,8 @@ use model::{
 };
 
 use crate::device::Compute;
+use crate::grads::{NamedGrads, global_norm};
 use crate::llama::{Llama, Packed};
-use crate::optim::{NamedGrads, collect, global_norm};
 use crate::*;
 
 pub(super) fn device() -> Device {
@@ -115,9 +115,9 @@ pub(super) fn batch(segments: &[usize], vocab: u64, every: usize) -> Packed {
 }
 
 pub(super) fn gradients(model: &Llama, batch: &Packed) -> (f32, BTreeMap<String, Vec<f32>>) {
-    let loss = model.loss(batch, 1.0 / batch.rows.len() as f32, 0, &device());
     let mut grads = NamedGrads::new();
-    collect(&model.net, &loss.backward(), &mut grads);
+    let scale = 1.0 / batch.rows.len() as f32;
+    let loss = model.gradients(batch, scale, 0, &device(), &mut grads);
     assert!(global_norm(&grads, Compute::Fused) > 0.01);
     let values = grads
         .into_iter()

@@ -11,8 +11,9 @@ use model::ModelError;
 
 use crate::batch::{self, Examples, StepPlan};
 use crate::checkpoint::{self, CheckpointState};
+use crate::grads;
 use crate::llama::{Llama, Packed};
-use crate::optim::{self, Optimizer};
+use crate::optim::Optimizer;
 use crate::prefetch::prefetch;
 use crate::progress::{StepReport, TrainEvent, TrainProgress, Validation};
 use crate::replicas::{self, Replica, StepContext};
@@ -162,7 +163,7 @@ impl TrainingRun<'_> {
         let (losses, grads) = replicas::gradients(&self.replicas, parts, &context);
         let first = &mut self.replicas[0].model;
         // The only place in a step that waits for the device.
-        let norm = optim::global_norm(&grads, first.compute);
+        let norm = grads::global_norm(&grads, first.compute);
         let losses = losses.into_iter().map(|loss| {
             loss.try_into_vec_as::<f32>()
                 .ok()

@@ -1,0 +1,210 @@
+//! Forward passes with and without gradients.
+
+use std::sync::Arc;
+
+use super::layer::{LayerParts, LayerState, NormPart, Normed, PassContext};
+use super::parameter::{GradientSums, Parameter};
+use crate::dropout::Dropout;
+use crate::grads::NamedGrads;
+use crate::kernels::attention::AttentionShape;
+use crate::kernels::product::{Matrix, Target, multiply};
+use crate::kernels::{cross_entropy, rows};
+use crate::llama::{Llama, Packed};
+
+/// What is kept of a layer for its backward pass.
+enum Kept {
+    /// Everything.
+    State(Box<LayerState>),
+    /// Its input, from which the rest is computed again.
+    Input(Vec<f32>),
+}
+
+fn context<'a>(model: &Llama, batch: &'a Packed, seed: Option<u64>) -> PassContext<'a> {
+    let config = &model.config;
+    PassContext {
+        shape: Arc::new(AttentionShape {
+            heads: config.num_attention_heads,
+            kv_heads: config.num_key_value_heads,
+            head_dim: config.head_dim,
+            segments: batch.segments.clone(),
+            rope: Arc::clone(&model.rope),
+        }),
+        dropout: seed.and_then(|seed| Dropout::new(model.lora_dropout, seed)),
+        rows: &batch.rows,
+        epsilon: config.rms_norm_eps as f32,
+    }
+}
+
+/// The embedding: a table, and rows of tokens that the base lacks.
+struct EmbeddingParts {
+    table: Parameter,
+    extra: Option<Parameter>,
+}
+
+impl EmbeddingParts {
+    fn new(model: &Llama) -> Self {
+        let embedding = &model.net.model.embed_tokens;
+        let name = |field: &str| format!("model.embed_tokens.{field}");
+        let extra = embedding.extra.as_ref();
+        Self {
+            table: Parameter::new(name("weight"), &embedding.weight),
+            extra: extra.map(|extra| Parameter::new(name("extra"), extra)),
+        }
+    }
+
+    /// The rows of tokens.
+    fn forward(&self, ids: &[u32]) -> Vec<f32> {
+        let (base, width) = (self.table.rows(), self.table.columns());
+        let mut out = Vec::with_capacity(ids.len() * width);
+        for id in ids.iter().map(|id| *id as usize) {
+            let (table, row) = match &self.extra {
+                Some(extra) if id >= base => (extra, id - base),
+                _ => (&self.table, id),
+            };
+            out.extend_from_slice(&table.values()[row * width..(row + 1) * width]);
+        }
+        out
+    }
+
+    fn backward(&self, ids: &[u32], grad: &[f32], sums: &mut GradientSums<'_>) {
+        let (base, width) = (self.table.rows(), self.table.columns());
+        let ids = || ids.iter().map(|id| *id as usize);
+        sums.add(&self.table, |sum, _| {
+            rows::add_at(sum, grad, width, ids().map(|id| (id < base).then_some(id)));
+        });
+        if let Some(extra) = &self.extra {
+            sums.add(extra, |sum, _| {
+                rows::add_at(sum, grad, width, ids().map(|id| id.checked_sub(base)));
+            });
+        }
+    }
+}
+
+/// The last norm and the output layer.
+struct HeadParts {
+    norm: NormPart,
+    /// The output layer's matrices: its own or the embedding's.
+    tables: Vec<Parameter>,
+}
+
+impl HeadParts {
+    fn new(model: &Llama) -> Self {
+        let net = &model.net;
+        let embedding = EmbeddingParts::new(model);
+        let mut tables = match &net.lm_head {
+            Some(head) => vec![Parameter::new("lm_head.weight".to_owned(), &head.weight)],
+            None => std::iter::once(embedding.table)
+                .chain(embedding.extra)
+                .collect(),
+        };
+        if net.lm_head.is_some() {
+            let extra = net.lm_extra.as_ref();
+            tables.extend(extra.map(|extra| Parameter::new("lm_extra".to_owned(), extra)));
+        }
+        Self {
+            norm: NormPart::new("model.norm".to_owned(), &net.model.norm),
+            tables,
+        }
+    }
+
+    fn vocab(&self) -> usize {
+        self.tables.iter().map(Parameter::rows).sum()
+    }
+
+    /// Normed hidden states and logits from the residual stream after the last layer.
+    fn forward(&self, x: &[f32], epsilon: f32) -> (Normed, Vec<f32>) {
+        let normed = self.norm.forward(x, epsilon);
+        let (vocab, width) = (self.vocab(), self.tables[0].columns());
+        let mut logits = vec![0.0; x.len() / width * vocab];
+        let mut from = 0;
+        for table in &self.tables {
+            let target = Target::columns(&mut logits, vocab, from, table.rows());
+            let hidden = Matrix::new(&normed.y, width);
+            multiply(target, 0.0, hidden, table.matrix().transposed(), 1.0);
+            from += table.rows();
+        }
+        (normed, logits)
+    }
+
+    /// The gradient of the residual stream from the gradient of the logits.
+    fn backward(
+        &self,
+        x: &[f32],
+        normed: &Normed,
+        grad: &[f32],
+        sums: &mut GradientSums<'_>,
+    ) -> Vec<f32> {
+        let (vocab, width) = (self.vocab(), self.tables[0].columns());
+        let mut hidden = vec![0.0; x.len()];
+        let mut from = 0;
+        for table in &self.tables {
+            let grad = Matrix::new(grad, vocab).columns(from, table.rows());
+            let keep = if from == 0 { 0.0 } else { 1.0 };
+            let target = Target::new(&mut hidden, width);
+            multiply(target, keep, grad, table.matrix(), 1.0);
+            sums.add(table, |sum, keep| {
+                let normed = Matrix::new(&normed.y, width);
+                let target = Target::new(sum, width);
+                multiply(target, keep, grad.transposed(), normed, 1.0);
+            });
+            from += table.rows();
+        }
+        let mut dx = vec![0.0; x.len()];
+        self.norm.backward(x, normed, &hidden, &mut dx, sums);
+        dx
+    }
+}
+
+/// Logits of the batch's rows: `[rows, vocab]`.
+pub(crate) fn logits(model: &Llama, batch: &Packed) -> Vec<f32> {
+    let context = context(model, batch, None);
+    let mut x = EmbeddingParts::new(model).forward(&batch.ids);
+    for index in 0..model.net.model.layers.len() {
+        x = LayerParts::new(model, index, &context)
+            .forward(x, &context)
+            .0;
+    }
+    HeadParts::new(model).forward(&x, context.epsilon).1
+}
+
+/// `scale` times the summed cross-entropy of the batch's rows; adds its gradients to `into`.
+/// `seed` is for dropout. With `recompute` only the inputs of layers are kept, and a layer is
+/// computed again before its backward pass.
+pub(crate) fn gradients(
+    model: &Llama,
+    batch: &Packed,
+    scale: f32,
+    seed: u64,
+    recompute: bool,
+    into: &mut NamedGrads,
+) -> f32 {
+    let context = context(model, batch, Some(seed));
+    let sums = &mut GradientSums(into);
+    let embedding = EmbeddingParts::new(model);
+    let layers: Vec<LayerParts> = (0..model.net.model.layers.len())
+        .map(|index| LayerParts::new(model, index, &context))
+        .collect();
+    let mut kept = Vec::new();
+    let mut x = embedding.forward(&batch.ids);
+    for layer in &layers {
+        let input = recompute.then(|| x.clone());
+        let (out, state) = layer.forward(x, &context);
+        kept.push(input.map_or_else(|| Kept::State(Box::new(state)), Kept::Input));
+        x = out;
+    }
+    let head = HeadParts::new(model);
+    let (normed, mut logits) = head.forward(&x, context.epsilon);
+    let vocab = head.vocab();
+    let loss = cross_entropy::loss_and_grad(&mut logits, &batch.targets, vocab, scale);
+    let mut grad = head.backward(&x, &normed, &logits, sums);
+    drop((logits, normed, x));
+    for (layer, kept) in layers.iter().zip(kept).rev() {
+        let state = match kept {
+            Kept::State(state) => *state,
+            Kept::Input(x) => layer.forward(x, &context).1,
+        };
+        grad = layer.backward(state, grad, &context, sums);
+    }
+    embedding.backward(&batch.ids, &grad, sums);
+    loss
+}

@@ -1,0 +1,206 @@
+//! Products with the matrices of a layer, with their biases and LoRA corrections.
+
+use super::parameter::{GradientSums, Parameter};
+use crate::dropout::Dropout;
+use crate::kernels::product::{Matrix, Target, multiply};
+use crate::kernels::rows;
+use crate::llama::Linear;
+
+/// A matrix `[out, in]` of a layer.
+struct Part {
+    weight: Parameter,
+    bias: Option<Parameter>,
+    /// LoRA's `a`, `[rank, in]`, and `b`, `[out, rank]`.
+    factors: Option<(Parameter, Parameter)>,
+}
+
+/// The product of rows with the vertically concatenated matrices of `parts`.
+pub(super) struct Projection {
+    parts: Vec<Part>,
+    lora_scale: f32,
+    /// Dropout of the input of LoRA corrections, at a position in the model.
+    dropout: Option<(Dropout, usize)>,
+}
+
+/// What the backward pass needs besides the input.
+#[derive(Default)]
+pub(super) struct ProjectionState {
+    /// The input of LoRA corrections, if it has dropout.
+    dropped: Option<Vec<f32>>,
+    /// Its products with `a`, for every part with factors.
+    low: Vec<Vec<f32>>,
+}
+
+impl Projection {
+    /// The matrices with their names.
+    pub(super) fn new(
+        parts: &[(&Linear, String)],
+        lora_scale: f32,
+        dropout: Option<(Dropout, usize)>,
+    ) -> Self {
+        let part = |(linear, name): &(&Linear, String)| {
+            let own = |field: &str| format!("{name}.{field}");
+            let bias = linear.bias.as_ref();
+            let (a, b) = (linear.lora_a.as_ref(), linear.lora_b.as_ref());
+            Part {
+                weight: Parameter::new(own("weight"), &linear.weight),
+                bias: bias.map(|bias| Parameter::new(own("bias"), bias)),
+                factors: a.zip(b).map(|(a, b)| {
+                    (
+                        Parameter::new(own("lora_a"), a),
+                        Parameter::new(own("lora_b"), b),
+                    )
+                }),
+            }
+        };
+        Self {
+            parts: parts.iter().map(part).collect(),
+            lora_scale,
+            dropout,
+        }
+    }
+
+    /// Width of a row of the result.
+    pub(super) fn width(&self) -> usize {
+        self.parts.iter().map(|part| part.weight.rows()).sum()
+    }
+
+    fn has_factors(&self) -> bool {
+        self.parts.iter().any(|part| part.factors.is_some())
+    }
+
+    /// The product with `x`.
+    pub(super) fn forward(&self, x: &[f32]) -> (Vec<f32>, ProjectionState) {
+        let rows = x.len() / self.parts[0].weight.columns();
+        let mut out = vec![0.0; rows * self.width()];
+        let state = self.write(x, &mut out, 0.0);
+        (out, state)
+    }
+
+    /// Adds the product with `x` to `out`.
+    pub(super) fn add(&self, x: &[f32], out: &mut [f32]) -> ProjectionState {
+        self.write(x, out, 1.0)
+    }
+
+    /// The product plus `keep * out`.
+    fn write(&self, x: &[f32], out: &mut [f32], keep: f32) -> ProjectionState {
+        let (width, input) = (self.width(), self.parts[0].weight.columns());
+        let mut state = ProjectionState::default();
+        if let Some((dropout, place)) = self.dropout.filter(|_| self.has_factors()) {
+            let mut dropped = dropout.mask(x.len(), place);
+            rows::multiply(&mut dropped, x);
+            state.dropped = Some(dropped);
+        }
+        let mut from = 0;
+        for part in &self.parts {
+            let count = part.weight.rows();
+            let weight = part.weight.matrix().transposed();
+            let target = Target::columns(out, width, from, count);
+            multiply(target, keep, Matrix::new(x, input), weight, 1.0);
+            if let Some(bias) = &part.bias {
+                rows::add_bias(out, width, from, bias.values());
+            }
+            if let Some((a, b)) = &part.factors {
+                let dropped = Matrix::new(state.dropped.as_deref().unwrap_or(x), input);
+                let rank = a.rows();
+                let mut low = vec![0.0; x.len() / input * rank];
+                let a = a.matrix().transposed();
+                multiply(Target::new(&mut low, rank), 0.0, dropped, a, 1.0);
+                let target = Target::columns(out, width, from, count);
+                let b = b.matrix().transposed();
+                multiply(target, 1.0, Matrix::new(&low, rank), b, self.lora_scale);
+                state.low.push(low);
+            }
+            from += count;
+        }
+        state
+    }
+
+    /// Adds the gradients of the parameters to `sums` and returns the gradient of the input.
+    /// `grads` is the gradient of the result.
+    pub(super) fn backward(
+        &self,
+        x: &[f32],
+        state: &ProjectionState,
+        grads: &[f32],
+        sums: &mut GradientSums<'_>,
+    ) -> Vec<f32> {
+        let (width, input) = (self.width(), self.parts[0].weight.columns());
+        let inputs = Matrix::new(x, input);
+        let whole = Matrix::new(grads, width);
+        let mut dx = vec![0.0; x.len()];
+        let mut from = 0;
+        for part in &self.parts {
+            let count = part.weight.rows();
+            let grad = whole.columns(from, count);
+            let keep = if from == 0 { 0.0 } else { 1.0 };
+            let target = Target::new(&mut dx, input);
+            multiply(target, keep, grad, part.weight.matrix(), 1.0);
+            sums.add(&part.weight, |sum, keep| {
+                multiply(
+                    Target::new(sum, input),
+                    keep,
+                    grad.transposed(),
+                    inputs,
+                    1.0,
+                );
+            });
+            if let Some(bias) = &part.bias {
+                // The first sum is zero.
+                sums.add(bias, |sum, _| {
+                    rows::add_column_sums(sum, grads, width, from);
+                });
+            }
+            from += count;
+        }
+        self.backward_factors(x, state, whole, &mut dx, sums);
+        dx
+    }
+
+    /// The part of [`Projection::backward`] of LoRA's corrections.
+    fn backward_factors(
+        &self,
+        x: &[f32],
+        state: &ProjectionState,
+        grads: Matrix<'_>,
+        dx: &mut [f32],
+        sums: &mut GradientSums<'_>,
+    ) {
+        if !self.has_factors() {
+            return;
+        }
+        let input = self.parts[0].weight.columns();
+        let dropped = Matrix::new(state.dropped.as_deref().unwrap_or(x), input);
+        let mut ddropped = vec![0.0; x.len()];
+        let mut from = 0;
+        let mut lows = state.low.iter();
+        for part in &self.parts {
+            let count = part.weight.rows();
+            let grad = grads.columns(from, count);
+            from += count;
+            let Some((a, b)) = &part.factors else {
+                continue;
+            };
+            let (rank, low) = (a.rows(), lows.next().map_or(&[][..], Vec::as_slice));
+            let mut dlow = vec![0.0; low.len()];
+            let scale = self.lora_scale;
+            let target = Target::new(&mut dlow, rank);
+            multiply(target, 0.0, grad, b.matrix(), scale);
+            sums.add(b, |sum, keep| {
+                let low = Matrix::new(low, rank);
+                multiply(Target::new(sum, rank), keep, grad.transposed(), low, scale);
+            });
+            let dlow = Matrix::new(&dlow, rank);
+            sums.add(a, |sum, keep| {
+                let target = Target::new(sum, input);
+                multiply(target, keep, dlow.transposed(), dropped, 1.0);
+            });
+            let target = Target::new(&mut ddropped, input);
+            multiply(target, 1.0, dlow, a.matrix(), 1.0);
+        }
+        if let Some((dropout, place)) = self.dropout {
+            rows::multiply(&mut ddropped, &dropout.mask(x.len(), place));
+        }
+        rows::add(dx, &ddropped);
+    }
+}
