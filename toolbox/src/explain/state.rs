@@ -387,12 +387,45 @@ fn literal_kind(session: &Session<'_>, nodes: &[NodeId]) -> Option<Kind> {
 /// Whether a node only connects things: a statement, or a row of a table that has a key and no name.
 pub(super) fn connects(session: &Session<'_>, node: NodeId) -> bool {
     let kg = session.kg();
+    if is_numbered(kg, node) {
+        return true;
+    }
     let key = |iri: &str| readable_name(iri).is_some_and(|name| name.contains('='));
     let names = |relation: &RelId| kg.schema().alias_relations.contains(relation);
     kg.is_statement(node)
         || matches!(kg.term(node), Term::Iri(iri) if key(&iri))
             && is_nameless(kg, node)
             && !kg.out_relations(node).iter().any(names)
+}
+
+/// Whether a node has a number instead of a name (`booking-17`) in a graph whose things have labels.
+/// If it has a class, the first instances must have none either.
+fn is_numbered(kg: &dyn Kg, node: NodeId) -> bool {
+    const SOME: usize = 3;
+    let numbered = |node: NodeId| match kg.term(node) {
+        Term::Iri(iri) => {
+            let name = readable_name(&iri);
+            kg.label(node).is_none()
+                && name.is_some_and(|name| name.ends_with(|last: char| last.is_ascii_digit()))
+        }
+        Term::Blank(_) | Term::Literal(_) => false,
+    };
+    if kg.schema().label_relations.is_empty() || !numbered(node) {
+        return false;
+    }
+    let leads = |relation: RelId| {
+        let tails = kg.tails(node, relation);
+        tails
+            .first()
+            .is_some_and(|&tail| kg.term(tail).as_literal().is_none())
+    };
+    let instances = |class: NodeId| {
+        kg.instances(class)
+            .iter()
+            .take(SOME)
+            .all(|&one| numbered(one))
+    };
+    kg.out_relations(node).into_iter().any(leads) && kg.types(node).into_iter().all(instances)
 }
 
 /// Whether a node is a thing without a name of its own, such as the row of a table.
