@@ -13,8 +13,13 @@ struct Links(BTreeMap<String, BTreeSet<String>>);
 impl Links {
     /// Asks Cargo, with the features that the binary has by default. Needs no network.
     fn read() -> Self {
+        let version = Command::new(env!("CARGO")).arg("-vV").output().unwrap();
+        let version = String::from_utf8(version.stdout).unwrap();
+        let host = version.lines().find_map(|line| line.strip_prefix("host: "));
         let output = Command::new(env!("CARGO"))
             .args(["metadata", "--format-version", "1", "--offline", "--locked"])
+            // Crates for other systems need not have been downloaded.
+            .args(["--filter-platform", host.unwrap()])
             .current_dir(root())
             .output()
             .unwrap();

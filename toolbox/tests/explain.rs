@@ -570,6 +570,50 @@ fn without_entities_or_facts_the_last_candidate_gives_up() {
     }
 }
 
+/// Hotels with truths for values, stays that are numbered, and a relation to classes that only its
+/// label explains.
+const HOTELS: &str = r#"
+@prefix : <http://inn.example/entity/> .
+@prefix p: <http://inn.example/prop/direct/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+p:P1 rdfs:label "instance of" . p:P2 rdfs:label "has swimming pool" . p:P3 rdfs:label "stay" .
+p:P4 rdfs:label "guest" . p:P5 rdfs:label "opening year" .
+:Q1 rdfs:label "hotel" . :Q2 rdfs:label "person" .
+:Q11 rdfs:label "Harbour Inn" ; p:P1 :Q1 ; p:P2 true ; p:P5 1974 ; p:P3 :stay-1, :stay-2 .
+:Q12 rdfs:label "Old Mill" ; p:P1 :Q1 ; p:P2 false ; p:P5 1979 ; p:P3 :stay-3 .
+:Q13 rdfs:label "Castle View" ; p:P1 :Q1 ; p:P2 true ; p:P5 1991 .
+:stay-1 p:P4 :Q21 . :stay-2 p:P4 :Q22 . :stay-3 p:P4 :Q21 .
+:Q21 rdfs:label "Nora Falk" ; p:P1 :Q2 . :Q22 rdfs:label "Emil Strand" ; p:P1 :Q2 .
+"#;
+
+#[test]
+fn labels_say_which_relation_leads_to_classes() {
+    let kg = graph_of(HOTELS);
+    let types: Vec<String> = (kg.schema().type_relations.iter())
+        .map(|relation| kg.name(relation.node()))
+        .collect();
+    assert_eq!(types.len(), 1, "{types:?}");
+    assert!(types[0].ends_with("P1"), "{types:?}");
+    let decided = decided(&kg, "list all hotels", WordTables::base());
+    assert_eq!(decided, "Q11 Q12 Q13");
+}
+
+#[test]
+fn true_and_false_are_conditions_and_numbered_rows_connect() {
+    let kg = graph_of(HOTELS);
+    for (question, answer) in [
+        ("which hotels have a swimming pool?", "Q11 Q13"),
+        ("hotels without a swimming pool", "Q12"),
+        ("does the Harbour Inn have a swimming pool?", "true"),
+        ("does the Old Mill have a swimming pool?", "false"),
+        ("guests of the Harbour Inn", "Q21 Q22"),
+        ("hotels opened in the 1970s", "Q11 Q12"),
+    ] {
+        let decided = decided(&kg, question, WordTables::base());
+        assert_eq!(decided, answer, "{question}");
+    }
+}
+
 #[test]
 fn an_ended_session_is_a_candidate_with_the_same_terms() {
     let kg = graph();

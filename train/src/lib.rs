@@ -1,4 +1,4 @@
-//! LLaMA-family training in burn: from scratch, full fine-tuning or LoRA, on packed sequences, with
+//! LLaMA-family training: from scratch, full fine-tuning or LoRA, on packed sequences, with
 //! checkpoints. A resumed run produces the same bytes as an uninterrupted one.
 //!
 //! ```text

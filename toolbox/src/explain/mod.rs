@@ -8,7 +8,7 @@
 //! vocabulary, table       the words of relations; translation probabilities (learn makes them)
 //! words, kinship          which words a relation explains, and which a chain of parents and children
 //! plan, state             candidate programs
-//! values, search          the search for them
+//! values, search, judging the search for them
 //! tabular                 candidates that end in the extended tools
 //! read                    what a program of a model explains
 //! terms                   the decision
@@ -18,6 +18,7 @@
 mod adjective;
 mod cues;
 mod focus;
+mod judging;
 mod kinship;
 mod learn;
 mod plan;

@@ -8,7 +8,7 @@ use kg::value::{Kind, Op};
 use super::plan::{Against, Finish, Hop, PlanStep, Start, Way};
 use super::state::{Found, State};
 use super::terms::{TermWeights, of_state};
-use super::values::{kind_of, opposite, ops, reached, said_classes, same_class, truth, year_used};
+use super::values::{kind_of, ops, reached, said_classes, truth, year_used};
 use super::words::Explainer;
 use crate::exec::{Adjacent, EntSet, Relation, Value, intersection};
 
@@ -43,7 +43,7 @@ impl Default for SearchLimits {
 const BRANCHES: usize = 24;
 
 /// A part of the search is done, or the search ended early.
-type Searched = Result<(), Cancelled>;
+pub(super) type Searched = Result<(), Cancelled>;
 
 /// Searches for plans, pruned by `weights`; returns everything found, in the order found.
 ///
@@ -68,15 +68,16 @@ pub(super) fn search(
     Ok(search.found)
 }
 
-struct Search<'c> {
+/// A search in progress.
+pub(super) struct Search<'c> {
     limits: SearchLimits,
     weights: TermWeights,
-    cancel: &'c Cancel,
+    pub(super) cancel: &'c Cancel,
     /// Short chains from linked entities, by the index of the entity.
     branches: Vec<(usize, State)>,
     /// Classes that the question names.
     classes: Vec<NodeId>,
-    found: Vec<Found>,
+    pub(super) found: Vec<Found>,
 }
 
 impl Search<'_> {
@@ -456,66 +457,5 @@ impl Search<'_> {
             self.judge(state, explainer)?;
         }
         Ok(())
-    }
-
-    /// Whether a relation of the set links it to another entity, or satisfies a comparison.
-    fn judge(&mut self, state: &State, explainer: &mut Explainer<'_, '_>) -> Searched {
-        let session = explainer.session;
-        let adjacent = session.adjacent(&state.nodes);
-        for one in adjacent.iter().filter(|one| one.out) {
-            self.cancel.check()?;
-            for (index, &entity) in session.linked().entities.iter().enumerate() {
-                if state.tally.entities & (1 << index.min(63)) != 0 {
-                    continue;
-                }
-                let held = session.satisfying_node(&state.nodes, one.relation, entity);
-                let same = same_class(session, one, entity);
-                if held.is_empty() && !same {
-                    continue;
-                }
-                let condition = (one.relation, Op::Eq, Against::Entity(index));
-                self.judged(state, condition, !held.is_empty(), explainer);
-            }
-            for (index, value) in session.linked().values.iter().enumerate() {
-                if state.tally.values & (1 << index.min(63)) != 0 {
-                    continue;
-                }
-                for op in ops(explainer, session, one, index) {
-                    let held = session.satisfying_value(&state.nodes, one.relation, op, value);
-                    let condition = (one.relation, op, Against::Value(index));
-                    self.judged(state, condition, !held.is_empty(), explainer);
-                }
-            }
-            // Judged by what is true of it: `is it open` is false where `open` is false.
-            for said in [true, false] {
-                let Some(value) = truth(explainer, one, &state.nodes, said) else {
-                    continue;
-                };
-                let value = if said { value } else { opposite(&value) };
-                let held = session.satisfying_value(&state.nodes, one.relation, Op::Eq, &value);
-                let condition = (one.relation, Op::Eq, Against::Truth(value));
-                self.judged(state, condition, !held.is_empty(), explainer);
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    fn judged(
-        &mut self,
-        state: &State,
-        (relation, op, against): (Relation, Op, Against),
-        held: bool,
-        explainer: &mut Explainer<'_, '_>,
-    ) {
-        let nodes = state.nodes.clone();
-        let compared = state.compare(relation, op, against.clone(), nodes, explainer);
-        let mut done = state.finish(Finish::Judge(relation, op, against));
-        done.words = compared.words;
-        done.tally = compared.tally;
-        self.found.push(Found {
-            state: done,
-            answer: Value::Bool(held),
-        });
     }
 }

@@ -83,6 +83,53 @@ fn muon_steps_have_the_same_length_in_every_direction() {
     assert_eq!(kept, [format!("{name}.velocity")]);
 }
 
+/// The kernels of AdamW and Muon take the steps that burn's optimizers take.
+#[test]
+fn kernels_take_the_steps_of_burn() {
+    let shape = small(true);
+    let before = weights(&shape);
+    for optimizer in [Algorithm::AdamW, Algorithm::Muon] {
+        let after = [false, true].map(|stock_ops| {
+            let config = TrainConfig {
+                weight_decay: 0.1,
+                optimizer,
+                stock_ops,
+                ..quick()
+            };
+            let compute = config.compute();
+            assert_eq!(compute == Compute::Fused, !stock_ops);
+            let model =
+                Llama::from_weights(&shape, before.clone(), compute, 64, &device()).unwrap();
+            let (mut optimizer, mut net) = (Optimizer::new(&config), model.net.clone());
+            for step in 0..3 {
+                let gradient = |(name, tensor): (&str, &model::Tensor)| {
+                    let length = tensor.data.len();
+                    let grad: Vec<f32> = (0..length)
+                        .map(|i| ((i * 7 + step * 13) as f32).sin())
+                        .collect();
+                    let data = TensorData::new(grad, [length]);
+                    (
+                        name.to_owned(),
+                        Tensor::<1>::from_data(data, &device().inner()),
+                    )
+                };
+                let grads = before.iter().map(gradient).collect();
+                net = optimizer.step(net, grads, 0.01, 0.5);
+            }
+            Llama { net, ..model }.tensors()
+        });
+        let [kernels, burn] = &after;
+        for (name, old) in before.iter() {
+            let (a, b) = (kernels.find(name).unwrap(), burn.find(name).unwrap());
+            let moved = (a.data.iter().zip(&old.data)).any(|(a, old)| (a - old).abs() > 1e-3);
+            assert!(moved, "{optimizer:?} {name} stayed as it was");
+            for (a, b) in a.data.iter().zip(&b.data) {
+                assert!((a - b).abs() < 2e-4, "{optimizer:?} {name}: {a} and {b}");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_rate_rises_and_falls() {
     let config = TrainConfig {
