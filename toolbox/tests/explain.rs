@@ -575,13 +575,14 @@ fn without_entities_or_facts_the_last_candidate_gives_up() {
 const HOTELS: &str = r#"
 @prefix : <http://inn.example/entity/> .
 @prefix p: <http://inn.example/prop/direct/> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 p:P1 rdfs:label "instance of" . p:P2 rdfs:label "has swimming pool" . p:P3 rdfs:label "stay" .
 p:P4 rdfs:label "guest" . p:P5 rdfs:label "opening year" .
 :Q1 rdfs:label "hotel" . :Q2 rdfs:label "person" .
-:Q11 rdfs:label "Harbour Inn" ; p:P1 :Q1 ; p:P2 true ; p:P5 1974 ; p:P3 :stay-1, :stay-2 .
-:Q12 rdfs:label "Old Mill" ; p:P1 :Q1 ; p:P2 false ; p:P5 1979 ; p:P3 :stay-3 .
-:Q13 rdfs:label "Castle View" ; p:P1 :Q1 ; p:P2 true ; p:P5 1991 .
+:Q11 rdfs:label "Harbour Inn" ; p:P1 :Q1 ; p:P2 true ; p:P5 "1974"^^xsd:gYear ; p:P3 :stay-1, :stay-2 .
+:Q12 rdfs:label "Old Mill" ; p:P1 :Q1 ; p:P2 false ; p:P5 "1979"^^xsd:gYear ; p:P3 :stay-3 .
+:Q13 rdfs:label "Castle View" ; p:P1 :Q1 ; p:P2 true ; p:P5 "1991"^^xsd:gYear .
 :stay-1 p:P4 :Q21 . :stay-2 p:P4 :Q22 . :stay-3 p:P4 :Q21 .
 :Q21 rdfs:label "Nora Falk" ; p:P1 :Q2 . :Q22 rdfs:label "Emil Strand" ; p:P1 :Q2 .
 "#;

@@ -22,7 +22,7 @@ use rustc_hash::FxHashSet;
 
 use super::plan::{Against, Hop, Start, Way};
 use super::search::SearchLimits;
-use super::state::{Found, State};
+use super::state::{Found, State, bit};
 use super::terms::{DecisionTerm, TermWeights, Terms, of_state};
 use super::values::{reached, said_classes};
 use super::words::{Explainer, strength};
@@ -61,7 +61,8 @@ pub(super) fn tables(
         return Ok(Vec::new());
     }
     let mut candidates = Vec::new();
-    for base in bases(explainer, found, weights, limits, cancel)? {
+    let counted = request.having.map(|(_, number)| number);
+    for base in bases(explainer, found, counted, weights, limits, cancel)? {
         cancel.check()?;
         let paths = paths::paths(&base.nodes, explainer, cancel)?;
         if !request.without {
@@ -86,10 +87,12 @@ pub(super) fn tables(
         .collect())
 }
 
-/// The sets of things that are extended, best first: those of the search and the classes.
+/// The sets of things that are extended, best first: those of the search and the classes. If rows are
+/// `counted`, that number is no value to compare something else with.
 fn bases(
     explainer: &mut Explainer<'_, '_>,
     found: &[Found],
+    counted: Option<u64>,
     weights: &TermWeights,
     limits: SearchLimits,
     cancel: &Cancel,
@@ -123,9 +126,17 @@ fn bases(
         .filter(|one| matches!(one.answer, Value::Set(_)));
     states.extend(sets.map(|one| one.state.clone()));
     let thing = |node: &NodeId| !matches!(kg.term(*node), Term::Literal(_));
+    let number = counted.map(|number| number.to_string());
+    let compared = |state: &State| {
+        let mut values = session.linked().values.iter().enumerate();
+        values.any(|(at, value)| {
+            state.tally.values & bit(at) != 0 && Some(&value.lexical) == number.as_ref()
+        })
+    };
     let mut scored: Vec<(f32, State)> = states
         .into_iter()
         .filter(|state| !state.named && state.nodes.first().is_some_and(thing))
+        .filter(|state| !compared(state))
         .map(|state| (weights.score(&of_state(&state, explainer)), state))
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
