@@ -28,7 +28,7 @@ pub(super) struct Normed {
 }
 
 impl NormPart {
-    pub(super) fn new(name: String, norm: &Norm) -> Self {
+    pub(super) fn new(name: &str, norm: &Norm) -> Self {
         Self(Parameter::new(format!("{name}.weight"), &norm.weight))
     }
 
@@ -114,7 +114,7 @@ impl LayerParts {
         let (heads, kv_heads) = (context.shape.heads, context.shape.kv_heads);
         let head_norm = |norm: &Option<Norm>, part: &str, first: usize, count: usize| {
             norm.as_ref().map(|norm| HeadNorm {
-                norm: NormPart::new(name(part), norm),
+                norm: NormPart::new(&name(part), norm),
                 first,
                 count,
             })
@@ -124,7 +124,7 @@ impl LayerParts {
             head_norm(&attn.k_norm, "self_attn.k_norm", heads, kv_heads),
         ];
         Self {
-            input_norm: NormPart::new(name("input_layernorm"), &layer.input_layernorm),
+            input_norm: NormPart::new(&name("input_layernorm"), &layer.input_layernorm),
             qkv: project(
                 &[
                     (&attn.q_proj, "self_attn.q_proj"),
@@ -136,7 +136,7 @@ impl LayerParts {
             head_norms: head_norms.into_iter().flatten().collect(),
             o: project(&[(&attn.o_proj, "self_attn.o_proj")], 1),
             post_norm: NormPart::new(
-                name("post_attention_layernorm"),
+                &name("post_attention_layernorm"),
                 &layer.post_attention_layernorm,
             ),
             gate_up: project(
@@ -218,7 +218,7 @@ impl LayerParts {
     /// `grad` is the gradient of its result.
     pub(super) fn backward(
         &self,
-        state: LayerState,
+        state: &LayerState,
         mut grad: Vec<f32>,
         context: &PassContext<'_>,
         sums: &mut GradientSums<'_>,

@@ -102,7 +102,7 @@ impl HeadParts {
             tables.extend(extra.map(|extra| Parameter::new("lm_extra".to_owned(), extra)));
         }
         Self {
-            norm: NormPart::new("model.norm".to_owned(), &net.model.norm),
+            norm: NormPart::new("model.norm", &net.model.norm),
             tables,
         }
     }
@@ -203,7 +203,7 @@ pub(crate) fn gradients(
             Kept::State(state) => *state,
             Kept::Input(x) => layer.forward(x, &context).1,
         };
-        grad = layer.backward(state, grad, &context, sums);
+        grad = layer.backward(&state, grad, &context, sums);
     }
     embedding.backward(&batch.ids, &grad, sums);
     loss

@@ -108,14 +108,19 @@ impl<'a> Target<'a> {
 /// When the shapes do not fit together or exceed the slices.
 pub(crate) fn multiply(out: Target<'_>, keep: f32, a: Matrix<'_>, b: Matrix<'_>, factor: f32) {
     let (m, k, n) = (a.rows, a.columns, b.columns);
+    let Target {
+        values,
+        columns,
+        row_stride,
+    } = out;
     assert!(
-        b.rows == k && out.columns == n && out.row_stride >= n,
+        b.rows == k && columns == n && row_stride >= n,
         "[{m}, {k}] times [{}, {n}] into {} columns",
         b.rows,
-        out.columns
+        columns
     );
     assert!(
-        reach(m, n, out.row_stride, 1).is_some_and(|end| end <= out.values.len()),
+        reach(m, n, row_stride, 1).is_some_and(|end| end <= values.len()),
         "the result [{m}, {n}] exceeds its memory"
     );
     assert!(
@@ -136,8 +141,8 @@ pub(crate) fn multiply(out: Target<'_>, keep: f32, a: Matrix<'_>, b: Matrix<'_>,
             n,
             m,
             k,
-            out.values.as_mut_ptr(),
-            out.row_stride as isize,
+            values.as_mut_ptr(),
+            row_stride as isize,
             1,
             keep != 0.0,
             b.values.as_ptr(),

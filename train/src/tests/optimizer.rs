@@ -88,7 +88,7 @@ fn muon_steps_have_the_same_length_in_every_direction() {
 fn kernels_take_the_steps_of_burn() {
     let shape = small(true);
     let before = weights(&shape);
-    for optimizer in [Algorithm::AdamW, Algorithm::Muon] {
+    for optimizer in [Algorithm::Adamw, Algorithm::Muon] {
         let after = [false, true].map(|stock_ops| {
             let config = TrainConfig {
                 weight_decay: 0.1,
