@@ -12,7 +12,7 @@ pub(crate) struct Dropout {
 }
 
 impl Dropout {
-    /// Dropout of a share of the elements; `None` if there is none.
+    /// Dropout of this share of the elements. A share of zero gives `None`.
     pub(crate) fn new(share: f32, seed: u64) -> Option<Self> {
         (share > 0.0).then_some(Self { share, seed })
     }
