@@ -12,7 +12,7 @@ use super::plan::Finish;
 use super::state::{Found, State, bit};
 use super::words::Explainer;
 use crate::exec::Value;
-use crate::link::LAST_DAY;
+use crate::link::year_of;
 
 /// Probability of a word that nothing explains.
 const FLOOR: f32 = 0.01;
@@ -222,11 +222,10 @@ fn flag(holds: bool) -> f32 {
 /// Number of values of the question that a plan does not use. A year is also its last day: two
 /// values, one of which is used.
 fn values_unused(values: &[Literal], used: u64) -> usize {
-    let year = |value: &Literal| value.lexical.trim_end_matches(LAST_DAY).to_owned();
-    let mut years: Vec<(String, bool)> = Vec::new();
+    let mut years: Vec<(&str, bool)> = Vec::new();
     for (at, value) in values.iter().enumerate() {
         let uses = used & bit(at) != 0;
-        let value = year(value);
+        let value = year_of(value);
         match years.iter_mut().find(|(known, _)| *known == value) {
             Some((_, known)) => *known |= uses,
             None => years.push((value, uses)),

@@ -8,7 +8,7 @@ use super::plan::{Hop, Way};
 use super::state::bit;
 use super::words::Explainer;
 use crate::exec::{Adjacent, EntSet, Relation, Session, sorted};
-use crate::link::LAST_DAY;
+use crate::link::{LAST_DAY, year_of};
 
 /// Likeness from which a class's word counts as said by the question.
 const SAID: f32 = 0.1;
@@ -108,9 +108,8 @@ fn bound(explainer: &Explainer<'_, '_>, text: &str) -> Option<Op> {
 /// Whether a plan has used the same year as a value of the question: a year is also its last day, two
 /// values, one of which is used.
 pub(super) fn year_used(values: &[Literal], index: usize, used: u64) -> bool {
-    let year = |value: &Literal| value.lexical.trim_end_matches(LAST_DAY).to_owned();
     (values.iter().enumerate())
-        .any(|(at, value)| used & bit(at) != 0 && year(value) == year(&values[index]))
+        .any(|(at, value)| used & bit(at) != 0 && year_of(value) == year_of(&values[index]))
 }
 
 /// The classes that the question names, best first.

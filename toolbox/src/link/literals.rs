@@ -69,35 +69,50 @@ pub fn literals(question: &str) -> Vec<Literal> {
     found
 }
 
+/// Words for whole numbers, in order.
+const NUMBERS: [&str; 21] = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+    "twenty",
+];
+/// Words for the tens from 30 on.
+const TENS: [&str; 8] = [
+    "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred",
+];
+
+/// The whole number that a lower-case word means.
+pub(crate) fn number_of_word(word: &str) -> Option<usize> {
+    let small = NUMBERS.iter().position(|known| *known == word);
+    let tens = || TENS.iter().position(|known| *known == word);
+    small.or_else(|| tens().map(|place| 10 * (place + 3)))
+}
+
+/// The year of a value that is a year or the last day of one; any other value as it is.
+pub(crate) fn year_of(value: &Literal) -> &str {
+    value.lexical.trim_end_matches(LAST_DAY)
+}
+
 /// A number that is written as a word, with its length in characters, if a comparison stands before it
 /// (`more than ten`): elsewhere `one` and `two` are often no numbers.
 fn number_word(chars: &[char], at: usize) -> Option<(usize, usize)> {
-    const WORDS: [&str; 21] = [
-        "zero",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-        "thirteen",
-        "fourteen",
-        "fifteen",
-        "sixteen",
-        "seventeen",
-        "eighteen",
-        "nineteen",
-        "twenty",
-    ];
-    const TENS: [&str; 8] = [
-        "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred",
-    ];
     const BEFORE: [&str; 9] = [
         "than", "least", "most", "over", "above", "under", "below", "exactly", "to",
     ];
@@ -108,17 +123,10 @@ fn number_word(chars: &[char], at: usize) -> Option<(usize, usize)> {
     let word: String = (chars[at..].iter())
         .take_while(|c| c.is_alphabetic())
         .collect();
-    let lower = word.to_lowercase();
-    let small = WORDS.iter().position(|known| *known == lower);
-    let tens = || TENS.iter().position(|known| *known == lower);
-    let number = small.or_else(|| tens().map(|place| 10 * (place + 3)))?;
-    let mut before: Vec<char> = (chars[..at - 1].iter().rev())
-        .take_while(|c| c.is_alphabetic())
-        .copied()
-        .collect();
-    before.reverse();
-    let before: String = before.into_iter().collect::<String>().to_lowercase();
-    (BEFORE.contains(&before.as_str())).then(|| (number, word.chars().count()))
+    let number = number_of_word(&word.to_lowercase())?;
+    let text: String = chars[..at - 1].iter().collect();
+    let before = text.rsplit(|c: char| !c.is_alphabetic()).next()?;
+    (BEFORE.contains(&before.to_lowercase().as_str())).then(|| (number, word.chars().count()))
 }
 
 /// A number times the word of size after it: `2 million` is 2000000.

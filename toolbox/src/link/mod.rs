@@ -16,8 +16,8 @@ mod words;
 pub use choose::choose;
 pub use detect::{Mention, detect};
 pub use error::{LinkError, QuestionTooLong, check_question};
-pub(crate) use literals::LAST_DAY;
 pub use literals::literals;
+pub(crate) use literals::{LAST_DAY, number_of_word, year_of};
 
 use rustc_hash::FxHashSet;
 

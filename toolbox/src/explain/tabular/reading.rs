@@ -8,11 +8,8 @@ use super::super::focus::is_content;
 use super::super::question::Asked;
 use super::request::{Label, Phrase, Request, Role};
 use crate::call::Aggregate;
+use crate::link::number_of_word;
 
-/// Words for whole numbers.
-const NUMBERS: [&str; 11] = [
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
-];
 /// Words that begin what an answer has to satisfy.
 const CONDITIONS: [&str; 9] = [
     "who", "whose", "that", "which", "where", "with", "having", "when", "among",
@@ -493,6 +490,6 @@ impl Reader<'_> {
 
 /// The whole number that a word writes.
 fn number(word: &str) -> Option<u64> {
-    let named = || NUMBERS.iter().position(|name| *name == word);
+    let named = || number_of_word(word);
     (word.parse().ok()).or_else(|| named().map(|at| at as u64))
 }
