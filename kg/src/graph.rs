@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use spargebra::Query;
 
+use crate::names::wikibase_property;
 use crate::readable::{is_statement_iri, readable_name};
 use crate::schema::Schema;
 use crate::search::{LabelIndex, SearchError};
@@ -43,6 +44,17 @@ pub trait Kg: Send + Sync {
     /// The display label on one clean line; `None` if there is no label (a CVT node, rule R22). For
     /// a literal, its lexical form.
     fn label(&self, node: NodeId) -> Option<String>;
+    /// The node that the labels and aliases of a relation belong to: in a Wikibase the property
+    /// (`wd:P19` for `wdt:P19`), else the relation itself.
+    fn property_of(&self, relation: RelId) -> NodeId {
+        let property = match self.term(relation.node()) {
+            Term::Iri(iri) => wikibase_property(&iri),
+            Term::Blank(_) | Term::Literal(_) => None,
+        };
+        property
+            .and_then(|iri| self.find(&Term::Iri(iri)))
+            .unwrap_or(relation.node())
+    }
     /// Whether a node has a [`Kg::label`].
     fn has_label(&self, node: NodeId) -> bool {
         self.label(node).is_some()

@@ -86,6 +86,16 @@ pub(crate) fn split(iri: &str) -> (&str, &str) {
     )
 }
 
+/// The IRI at which a Wikibase describes a property, if this is the IRI of one of the relations that
+/// it makes of the property: `…/entity/P19` for `…/prop/direct/P19`.
+pub(crate) fn wikibase_property(iri: &str) -> Option<String> {
+    let (base, kind) = iri.split_once("/prop/")?;
+    let property = kind.rsplit('/').next()?;
+    let number = property.strip_prefix('P')?;
+    let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| format!("{base}/entity/{property}"))
+}
+
 /// The local name that identifies the role of a relation; for nodes of plain text formats, the
 /// whole text.
 pub(crate) fn local_name(iri: &str) -> String {

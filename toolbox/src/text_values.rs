@@ -32,10 +32,20 @@ pub fn texts_of(kg: &dyn Kg, text: &str) -> Vec<Literal> {
     let mut found: Vec<(usize, Literal)> = Vec::new();
     for length in (1..=LONGEST.min(spans.len())).rev() {
         for start in 0..=spans.len() - length {
-            let Some(alive) = prefixes_of[start]
-                .get(length - 1)
-                .filter(|_| !used[start..start + length].contains(&true))
-            else {
+            if used[start..start + length].contains(&true) {
+                continue;
+            }
+            let alive = prefixes_of[start].get(length - 1);
+            if alive.is_none() && length == 1 {
+                let word = &text[spans[start].0..spans[start].1];
+                if let Some(literal) =
+                    one_of(word).and_then(|one| text_value(kg, one, &[true; SPELLINGS]))
+                {
+                    used[start] = true;
+                    found.push((start, literal));
+                }
+            }
+            let Some(alive) = alive else {
                 continue;
             };
             let words = with_bracket(text, spans[start].0, spans[start + length - 1].1);
@@ -51,6 +61,13 @@ pub fn texts_of(kg: &dyn Kg, text: &str) -> Vec<Literal> {
     }
     found.sort_by_key(|(start, _)| *start);
     found.into_iter().map(|(_, literal)| literal).collect()
+}
+
+/// The singular of a longer word in `s`: `the apprentices` are those with the value `Apprentice`.
+fn one_of(word: &str) -> Option<&str> {
+    const SHORTEST: usize = 5;
+    let one = word.strip_suffix('s').filter(|one| one.len() >= SHORTEST)?;
+    (!one.ends_with('s')).then_some(one)
 }
 
 /// For each spelling in [`spellings`], whether some literal of the graph begins with it.

@@ -6,7 +6,8 @@ use super::layout::{NONE, Section};
 use crate::dictionary::{TermKey, TermParts};
 use crate::graph::Kg;
 use crate::label;
-use crate::term::NodeId;
+use crate::names::wikibase_property;
+use crate::term::{NodeId, Term};
 
 impl FrozenKg {
     /// The label, without the memo.
@@ -25,7 +26,10 @@ impl FrozenKg {
         let literal = known.unwrap_or(node.0);
         match self.key(literal).parts() {
             TermParts::Literal(lexical, ..) => Some(label::clean(lexical)),
-            TermParts::Iri(iri) => derive::own_label(&self.meta.schema, iri),
+            TermParts::Iri(iri) => derive::own_label(&self.meta.schema, iri).or_else(|| {
+                let property = self.find(&Term::Iri(wikibase_property(iri)?))?;
+                self.own_label(property)
+            }),
             TermParts::Blank(_) => None,
         }
     }

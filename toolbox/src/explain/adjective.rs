@@ -58,7 +58,7 @@ const AGE: &[&str] = &[
 ];
 
 const PRICE: &[&str] = &[
-    "pric", "cost", "fee", "far", "valu", "amount", "worth", "charg",
+    "pric", "cost", "fee", "far", "premium", "valu", "amount", "worth", "charg",
 ];
 
 const HIGH: [Extreme; 2] = [Extreme::Max, Extreme::Max];
@@ -112,6 +112,7 @@ static ADJECTIVES: &[Adjective] = &[
     of("expensive", PRICE, HIGH),
     of("dear", PRICE, HIGH),
     of("pricey", PRICE, HIGH),
+    of("pricy", PRICE, HIGH),
     of("costly", PRICE, HIGH),
     of("valuable", PRICE, HIGH),
     of("cheap", PRICE, LOW),

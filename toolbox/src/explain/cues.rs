@@ -44,6 +44,7 @@ pub(super) fn counts(all: &[String]) -> bool {
         })
         || all.first().is_some_and(|word| word == "number") && follows(all, "number", &["of"])
         || follows(all, "total", &["of", "number"])
+        || follows(all, "number", &["of"]) && !follows(all, "the", &["average", "mean"])
         || follows(all, "amount", &["of"])
         || all.first().is_some_and(|word| word == "count")
         || follows(all, "count", &["of", "the", "all"])
@@ -60,11 +61,19 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
         let degree = adjective(next).map(|(_, degree)| degree);
         word == "or" && !more && degree != Some(Degree::Comparative)
     });
+    // "When did it first open."
+    let when = follows(all, "when", &["did"]);
     for (i, word) in all.iter().enumerate() {
         let before = i.checked_sub(1).map_or("", |before| all[before].as_str());
+        let next = all.get(i + 1).map_or("", String::as_str);
         match word.as_str() {
             // `most recent` is read at `recent`, `at most` is a comparison.
             "maximum" | "minimum" if number_follows(all, i) => {}
+            // `most of them` are many.
+            "most" if next == "of" => {}
+            "best" if next.ends_with("ing") || next.ends_with("ed") || next == "paid" => {
+                extreme = Some([Extreme::Max; 2]);
+            }
             "most" | "max" | "maximum" | "highest" | "top" if before != "at" => {
                 extreme = Some([Extreme::Max; 2]);
             }
@@ -76,9 +85,9 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
         let Some((found, degree)) = adjective(word) else {
             continue;
         };
-        let next = all.get(i + 1).map_or("", String::as_str);
         // "how long did it last", "last name".
-        if word == "last" && i + 1 == all.len() || next == "name" || next == "names" {
+        let ends = matches!(word.as_str(), "first" | "last") && i + 1 == all.len();
+        if ends || next == "name" || next == "names" {
             continue;
         }
         // "When was it first opened": the start, not the first one of several.
@@ -87,7 +96,8 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
             before,
             "the" | "a" | "his" | "her" | "its" | "their" | "my" | "our" | "your" | "s"
         );
-        if word == "first" && !noun && (next.ends_with("ed") || next == "see" || next == "come") {
+        let verb = next.ends_with("ed") || next == "see" || next == "come" || when;
+        if word == "first" && !noun && verb {
             continue;
         }
         let degree = match before {
@@ -197,8 +207,11 @@ pub(super) fn judges(question: &str) -> bool {
     let asks = |word: &String| matches!(word.as_str(), "who" | "which" | "what" | "where" | "when");
     let asked = (all.windows(2).enumerate())
         .any(|(i, pair)| pair[0] == "and" && asks(&pair[1]) && !all[..i].iter().any(asks));
+    // "Are there any, and if so which?"
+    let so = follows(&all, "if", &["so"]);
     !polite
         && !asked
+        && !so
         && first.is_some_and(|word| {
             matches!(
                 word.as_str(),

@@ -12,6 +12,9 @@ const QUESTION_WORDS: &[&str] = &[
 const DO: &[&str] = &["do", "does", "did"];
 const BE: &[&str] = &["is", "are", "was", "were", "s"];
 
+/// Words that ask how many there are.
+const COUNTING: [&str; 5] = ["number", "total", "count", "amount", "many"];
+
 /// The index of the word of a question that names what is asked for, among its words with their
 /// byte offsets in it: the noun behind the question word (`which river`), the adjective behind `how`,
 /// the verb at the end (`where was the author of … born`), else the first noun.
@@ -19,7 +22,11 @@ pub(super) fn focus(question: &str, words: &[(usize, String)]) -> Option<usize> 
     let word = |at: usize| words.get(at).map_or("", |(_, word)| word.as_str());
     let noun = |at: &usize| {
         let word = word(*at);
-        is_content(word) && !is_chatter(word) && word != "else" && adjective(word).is_none()
+        is_content(word)
+            && !is_chatter(word)
+            && word != "else"
+            && !COUNTING.contains(&word)
+            && adjective(word).is_none()
     };
     let first = || (0..words.len()).find(noun);
     let Some(asking) = (0..words.len()).find(|&at| asks(question, words, at)) else {
@@ -93,6 +100,7 @@ mod tests {
             ("rivers which cross it", "rivers"),
             ("the river on which it lies", "river"),
             ("capital", "capital"),
+            ("the number of rivers there", "rivers"),
             ("tell me where the painter died", "painter"),
         ] {
             let words = kg::placed_words(question);

@@ -1,23 +1,27 @@
 //! The plans that end in a truth value.
 
-use kg::value::Op;
+use kg::value::{Kind, Op};
 
-use super::plan::{Against, Finish};
+use super::plan::{Against, Finish, Start};
 use super::search::{Search, Searched};
-use super::state::{Found, State};
-use super::values::{opposite, ops, same_class, truth};
+use super::state::{Found, State, bit};
+use super::values::{kind_of, opposite, ops, same_class, truth};
 use super::words::Explainer;
-use crate::exec::{Relation, Value};
+use crate::exec::{Adjacent, Relation, Value};
 
 impl Search<'_> {
     /// Whether a relation of the set links it to another entity, or satisfies a comparison.
     pub(super) fn judge(&mut self, state: &State, explainer: &mut Explainer<'_, '_>) -> Searched {
         let session = explainer.session;
+        // "Is it made there" does not ask what else is made where it is made.
+        if state.tally.returns > 0 && !explainer.asked.others {
+            return Ok(());
+        }
         let adjacent = session.adjacent(&state.nodes);
         for one in adjacent.iter().filter(|one| one.out) {
             self.cancel.check()?;
             for (index, &entity) in session.linked().entities.iter().enumerate() {
-                if state.tally.entities & (1 << index.min(63)) != 0 {
+                if state.tally.entities & bit(index) != 0 {
                     continue;
                 }
                 let held = session.satisfying_node(&state.nodes, one.relation, entity);
@@ -28,8 +32,9 @@ impl Search<'_> {
                 let condition = (one.relation, Op::Eq, Against::Entity(index));
                 self.judged(state, condition, !held.is_empty(), explainer);
             }
+            self.judge_own(state, one, explainer);
             for (index, value) in session.linked().values.iter().enumerate() {
-                if state.tally.values & (1 << index.min(63)) != 0 {
+                if state.tally.values & bit(index) != 0 {
                     continue;
                 }
                 for op in ops(explainer, session, one, index) {
@@ -51,6 +56,38 @@ impl Search<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether an entity has more or less of something than another: "is Fuji higher than Etna".
+    fn judge_own(&mut self, state: &State, one: &Adjacent, explainer: &mut Explainer<'_, '_>) {
+        let session = explainer.session;
+        let Some(op) = explainer
+            .asked
+            .compare
+            .and_then(|ops| match kind_of(explainer, one)? {
+                Kind::Int | Kind::Float | Kind::Quantity => Some(ops[0]),
+                Kind::Time => Some(ops[1]),
+                _ => None,
+            })
+        else {
+            return;
+        };
+        // "Is Fuji higher than Etna" is not "is Etna higher than Fuji".
+        let Start::Entity(first) = state.plan.start else {
+            return;
+        };
+        for (index, &entity) in session.linked().entities.iter().enumerate() {
+            let before = explainer.asked.mentions.get(first) < explainer.asked.mentions.get(index);
+            if !before || state.tally.entities & bit(index) != 0 {
+                continue;
+            }
+            let own = session.literals(&session.step(entity, one.relation, true));
+            if let [own] = own.as_slice() {
+                let held = session.satisfying_value(&state.nodes, one.relation, op, own);
+                let condition = (one.relation, op, Against::Own(index));
+                self.judged(state, condition, !held.is_empty(), explainer);
+            }
+        }
     }
 
     fn judged(

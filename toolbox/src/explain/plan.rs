@@ -108,14 +108,7 @@ impl Plan {
             Finish::Set => set,
             Finish::Count => writer.assign(Tool::Count, vec![set]),
             Finish::Judge(relation, op, against) => {
-                writer.list(&set);
-                let args = vec![
-                    set,
-                    writer.relation(*relation),
-                    Arg::Op(*op),
-                    writer.against(against),
-                ];
-                writer.assign(Tool::Judge, args)
+                writer.compare(set, *relation, *op, against, Tool::Judge)
             }
         };
         writer.end(value)
@@ -190,6 +183,28 @@ impl<'s, 'g> Writer<'s, 'g> {
         }
     }
 
+    /// Writes a comparison by one of the two tools that compare.
+    fn compare(
+        &mut self,
+        set: Arg,
+        relation: Relation,
+        op: Op,
+        against: &Against,
+        tool: Tool,
+    ) -> Arg {
+        let relation = self.relation(relation);
+        let value = match against {
+            Against::Own(index) => {
+                let entity = self.entity(*index);
+                self.list(&entity);
+                self.assign(Tool::GetTailEntity, vec![entity, relation.clone()])
+            }
+            Against::Entity(_) | Against::Truth(_) | Against::Value(_) => self.against(against),
+        };
+        self.list(&set);
+        self.assign(tool, vec![set, relation, Arg::Op(op), value])
+    }
+
     /// Writes the steps of a plan and returns its set.
     pub(super) fn plan(&mut self, plan: &Plan) -> Arg {
         let mut set = match &plan.start {
@@ -231,23 +246,8 @@ impl<'s, 'g> Writer<'s, 'g> {
                     }
                 }
             }
-            PlanStep::Compare(relation, op, Against::Own(index)) => {
-                let (entity, relation) = (self.entity(*index), self.relation(*relation));
-                self.list(&entity);
-                let own = self.assign(Tool::GetTailEntity, vec![entity, relation.clone()]);
-                self.list(&set);
-                let args = vec![set, relation, Arg::Op(*op), own];
-                self.assign(Tool::GetEntityByConstraint, args)
-            }
             PlanStep::Compare(relation, op, against) => {
-                self.list(&set);
-                let args = vec![
-                    set,
-                    self.relation(*relation),
-                    Arg::Op(*op),
-                    self.against(against),
-                ];
-                self.assign(Tool::GetEntityByConstraint, args)
+                self.compare(set, *relation, *op, against, Tool::GetEntityByConstraint)
             }
             PlanStep::Extreme(relation, extreme) => {
                 self.list(&set);

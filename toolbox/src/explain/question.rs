@@ -10,7 +10,7 @@ use super::cues::{comparison, counts, degrees, gives_range, judges, others};
 use super::focus::{focus, is_content};
 use super::table::WordTables;
 use super::vocabulary::is_chatter;
-use crate::link::Linked;
+use crate::link::{Linked, is_nationality, number_of_word};
 use crate::rank::stem;
 
 /// The marks of question words. They are content words like any other, because `who` says something
@@ -63,10 +63,14 @@ pub(super) struct Asked {
     pub(super) either: Option<[Extreme; 2]>,
     /// It compares with something: `than`.
     pub(super) than: bool,
+    /// The linked entity that it compares with: the mention behind `than`.
+    pub(super) than_entity: Option<usize>,
     /// It gives a range.
     pub(super) between: bool,
     /// It asks for what is not so: `without`, `not`, `no`.
     pub(super) negated: bool,
+    /// It asks for what is in a place: `in` stands before a mention, or the mention is an adjective.
+    pub(super) place: bool,
     /// It asks for others than those that it names.
     pub(super) others: bool,
     /// The index of the content word that names what is asked for.
@@ -92,6 +96,10 @@ pub(super) fn question_stems(bare: &str) -> Vec<String> {
     stems.sort_unstable();
     stems.dedup();
     stems
+}
+
+fn is_number(word: &str) -> bool {
+    word.bytes().any(|byte| byte.is_ascii_digit()) || number_of_word(word).is_some()
 }
 
 /// The stem of a word; of an adjective of degree, the stem of its plain form.
@@ -182,10 +190,38 @@ impl Asked {
         asked.compare = comparison(&all);
         asked.between = gives_range(&all);
         asked.than = all.iter().any(|word| word == "than");
-        let not =
-            |word: &String| matches!(word.as_str(), "without" | "not" | "no" | "lack" | "lacking");
-        asked.negated = all.iter().any(not);
+        asked.than_entity = (0..linked.entities.len()).find(|&entity| {
+            let before = |(start, _)| question.get(..start);
+            let behind = |text: &str| {
+                let text = text.to_lowercase();
+                let rest = text.rsplit_once("than").map(|(_, rest)| words(rest));
+                rest.is_some_and(|rest| {
+                    !rest.iter().any(|word| is_content(word) || is_number(word))
+                })
+            };
+            linked.span(entity).and_then(before).is_some_and(behind)
+        });
+        asked.negated = all.iter().enumerate().any(|(at, word)| {
+            // What is no longer made is discontinued.
+            let longer = all.get(at + 1).is_some_and(|next| next == "longer");
+            matches!(word.as_str(), "without" | "not" | "lack" | "lacking")
+                || word == "no" && !longer
+        });
         asked.others = others(&all);
+        asked.place = (0..linked.entities.len()).any(|entity| {
+            let before = |(start, _)| question.get(..start).map(str::trim_end);
+            let within = |text: &str| {
+                let last = text.rsplit(' ').next().unwrap_or_default();
+                matches!(
+                    last.to_lowercase().as_str(),
+                    "in" | "from" | "of" | "across" | "within"
+                )
+            };
+            let span = linked.span(entity);
+            let mention = span.and_then(|(start, end)| question.get(start..end));
+            mention.is_some_and(|mention| is_nationality(&mention.to_lowercase()))
+                || span.and_then(before).is_some_and(within)
+        });
         asked.mentions = (0..linked.entities.len())
             .map(|entity| linked.span(entity))
             .collect();

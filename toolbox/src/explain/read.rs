@@ -109,7 +109,7 @@ impl Reader {
             }
             self.explain(&explained.words);
             if !filter {
-                self.way.last = strength(&explained.words, explainer.asked.focus);
+                self.way.last = strength(&explained.words, explainer.focus);
             }
             let weight = if filter { 0.5 } else { 1.0 };
             self.tally.asked += weight * explained.asked;
@@ -162,8 +162,8 @@ impl Reader {
             self.way.class_said = false;
             for words in explainer.classes_of(nodes) {
                 self.explain(&words);
-                self.way.class_said |= names(&words, explainer.asked.focus);
-                self.way.last = self.way.last.max(strength(&words, explainer.asked.focus));
+                self.way.class_said |= names(&words, explainer.focus);
+                self.way.last = self.way.last.max(strength(&words, explainer.focus));
             }
         }
         if let Target::Var(index) = step.call.target {

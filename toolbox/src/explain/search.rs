@@ -8,7 +8,9 @@ use kg::value::{Kind, Op};
 use super::plan::{Against, Finish, Hop, PlanStep, Start, Way};
 use super::state::{Found, State};
 use super::terms::{TermWeights, of_state};
-use super::values::{kind_of, ops, reached, said_classes, truth, year_used};
+use super::values::{
+    is_value, kind_of, measured_classes, ops, reached, said_classes, truth, year_used,
+};
 use super::words::Explainer;
 use crate::exec::{Adjacent, EntSet, Relation, Value, intersection};
 
@@ -133,7 +135,15 @@ impl Search<'_> {
         let classes = match (entities.is_empty(), self.classes.is_empty()) {
             (false, _) => Vec::new(),
             (true, false) => self.classes.clone(),
-            (true, true) => session.classes().iter().copied().take(3).collect(),
+            (true, true) => {
+                let mut classes = Vec::new();
+                if explainer.asked.compare.is_some() || explainer.asked.extreme.is_some() {
+                    classes = measured_classes(explainer);
+                }
+                classes.extend(session.classes().iter().copied().take(3));
+                classes.dedup();
+                classes
+            }
         };
         for class in classes {
             let members = session.kg().instances(class);
@@ -157,6 +167,10 @@ impl Search<'_> {
             return Ok(());
         };
         for (index, &entity) in session.linked().entities.iter().enumerate() {
+            let spans = session.linked().span(index).is_some();
+            if spans && explainer.asked.than_entity != Some(index) {
+                continue;
+            }
             for class in session.kg().types(entity) {
                 let members = session.kg().instances(class);
                 if members.len() > self.limits.set {
@@ -257,28 +271,33 @@ impl Search<'_> {
             return Ok(());
         }
         let adjacent = session.adjacent(&state.nodes);
+        // Equal numbers, dates and truths connect nothing, except along the relation that led there:
+        // `films of the same year`.
+        let value = is_value(session, &state.nodes);
         let mut ways: Vec<Hop> = Vec::new();
         for one in &adjacent {
             if !matches!(one.relation, Relation::Plain(_)) {
                 continue;
             }
-            let way = if one.out { Way::Out } else { Way::In };
-            let both = !one.out
-                && explainer.symmetric(one.relation)
+            let led = matches!(state.plan.steps.last(), Some(PlanStep::Walk(last))
+                if last.relation == one.relation && last.way == Way::Out);
+            if value && !(led && !one.out) {
+                continue;
+            }
+            let both = explainer.symmetric(one.relation)
                 && state.nodes.len() == 1
-                && adjacent
-                    .iter()
-                    .any(|other| other.out && other.relation == one.relation);
+                && (adjacent.iter())
+                    .any(|other| other.out != one.out && other.relation == one.relation);
+            let way = match (both, one.out) {
+                (true, true) => continue,
+                (true, false) => Way::Both,
+                (false, true) => Way::Out,
+                (false, false) => Way::In,
+            };
             ways.push(Hop {
                 relation: one.relation,
                 way,
             });
-            if both {
-                ways.push(Hop {
-                    relation: one.relation,
-                    way: Way::Both,
-                });
-            }
         }
         for hop in ways {
             self.cancel.check()?;
@@ -443,8 +462,9 @@ impl Search<'_> {
                 state: state.clone(),
             });
         }
-        // Things are counted, not their names, which they may share.
-        if explainer.asked.count && (steps || named) && !state.named {
+        // Things are counted, not their names, which they may share, and no numbers or truths.
+        let counts = !state.named && !is_value(explainer.session, &state.nodes);
+        if explainer.asked.count && (steps || named) && counts {
             self.found.push(Found {
                 answer: Value::Int(state.nodes.len() as u64),
                 state: state.finish(Finish::Count),

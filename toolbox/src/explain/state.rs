@@ -8,8 +8,13 @@ use kg::{Kg, readable_name};
 
 use super::kinship::Lineage;
 use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way};
+use super::question::AskedWord;
+use super::vocabulary::split;
 use super::words::{Explainer, names, strength};
 use crate::exec::{EntSet, Relation, Session, Value};
+
+/// The probability from which a relation explains a word of the question.
+const SPOKEN_OF: f32 = 0.05;
 
 /// A plan so far.
 #[derive(Clone, Debug)]
@@ -66,6 +71,8 @@ pub(super) struct Tally {
     pub(super) names: usize,
     /// Relations followed back the way that the plan came.
     pub(super) returns: usize,
+    /// Those of them that explain no word of the question.
+    pub(super) unasked: usize,
     /// Relations whose words stand further from the mention than those of the relation before, less
     /// those whose words stand nearer.
     pub(super) order: i32,
@@ -89,6 +96,7 @@ impl Tally {
             compared: self.compared + other.compared,
             names: self.names + other.names,
             returns: self.returns + other.returns,
+            unasked: self.unasked + other.unasked,
             order: self.order + other.order,
             entities: self.entities | other.entities,
             values: self.values | other.values,
@@ -167,7 +175,7 @@ impl State {
 
     /// Adds what the classes of the first members explain.
     fn see_classes(&mut self, explainer: &mut Explainer<'_, '_>) {
-        let at = explainer.asked.focus;
+        let at = explainer.focus;
         for mut said in explainer.classes_of(&self.nodes) {
             if let Start::Entity(entity) = self.plan.start
                 && self.plan.steps.is_empty()
@@ -215,6 +223,9 @@ impl State {
                 if earlier.relation == hop.relation && earlier.way != hop.way)
         });
         tally.returns += usize::from(returns);
+        let asked = |(p, word): (&f32, &AskedWord)| *p >= SPOKEN_OF && !word.is_mark();
+        let spoken_of = (explained.words.iter().zip(&explainer.asked.words)).any(asked);
+        tally.unasked += usize::from(returns && !spoken_of);
         let distance = match self.plan.start {
             // The way back needs no words of its own.
             _ if returns => None,
@@ -227,7 +238,7 @@ impl State {
             nodes,
             statements,
             words: followed(&self.words, &explained.words, explainer),
-            last: strength(&explained.words, explainer.asked.focus),
+            last: strength(&explained.words, explainer.focus),
             class_said: false,
             distance: distance.or(self.distance),
             lineage,
@@ -391,11 +402,31 @@ pub(super) fn connects(session: &Session<'_>, node: NodeId) -> bool {
         return true;
     }
     let key = |iri: &str| readable_name(iri).is_some_and(|name| name.contains('='));
-    let names = |relation: &RelId| kg.schema().alias_relations.contains(relation);
+    let names = |relation: &RelId| {
+        kg.schema().alias_relations.contains(relation) || is_part_of_name(kg, *relation)
+    };
     kg.is_statement(node)
         || matches!(kg.term(node), Term::Iri(iri) if key(&iri))
             && is_nameless(kg, node)
             && !kg.out_relations(node).iter().any(names)
+}
+
+/// Whether a relation has a part of a person's name: `last_name`.
+fn is_part_of_name(kg: &dyn Kg, relation: RelId) -> bool {
+    const NAMES: [&str; 8] = [
+        "firstname",
+        "lastname",
+        "surname",
+        "forename",
+        "fullname",
+        "givenname",
+        "familyname",
+        "fname",
+    ];
+    let name = kg.name(relation.node());
+    let (local, _) = split(&name);
+    let letters: String = local.chars().filter(|c| c.is_alphanumeric()).collect();
+    NAMES.contains(&letters.to_lowercase().as_str())
 }
 
 /// Whether a node has a number instead of a name (`booking-17`) in a graph whose things have labels.

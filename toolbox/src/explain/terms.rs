@@ -79,6 +79,8 @@ terms! {
     GiveUpWithoutWords "give up, no words",
     TableCues "cues for tables",
     ColumnRelations "relations of columns",
+    CountsOthers "counts something else",
+    BackUnasked "goes back unasked",
 }
 
 /// The terms of one candidate.
@@ -285,7 +287,16 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
         .map(|(word, _)| explainer.known(word))
         .sum();
     terms[DecisionTerm::ComparedWithTopic] = state.tally.compared as f32;
-    terms[DecisionTerm::ClassMissing] = flag(explainer.class_asked && !judged && !state.class_said);
+    let class_missing = explainer.class_asked && !judged && !state.class_said;
+    // The place of `place of birth` is a relation's word and not a class.
+    terms[DecisionTerm::ClassMissing] = if class_missing { 1.0 - state.last } else { 0.0 };
+    let named = explainer.focus.is_some() && (state.class_said || state.last > 0.0);
+    terms[DecisionTerm::CountsOthers] = flag(counted && asked.count && !named);
+    terms[DecisionTerm::BackUnasked] = if asked.others {
+        0.0
+    } else {
+        state.tally.unasked as f32
+    };
     terms[DecisionTerm::ComparisonNotAsked] = state.tally.contrary as f32;
     terms[DecisionTerm::NamesThings] = state.tally.names as f32;
     terms[DecisionTerm::OthersMissing] = flag(asked.others && state.tally.returns == 0);

@@ -5,13 +5,13 @@ use kg::term::{Literal, NodeId};
 use kg::value::{Kind, Op};
 
 use super::plan::{Hop, Way};
-use super::state::bit;
+use super::state::{bit, measurable};
 use super::words::Explainer;
 use crate::exec::{Adjacent, EntSet, Relation, Session, sorted};
 use crate::link::{LAST_DAY, year_of};
 
-/// Likeness from which a class's word counts as said by the question.
-const SAID: f32 = 0.1;
+/// Likeness from which a class's word counts as said by the question: that of a synonym.
+const SAID: f32 = 0.09;
 
 /// Whether an entity has a class in common with what a relation leads to, so that "no" is an answer.
 pub(super) fn same_class(session: &Session<'_>, one: &Adjacent, entity: NodeId) -> bool {
@@ -128,8 +128,62 @@ pub(super) fn said_classes(explainer: &mut Explainer<'_, '_>) -> Vec<NodeId> {
     said.into_iter().map(|(_, class)| class).collect()
 }
 
+/// The classes whose first instance has a number or a time that the question speaks of, best first:
+/// what holds 75,000 people has a capacity.
+pub(super) fn measured_classes(explainer: &mut Explainer<'_, '_>) -> Vec<NodeId> {
+    const CLASSES: usize = 200;
+    const BEST: usize = 3;
+    let session = explainer.session;
+    let kg = session.kg();
+    let mut found: Vec<(f32, NodeId)> = Vec::new();
+    for &class in kg.classes().iter().take(CLASSES) {
+        let Some(&member) = kg.instances(class).first() else {
+            continue;
+        };
+        let mut best = 0.0_f32;
+        for one in session.adjacent(&[member]).iter().filter(|one| one.out) {
+            let kind = kind_of(explainer, one);
+            if kind.is_none_or(|kind| kind == Kind::Text) {
+                continue;
+            }
+            let (relation, way) = (one.relation, Way::Out);
+            let words = explainer.hop(Hop { relation, way }).words;
+            best = words.iter().copied().fold(best, f32::max);
+        }
+        if best >= SAID {
+            found.push((best, class));
+        }
+    }
+    found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    found
+        .into_iter()
+        .take(BEST)
+        .map(|(_, class)| class)
+        .collect()
+}
+
 /// How a graph says that something is so, and that it is not.
-const TRUTHS: [(&str, &str); 4] = [("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n")];
+const TRUTHS: [(&str, &str); 5] = [
+    ("true", "false"),
+    ("yes", "no"),
+    ("t", "f"),
+    ("y", "n"),
+    ("1", "0"),
+];
+
+/// Whether a literal says that something is so (`said`), or that it is not.
+fn is_truth(value: &Literal, said: bool) -> bool {
+    let lower = value.lexical.to_lowercase();
+    let of = |(yes, no): &(&str, &str)| lower == if said { *yes } else { *no };
+    TRUTHS.iter().any(of)
+}
+
+/// Whether a set has numbers, times or truths, which connect nothing.
+pub(super) fn is_value(session: &Session<'_>, nodes: &[NodeId]) -> bool {
+    let first = nodes.get(..1).unwrap_or_default();
+    let truth = |value: &Literal| is_truth(value, true) || is_truth(value, false);
+    measurable(session, nodes) || session.literals(first).iter().any(truth)
+}
 
 /// The value that says that something is so, where this one says that it is not.
 pub(super) fn opposite(value: &Literal) -> Literal {
@@ -160,32 +214,39 @@ pub(super) fn truth(
     nodes: &[NodeId],
     said: bool,
 ) -> Option<Literal> {
-    // The logarithm of the share of its words that the question has: `stops` are not `request stops`.
-    const SPOKEN_OF: f32 = -0.51;
     /// Members that are looked at.
     const SOME: usize = 64;
     let session = explainer.session;
-    let is = |value: &Literal, said: bool| {
-        let lower = value.lexical.to_lowercase();
-        let of = |(yes, no): &(&str, &str)| lower == if said { *yes } else { *no };
-        TRUTHS.iter().any(of)
-    };
     let first = session.literals(&session.step(one.member, one.relation, true));
-    if !first
-        .iter()
-        .any(|value| is(value, true) || is(value, false))
-    {
-        return None;
-    }
-    let (relation, way) = (one.relation, Way::Out);
-    if explainer.hop(Hop { relation, way }).asked < SPOKEN_OF {
+    let truth = |value: &Literal| is_truth(value, true) || is_truth(value, false);
+    if !first.iter().any(truth) || !explainer.speaks_of(one.relation, one.member) {
         return None;
     }
     let values = nodes
         .iter()
         .take(SOME)
         .flat_map(|&node| session.literals(&session.step(node, one.relation, true)));
-    values.into_iter().find(|value| is(value, said))
+    let values: Vec<Literal> = values.collect();
+    let digits = |value: &Literal| value.lexical.bytes().all(|byte| byte.is_ascii_digit());
+    if values.iter().any(digits) && !is_flag(session, one) {
+        return None;
+    }
+    values.into_iter().find(|value| is_truth(value, said))
+}
+
+/// Whether the things of a class have 1 or 0 along a relation, and both occur.
+fn is_flag(session: &Session<'_>, one: &Adjacent) -> bool {
+    const SOME: usize = 64;
+    let kg = session.kg();
+    let Some(&class) = kg.types(one.member).first() else {
+        return false;
+    };
+    let values: Vec<Literal> = (kg.instances(class).iter().take(SOME))
+        .flat_map(|&node| session.literals(&session.step(node, one.relation, true)))
+        .collect();
+    let has = |digit: &str| values.iter().any(|value| value.lexical == digit);
+    let flag = |value: &Literal| value.lexical == "0" || value.lexical == "1";
+    values.iter().all(flag) && has("0") && has("1")
 }
 
 /// The set that a hop leads to.

@@ -2,7 +2,7 @@
 //! a question.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use kg::Kg;
 use kg::term::{Literal, NodeId, RelId};
@@ -15,6 +15,7 @@ use super::table::WordTables;
 use super::vocabulary::{compounds, domain_stems, split, stems};
 use crate::exec::{Relation, Session};
 use crate::rank::{dice, stem, word_grams};
+use kg::words;
 
 /// Share of the letters' likeness that counts as a translation probability.
 const ALIKE: f32 = 0.25;
@@ -26,8 +27,18 @@ const CLASS: f32 = 0.4;
 const RELATIVE: f32 = 0.4;
 /// The probability with which an attribute explains an adjective that measures it.
 const MEASURED: f32 = 0.2;
+/// What a measure loses for each more usual one.
+const LESS_USUAL: f32 = 0.005;
 /// Share of P(relation word | question word) that counts as P(question word | relation word).
 const RARE: f32 = 0.3;
+/// Words of relations whose numbers of four digits are years.
+const EVENT_WORDS: &str = "year founded established opened built constructed completed released published \
+launched created inaugurated started began inception formed born birth died death introduced invented discovered since \
+incorporated renovated joined hired acquired debut premiered first";
+/// Relations that say where a thing is. `in` asks for them.
+const PLACE_WORDS: &str = "country city located location place contains part state region continent county district province";
+/// Share of its words that a question asks for if it asks for the relation with `in`.
+const IN: f32 = 0.1;
 /// Trigram similarity below which words count as unrelated.
 const UNRELATED: f32 = 0.25;
 
@@ -47,8 +58,12 @@ pub(super) struct Explained {
 pub(super) struct Explainer<'s, 'g> {
     pub(super) session: &'s Session<'g>,
     pub(super) asked: &'s Asked,
+    /// The index of the content word that names what is asked for.
+    pub(super) focus: Option<usize>,
     /// Whether the word that names what is asked for names a class.
     pub(super) class_asked: bool,
+    /// For every content word, whether a class of the question has it as the noun of its name.
+    nouns: Vec<bool>,
     /// Whether the question names a relative.
     relatives: bool,
     tables: Arc<WordTables>,
@@ -63,16 +78,42 @@ impl<'s, 'g> Explainer<'s, 'g> {
         let mut made = Self {
             session,
             asked,
+            focus: None,
             class_asked: false,
+            nouns: Vec::new(),
             relatives: asked.words.iter().any(|word| is_relative(&word.word)),
             tables,
             hops: FxHashMap::default(),
             classes: FxHashMap::default(),
             untyped: FxHashMap::default(),
         };
+        made.nouns = (asked.words.iter())
+            .map(|word| {
+                (session.classes().iter())
+                    .any(|&class| class_nouns(session.kg(), class).contains(&word.stem))
+            })
+            .collect();
+        made.focus = made.compound().or(asked.focus);
         made.class_asked =
-            (session.classes().iter()).any(|&class| names(&made.class(class), asked.focus));
+            (session.classes().iter()).any(|&class| names(&made.class(class), made.focus));
         made
+    }
+
+    /// The last word of a name of a class that begins with the word that the question asks for:
+    /// `leagues` of `football leagues`.
+    fn compound(&self) -> Option<usize> {
+        let focus = self.asked.focus?;
+        let (first, next) = (
+            self.asked.words.get(focus)?,
+            self.asked.words.get(focus + 1)?,
+        );
+        let joined = next.at == first.at + first.word.len() + 1;
+        let kg = self.session.kg();
+        let has = |class: &NodeId| {
+            class_words(kg, *class).contains(&first.stem)
+                && class_nouns(kg, *class).contains(&next.stem)
+        };
+        (joined && self.session.classes().iter().any(has)).then_some(focus + 1)
     }
 
     /// What a relation explains. Followed backwards it leads to the things that have it, so its
@@ -120,7 +161,10 @@ impl<'s, 'g> Explainer<'s, 'g> {
             };
             names.iter().map(of).sum::<f32>() / names.len().max(1) as f32
         };
-        let mean = further.iter().map(wanted).fold(wanted(&said), f32::max);
+        let mut mean = further.iter().map(wanted).fold(wanted(&said), f32::max);
+        if self.asked.place && said.iter().any(|name| is_place(name)) {
+            mean = mean.max(IN);
+        }
         Explained {
             words,
             to_things,
@@ -194,8 +238,12 @@ impl<'s, 'g> Explainer<'s, 'g> {
     /// How well an attribute's word fits an adjective that measures it.
     fn measured(&self, word: &AskedWord, name: &str) -> f32 {
         match word.adjective {
-            Some(adjective) if adjective.measures.contains(&name) => MEASURED,
-            _ => 0.0,
+            Some(adjective) => {
+                let place = adjective.measures.iter().position(|one| *one == name);
+                // The usual measures come first.
+                place.map_or(0.0, |place| MEASURED - LESS_USUAL * place as f32)
+            }
+            None => 0.0,
         }
     }
 
@@ -223,10 +271,33 @@ impl<'s, 'g> Explainer<'s, 'g> {
         own.iter().any(|stem| SYMMETRIC.contains(&stem.as_str()))
     }
 
-    /// Whether a relation's numbers are years.
+    /// Whether a relation's numbers of four digits are years: it is named after a year or an event.
     pub(super) fn dated(&self, relation: Relation) -> bool {
+        static EVENTS: LazyLock<Vec<String>> =
+            LazyLock::new(|| EVENT_WORDS.split(' ').map(stem).collect());
         let (own, _) = self.relation_words(relation);
-        own.iter().any(|stem| stem == "year")
+        own.iter().any(|stem| EVENTS.contains(stem))
+    }
+
+    /// Whether the question has a word for what a relation says of a thing, without the words for what
+    /// the thing is: `stops` are not `request stops`.
+    pub(super) fn speaks_of(&self, relation: Relation, thing: NodeId) -> bool {
+        const SPOKEN_OF: f32 = 0.2;
+        const HELPING: &str = "has have is are was can do does offers provides allows accepts";
+        let kg = self.session.kg();
+        let classes: Vec<String> = (kg.types(thing).into_iter())
+            .flat_map(|class| class_words(kg, class))
+            .collect();
+        let helping: Vec<String> = HELPING.split(' ').map(stem).collect();
+        let (own, _) = self.relation_words(relation);
+        let telling = own
+            .iter()
+            .filter(|name| !classes.contains(name) && !helping.contains(name));
+        let said = |name: &String| {
+            let of = |word: &AskedWord| !word.is_mark() && self.given(word, name) >= SPOKEN_OF;
+            self.asked.words.iter().any(of)
+        };
+        telling.into_iter().any(said)
     }
 
     /// The values of the question that are texts of a linked entity: in graphs made from tables, an
@@ -279,7 +350,10 @@ impl<'s, 'g> Explainer<'s, 'g> {
     /// says how people ask for it.
     fn further_names(&self, relation: Relation) -> Vec<Vec<String>> {
         match relation {
-            Relation::Plain(id) => aliases(self.session.kg(), id.node()),
+            Relation::Plain(id) => {
+                let kg = self.session.kg();
+                aliases(kg, kg.property_of(id))
+            }
             _ => Vec::new(),
         }
     }
@@ -346,11 +420,23 @@ impl<'s, 'g> Explainer<'s, 'g> {
         }
         let kg = self.session.kg();
         let names = class_words(kg, class);
-        let mut words: Vec<f32> = (self.asked.words.iter())
-            .map(|word| {
+        let nouns = class_nouns(kg, class);
+        let texts = class_texts(kg, class);
+        let asked = |noun: &String| self.asked.words.iter().any(|word| word.stem == *noun);
+        let named = nouns.iter().any(asked);
+        let mut words: Vec<f32> = (self.asked.words.iter().zip(&self.nouns))
+            .map(|(word, noun)| {
+                // `films` are films where there are such, not film directors.
+                let part = names.contains(&word.stem) && !nouns.contains(&word.stem);
+                if *noun && part && !named {
+                    return 0.0;
+                }
                 let of = |name: &String| {
                     let seen = self.tables.question_given(name, &word.stem);
-                    CLASS * alike(&word.stem, name).max(seen)
+                    let alike = alike(&word.stem, name);
+                    // A painter is no painting.
+                    let other = alike == 1.0 && seen == 0.0 && !same_kind(&word.word, &texts);
+                    CLASS * if other { 0.25 } else { alike.max(seen) }
                 };
                 names.iter().map(of).fold(0.0, f32::max)
             })
@@ -380,12 +466,28 @@ pub(super) fn names(class: &[f32], at: Option<usize>) -> bool {
     at.and_then(|at| class.get(at)).is_some_and(|p| *p >= NAMED)
 }
 
-/// The stems of each alias of a relation or class.
-fn aliases(kg: &dyn Kg, node: NodeId) -> Vec<Vec<String>> {
+/// Whether a stem says where a thing is.
+fn is_place(name: &String) -> bool {
+    static PLACES: LazyLock<Vec<String>> =
+        LazyLock::new(|| PLACE_WORDS.split(' ').map(stem).collect());
+    PLACES.contains(name)
+}
+
+/// The aliases of a relation or class.
+fn alias_texts(kg: &dyn Kg, node: NodeId) -> Vec<String> {
     let relations = kg.schema().alias_relations.iter();
     let names = relations.flat_map(|&relation| kg.tails(node, relation).into_owned());
     names
-        .filter_map(|name| Some(stems(kg.term(name).as_literal()?.lexical.as_str())))
+        .filter_map(|name| Some(kg.term(name).as_literal()?.lexical.clone()))
+        .collect()
+}
+
+/// The stems of each alias of a relation or class.
+fn aliases(kg: &dyn Kg, node: NodeId) -> Vec<Vec<String>> {
+    let names = alias_texts(kg, node);
+    names
+        .iter()
+        .map(|name| stems(name))
         .filter(|stems| !stems.is_empty())
         .collect()
 }
@@ -401,6 +503,44 @@ fn class_words(kg: &dyn Kg, class: NodeId) -> Vec<String> {
     names.sort_unstable();
     names.dedup();
     names
+}
+
+/// The last segment of a class's name, its label and its aliases.
+fn class_texts(kg: &dyn Kg, class: NodeId) -> Vec<String> {
+    let name = kg.name(class);
+    let mut texts = vec![split(&name).0.to_owned()];
+    texts.extend(kg.label(class));
+    texts.extend(alias_texts(kg, class));
+    texts
+}
+
+/// Whether a word and a word of these texts with the same stem are both names of people who do
+/// something (`painter`), or both are not (`painting`).
+fn same_kind(word: &str, texts: &[String]) -> bool {
+    let does = |word: &str| {
+        let word = word.strip_suffix('s').unwrap_or(word);
+        ["er", "or", "ist", "ian"]
+            .iter()
+            .any(|ending| word.ends_with(ending))
+    };
+    let own = stem(word);
+    let mut alike = texts.iter().flat_map(|text| words(text));
+    alike.any(|other| stem(&other) == own && does(&other) == does(word))
+}
+
+/// The stems of the nouns that say what the instances of a class are: the last word of its label, its
+/// aliases and its last segment, and of each part before a preposition or around `or`.
+fn class_nouns(kg: &dyn Kg, class: NodeId) -> Vec<String> {
+    const ENDS: [&str; 9] = ["of", "in", "at", "for", "from", "by", "with", "or", "and"];
+    let mut nouns = Vec::new();
+    for text in class_texts(kg, class) {
+        let words = words(&text);
+        let mut parts = words.split(|word| ENDS.contains(&word.as_str()));
+        let joined = words.iter().any(|word| word == "or" || word == "and");
+        let heads = parts.by_ref().take(if joined { usize::MAX } else { 1 });
+        nouns.extend(heads.filter_map(|part| Some(stem(part.last()?))));
+    }
+    nouns
 }
 
 /// The probability with which a word is explained by a name that is like it.

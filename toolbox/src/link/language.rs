@@ -99,7 +99,7 @@ pub(super) fn other_names(name: &str) -> Vec<&'static str> {
 }
 
 /// Whether a normalised word is an adjective or noun of a nation, region or language.
-pub(super) fn is_adjective(word: &str) -> bool {
+pub(crate) fn is_adjective(word: &str) -> bool {
     NATIONS.by_adjective.contains_key(word)
 }
 

@@ -31,6 +31,10 @@ pub fn literals(question: &str) -> Vec<Literal> {
                 i += length + 2;
                 continue;
             }
+        } else if let Some((date, length)) = date_at(&chars, i) {
+            add(Literal::plain(date));
+            i += length;
+            continue;
         } else if c.is_ascii_digit() && (i == 0 || !chars[i - 1].is_alphanumeric()) {
             let end = number_end(&chars, i);
             let text: String = chars[i..end].iter().filter(|&&c| c != ',').collect();
@@ -60,13 +64,65 @@ pub fn literals(question: &str) -> Vec<Literal> {
             i = end;
             continue;
         } else if let Some((number, length)) = number_word(&chars, i) {
-            add(Literal::plain(number.to_string()));
+            add(Literal::plain(scaled(
+                &number.to_string(),
+                &chars[i + length..],
+            )));
             i += length;
             continue;
         }
         i += 1;
     }
     found
+}
+
+/// The months by their first three letters.
+const MONTHS: [&str; 12] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+];
+
+/// The date that is written out at `at`, such as `1 January 2021`, `March 3rd, 2020` or `the 3rd of
+/// March 2020`, as `2021-01-01`, with its length in characters.
+fn date_at(chars: &[char], at: usize) -> Option<(String, usize)> {
+    const WORDS: usize = 4;
+    if at > 0 && chars[at - 1].is_alphanumeric() || !chars[at].is_alphanumeric() {
+        return None;
+    }
+    let mut words: Vec<(String, usize)> = Vec::new();
+    let mut end = at;
+    while words.len() < WORDS {
+        let word: String = (chars[end..].iter())
+            .take_while(|c| c.is_alphanumeric())
+            .collect();
+        end += word.chars().count();
+        words.push((word.to_lowercase(), end));
+        end += (chars[end..].iter())
+            .take_while(|c| matches!(c, ' ' | ',' | '.'))
+            .count();
+    }
+    words.retain(|(word, _)| word != "of");
+    let month = |word: &str| {
+        let named = |month: &str| word.starts_with(month) && word.chars().all(char::is_alphabetic);
+        MONTHS.iter().position(|month| named(month))
+    };
+    let day = |word: &str| {
+        let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let ending = &word[digits.len()..];
+        let known = matches!(ending, "" | "st" | "nd" | "rd" | "th");
+        digits
+            .parse()
+            .ok()
+            .filter(|day: &u8| known && (1..=31).contains(day))
+    };
+    let [(first, _), (second, _), (year, end), ..] = words.as_slice() else {
+        return None;
+    };
+    let (day, month) = match (day(first), month(second)) {
+        (Some(day), Some(month)) => (day, month),
+        _ => (day(second)?, month(first)?),
+    };
+    let is_year = year.len() == 4 && year.bytes().all(|byte| byte.is_ascii_digit());
+    is_year.then(|| (format!("{year}-{:02}-{day:02}", month + 1), end - at))
 }
 
 /// Words for whole numbers, in order.
@@ -123,7 +179,18 @@ fn number_word(chars: &[char], at: usize) -> Option<(usize, usize)> {
     let word: String = (chars[at..].iter())
         .take_while(|c| c.is_alphabetic())
         .collect();
-    let number = number_of_word(&word.to_lowercase())?;
+    // `a billion`: the word behind it says how much.
+    let one = |word: &str| {
+        let next: String = chars[at + 1..]
+            .iter()
+            .skip(1)
+            .take_while(|c| c.is_alphabetic())
+            .collect();
+        let size = matches!(next.as_str(), "thousand" | "million" | "billion");
+        (word == "a" && size).then_some(1)
+    };
+    let word_lower = word.to_lowercase();
+    let number = number_of_word(&word_lower).or_else(|| one(&word_lower))?;
     let text: String = chars[..at - 1].iter().collect();
     let before = text.rsplit(|c: char| !c.is_alphabetic()).next()?;
     (BEFORE.contains(&before.to_lowercase().as_str())).then(|| (number, word.chars().count()))
@@ -209,5 +276,14 @@ mod tests {
             ["1970", "1970-12-31", "1979"]
         );
         assert_eq!(texts("the one of the two"), Vec::<String>::new());
+        for question in [
+            "hired after 1 January 2021.",
+            "since January 1st, 2021",
+            "the 1st of Jan 2021",
+        ] {
+            assert_eq!(texts(question), ["2021-01-01"], "{question}");
+        }
+        assert_eq!(texts("in May 2021"), ["2021", "2021-12-31"]);
+        assert_eq!(texts("marked 3 times, 2021"), ["3", "2021", "2021-12-31"]);
     }
 }

@@ -16,6 +16,7 @@ mod words;
 pub use choose::choose;
 pub use detect::{Mention, detect};
 pub use error::{LinkError, QuestionTooLong, check_question};
+pub(crate) use language::is_adjective as is_nationality;
 pub use literals::literals;
 pub(crate) use literals::{LAST_DAY, number_of_word, year_of};
 

@@ -5,7 +5,7 @@ use kg::value::{Extreme, Op};
 
 use super::super::adjective::{Degree, adjective};
 use super::super::focus::is_content;
-use super::super::question::Asked;
+use super::super::question::{Asked, AskedWord};
 use super::request::{Label, Phrase, Request, Role};
 use crate::call::Aggregate;
 use crate::link::number_of_word;
@@ -53,6 +53,63 @@ const DIFFERENT: [&str; 5] = [
     "respective",
 ];
 
+/// The largest number of things that is read as a number of rows.
+const LARGEST_COUNT: u64 = 1_000;
+/// Words behind a number that is not a number of things.
+const UNITS: [&str; 51] = [
+    "hour",
+    "hours",
+    "minute",
+    "mins",
+    "years",
+    "year",
+    "days",
+    "day",
+    "months",
+    "weeks",
+    "hundred",
+    "thousand",
+    "million",
+    "billion",
+    "euro",
+    "euros",
+    "eur",
+    "dollar",
+    "dollars",
+    "usd",
+    "pound",
+    "pounds",
+    "gbp",
+    "m",
+    "metre",
+    "metres",
+    "meter",
+    "meters",
+    "km",
+    "kilometre",
+    "kilometres",
+    "kilometer",
+    "kilometers",
+    "mile",
+    "miles",
+    "feet",
+    "ft",
+    "cm",
+    "mm",
+    "kg",
+    "kilo",
+    "kilos",
+    "kilograms",
+    "tons",
+    "tonnes",
+    "t",
+    "percent",
+    "gb",
+    "tb",
+    "mb",
+    "minutes",
+];
+
 /// A word of the question.
 struct Token {
     at: usize,
@@ -61,6 +118,8 @@ struct Token {
     content: Option<usize>,
     /// Whether a comma or another mark stands before it.
     apart: bool,
+    /// Whether that is a colon.
+    colon: bool,
     /// Whether an entity stands before it.
     behind_entity: bool,
 }
@@ -81,6 +140,7 @@ pub(super) fn read(bare: &str, asked: &Asked) -> Request {
                 content: asked.placed(at),
                 behind_entity: entity && between.trim().is_empty(),
                 apart: between.contains([',', ';', ':', '.', '?', '!']),
+                colon: between.contains(':'),
                 at,
                 word,
             }
@@ -99,6 +159,23 @@ pub(super) fn read(bare: &str, asked: &Asked) -> Request {
         next += reader.token(next);
     }
     let mut request = reader.request;
+    // `where can I go and see`, `who wrote and directed`: one answer.
+    let one = !asked.count && asked.words.iter().any(AskedWord::is_mark);
+    let columns = || {
+        request
+            .phrases
+            .iter()
+            .filter(|one| one.role == Role::Column)
+    };
+    if one && columns().count() > 1 && columns().all(|one| one.label.is_none()) {
+        let columns = request
+            .phrases
+            .iter_mut()
+            .filter(|one| one.role == Role::Column);
+        for phrase in columns.skip(1) {
+            phrase.role = Role::Condition;
+        }
+    }
     // `the age and height of the players`: both are of players.
     for at in (1..request.phrases.len()).rev() {
         let (before, behind) = request.phrases.split_at_mut(at);
@@ -158,7 +235,9 @@ impl Reader<'_> {
     fn token(&mut self, at: usize) -> usize {
         let token = &self.tokens[at];
         if token.apart {
-            self.join(token);
+            if !token.colon {
+                self.join(token);
+            }
             self.close();
             if !matches!(self.role, Role::Order | Role::Column) {
                 self.role = Role::Column;
@@ -206,6 +285,8 @@ impl Reader<'_> {
             _ if ASKING.contains(&word) && self.role != Role::Order => {
                 self.close();
                 self.role = Role::Column;
+                // `besides English, what does he speak`: a comma before a question joins nothing.
+                self.beside &= !(token.apart && QUESTION.contains(&word));
                 self.beside |= at > 0 && !QUESTION.contains(&word);
             }
             _ if token.content.is_some() => self.add(token, None),
@@ -397,7 +478,7 @@ impl Reader<'_> {
         let counted = match (word, second) {
             ("how", "many") => Some(2),
             ("total", "number" | "count") => Some(2),
-            ("number" | "numbers" | "count", _) => Some(1),
+            ("number" | "numbers" | "count", "of") => Some(1),
             _ => None,
         };
         if let Some(read) = counted {
@@ -411,12 +492,7 @@ impl Reader<'_> {
             self.begin(Role::Counted);
             return Some(read);
         }
-        let unit = |at: usize| {
-            matches!(
-                self.word(at),
-                "hundred" | "thousand" | "million" | "billion"
-            )
-        };
+        let unit = |at: usize| UNITS.contains(&self.word(at));
         let (op, number, read) = match (word, second) {
             ("at", "least") => (Op::Ge, number(third)?, 3),
             ("at", "most") => (Op::Le, number(third)?, 3),
@@ -436,7 +512,8 @@ impl Reader<'_> {
             }
             _ => return None,
         };
-        if unit(at + read) {
+        // Nothing has 25,000 of something in a graph that one asks by words.
+        if unit(at + read) || number > LARGEST_COUNT {
             return None;
         }
         self.request.having = Some((op, number));
