@@ -78,7 +78,8 @@ const fn of(
 
 /// The adjectives. Old things have early dates, and high ages.
 static ADJECTIVES: &[Adjective] = &[
-    of("long", LENGTH, HIGH),
+    // What has been there the longest began first.
+    of("long", LENGTH, [Extreme::Max, Extreme::Min]),
     of(
         "short",
         &["length", "height", "elev", "dur", "runtim", "long", "tall"],

@@ -44,6 +44,7 @@ pub(super) fn counts(all: &[String]) -> bool {
         })
         || all.first().is_some_and(|word| word == "number") && follows(all, "number", &["of"])
         || follows(all, "total", &["of", "number"])
+        || follows(all, "total", &["of"])
         || follows(all, "number", &["of"]) && !follows(all, "the", &["average", "mean"])
         || follows(all, "amount", &["of"])
         || all.first().is_some_and(|word| word == "count")
@@ -86,7 +87,8 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
             continue;
         };
         // "how long did it last", "last name".
-        let ends = matches!(word.as_str(), "first" | "last") && i + 1 == all.len();
+        let which = all.iter().any(|word| word == "which");
+        let ends = i + 1 == all.len() && (word == "last" || word == "first" && !which);
         if ends || next == "name" || next == "names" {
             continue;
         }
@@ -97,7 +99,7 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
             "the" | "a" | "his" | "her" | "its" | "their" | "my" | "our" | "your" | "s"
         );
         let verb = next.ends_with("ed") || next == "see" || next == "come" || when;
-        if word == "first" && !noun && verb {
+        if matches!(word.as_str(), "first" | "last") && !noun && verb {
             continue;
         }
         let degree = match before {

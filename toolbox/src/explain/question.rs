@@ -7,7 +7,7 @@ use kg::words;
 
 use super::adjective::{Adjective, adjective};
 use super::cues::{comparison, counts, degrees, gives_range, judges, others};
-use super::focus::{focus, is_content};
+use super::focus::{COUNTING, focus, is_content};
 use super::table::WordTables;
 use super::vocabulary::is_chatter;
 use crate::link::{Linked, is_nationality, number_of_word};
@@ -19,7 +19,7 @@ const MARKS: &[(&str, &[&str])] = &[
     ("#who", &["who", "whom", "whose", "whos"]),
     ("#where", &["where", "wheres"]),
     ("#when", &["when", "whens"]),
-    ("#what-year", &["year", "date"]),
+    ("#what-year", &["year", "date", "day", "birthday"]),
 ];
 /// The mark of `how many`.
 const HOW_MANY: &str = "#how-many";
@@ -71,6 +71,12 @@ pub(super) struct Asked {
     pub(super) negated: bool,
     /// It asks for what is in a place: `in` stands before a mention, or the mention is an adjective.
     pub(super) place: bool,
+    /// It names two things with `and` between them.
+    pub(super) both: bool,
+    /// It asks for a place by a noun, such as `birthplace`.
+    pub(super) wants_place: bool,
+    /// It asks how many times something happened.
+    pub(super) times: bool,
     /// It asks for others than those that it names.
     pub(super) others: bool,
     /// The index of the content word that names what is asked for.
@@ -150,6 +156,9 @@ impl Asked {
                 skip = length - 1;
                 continue;
             }
+            if asked.count && value.is_none() && COUNTING.contains(&word.as_str()) {
+                continue;
+            }
             // `else` says which answers are asked for, not what they are.
             if value.is_none() && (!is_content(word) || is_chatter(word) || word == "else") {
                 continue;
@@ -208,6 +217,17 @@ impl Asked {
                 || word == "no" && !longer
         });
         asked.others = others(&all);
+        let is = |list: &[&str]| all.iter().any(|word| list.contains(&word.as_str()));
+        asked.wants_place = is(&["birthplace", "hometown", "whereabouts"]);
+        asked.times = is(&["times", "often"]);
+        let mut spans: Vec<(usize, usize)> = (0..linked.entities.len())
+            .filter_map(|entity| linked.span(entity))
+            .collect();
+        spans.sort_unstable();
+        asked.both = spans.windows(2).any(|pair| {
+            let between = question.get(pair[0].1..pair[1].0);
+            between.is_some_and(|text| text.trim() == "and" || text.trim() == "&")
+        }) || all.iter().any(|word| word == "both");
         asked.place = (0..linked.entities.len()).any(|entity| {
             let before = |(start, _)| question.get(..start).map(str::trim_end);
             let within = |text: &str| {

@@ -463,7 +463,9 @@ impl Search<'_> {
             });
         }
         // Things are counted, not their names, which they may share, and no numbers or truths.
-        let counts = !state.named && !is_value(explainer.session, &state.nodes);
+        // Statements are counted if the question asks how many times, or names what they are.
+        let things = !state.statements || explainer.asked.times || state.class_said;
+        let counts = things && !state.named && !is_value(explainer.session, &state.nodes);
         if explainer.asked.count && (steps || named) && counts {
             self.found.push(Found {
                 answer: Value::Int(state.nodes.len() as u64),

@@ -73,6 +73,8 @@ pub(super) struct Tally {
     pub(super) returns: usize,
     /// Those of them that explain no word of the question.
     pub(super) unasked: usize,
+    /// Intersections with what the same relations lead to from another entity.
+    pub(super) parallel: usize,
     /// Relations whose words stand further from the mention than those of the relation before, less
     /// those whose words stand nearer.
     pub(super) order: i32,
@@ -97,6 +99,7 @@ impl Tally {
             names: self.names + other.names,
             returns: self.returns + other.returns,
             unasked: self.unasked + other.unasked,
+            parallel: self.parallel + other.parallel,
             order: self.order + other.order,
             entities: self.entities | other.entities,
             values: self.values | other.values,
@@ -358,6 +361,7 @@ impl State {
     pub(super) fn meet(&self, other: &Self, nodes: EntSet) -> Self {
         let mut tally = self.tally.with(other.tally);
         tally.filters += 1;
+        tally.parallel += usize::from(self.plan.steps == other.plan.steps);
         Self {
             plan: self.plan.and(PlanStep::Meet(Box::new(other.plan.clone()))),
             nodes,

@@ -81,6 +81,8 @@ terms! {
     ColumnRelations "relations of columns",
     CountsOthers "counts something else",
     BackUnasked "goes back unasked",
+    PersonForWho "person for who",
+    SameOfBoth "the same of both",
 }
 
 /// The terms of one candidate.
@@ -239,6 +241,7 @@ fn values_unused(values: &[Literal], used: u64) -> usize {
 /// The terms of a candidate without a model.
 pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     let (asked, state) = (explainer.asked, &found.state);
+    let tally = &state.tally;
     let mut terms = of_state(state, explainer);
     let kind = state
         .literal_kind(explainer.session)
@@ -248,10 +251,17 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     let judged = matches!(found.answer, Value::Bool(_));
     let has_mark = |marks: &[&str]| (asked.words.iter()).any(|word| marks.contains(&&*word.stem));
     let when = has_mark(&["#when", "#what-year"]);
-    let who = has_mark(&["#who", "#where"]);
+    let who = has_mark(&["#who", "#where"]) || asked.wants_place;
     let set = match &found.answer {
         Value::Set(set) => Some(set),
         Value::Int(_) | Value::Bool(_) | Value::Table(_) => None,
+    };
+    let person = has_mark(&["#who"]) && set.is_some_and(|set| explainer.are_people(set));
+    terms[DecisionTerm::PersonForWho] = flag(person);
+    terms[DecisionTerm::SameOfBoth] = if asked.both {
+        tally.parallel as f32
+    } else {
+        0.0
     };
     let extreme = asked.extreme.is_some() || asked.either.is_some();
     terms[DecisionTerm::CountMissing] = flag(asked.count && !counted && !number);

@@ -10,8 +10,8 @@ use super::words::Explainer;
 use crate::exec::{Adjacent, EntSet, Relation, Session, sorted};
 use crate::link::{LAST_DAY, year_of};
 
-/// Likeness from which a class's word counts as said by the question: that of a synonym.
-const SAID: f32 = 0.09;
+/// Likeness from which a class's word counts as said by the question.
+const SAID: f32 = 0.1;
 
 /// Whether an entity has a class in common with what a relation leads to, so that "no" is an answer.
 pub(super) fn same_class(session: &Session<'_>, one: &Adjacent, entity: NodeId) -> bool {

@@ -23,18 +23,25 @@ const ALIKE: f32 = 0.25;
 const SAME: f32 = 0.5;
 /// The probability with which a class explains a word that names it.
 const CLASS: f32 = 0.4;
+/// The probability from which a word counts as a synonym of a class's name, and its share of
+/// [`CLASS`].
+const SYNONYM: f32 = 0.24;
+const MEANT: f32 = 0.6;
 /// The probability with which family relations explain the word for the relative.
 const RELATIVE: f32 = 0.4;
 /// The probability with which an attribute explains an adjective that measures it.
 const MEASURED: f32 = 0.2;
 /// What a measure loses for each more usual one.
-const LESS_USUAL: f32 = 0.005;
+const LESS_USUAL: f32 = 0.03;
 /// Share of P(relation word | question word) that counts as P(question word | relation word).
 const RARE: f32 = 0.3;
 /// Words of relations whose numbers of four digits are years.
 const EVENT_WORDS: &str = "year founded established opened built constructed completed released published \
 launched created inaugurated started began inception formed born birth died death introduced invented discovered since \
 incorporated renovated joined hired acquired debut premiered first";
+/// Words of classes of people, and of relations that only people have.
+const PEOPLE_WORDS: &str = "person people human birth born gender sex surname lastname nationality citizenship \
+occupation profession spouse employee actor player author artist patient customer student teacher member staff manager";
 /// Relations that say where a thing is. `in` asks for them.
 const PLACE_WORDS: &str = "country city located location place contains part state region continent county district province";
 /// Share of its words that a question asks for if it asks for the relation with `in`.
@@ -107,13 +114,12 @@ impl<'s, 'g> Explainer<'s, 'g> {
             self.asked.words.get(focus)?,
             self.asked.words.get(focus + 1)?,
         );
-        let joined = next.at == first.at + first.word.len() + 1;
         let kg = self.session.kg();
         let has = |class: &NodeId| {
             class_words(kg, *class).contains(&first.stem)
                 && class_nouns(kg, *class).contains(&next.stem)
         };
-        (joined && self.session.classes().iter().any(has)).then_some(focus + 1)
+        (joined(first, next) && self.session.classes().iter().any(has)).then_some(focus + 1)
     }
 
     /// What a relation explains. Followed backwards it leads to the things that have it, so its
@@ -205,6 +211,20 @@ impl<'s, 'g> Explainer<'s, 'g> {
         classes.into_iter().map(|class| self.class(class)).collect()
     }
 
+    /// Whether a set consists of people: its first thing has what people have, such as a birth.
+    pub(super) fn are_people(&self, nodes: &[NodeId]) -> bool {
+        static OF_PEOPLE: LazyLock<Vec<String>> =
+            LazyLock::new(|| PEOPLE_WORDS.split(' ').map(stem).collect());
+        let kg = self.session.kg();
+        let Some(&first) = nodes.first() else {
+            return false;
+        };
+        let has = |name: &String| OF_PEOPLE.contains(name);
+        let of_relation = |id: RelId| self.relation_words(Relation::Plain(id)).0.iter().any(has);
+        (kg.types(first).into_iter()).any(|class| class_words(kg, class).iter().any(has))
+            || kg.out_relations(first).into_iter().any(of_relation)
+    }
+
     /// For every content word, the probability with which a thing without a class explains it: a
     /// word that goes with several of its relations says what the thing is (`film` goes with
     /// `directed by`, `written by` and `genre`).
@@ -241,7 +261,9 @@ impl<'s, 'g> Explainer<'s, 'g> {
             Some(adjective) => {
                 let place = adjective.measures.iter().position(|one| *one == name);
                 // The usual measures come first.
-                place.map_or(0.0, |place| MEASURED - LESS_USUAL * place as f32)
+                place.map_or(0.0, |place| {
+                    (MEASURED - LESS_USUAL * place as f32).max(0.5 * MEASURED)
+                })
             }
             None => 0.0,
         }
@@ -422,13 +444,12 @@ impl<'s, 'g> Explainer<'s, 'g> {
         let names = class_words(kg, class);
         let nouns = class_nouns(kg, class);
         let texts = class_texts(kg, class);
-        let asked = |noun: &String| self.asked.words.iter().any(|word| word.stem == *noun);
-        let named = nouns.iter().any(asked);
-        let mut words: Vec<f32> = (self.asked.words.iter().zip(&self.nouns))
-            .map(|(word, noun)| {
-                // `films` are films where there are such, not film directors.
+        let mut words: Vec<f32> = (self.asked.words.iter().zip(&self.nouns).enumerate())
+            .map(|(at, (word, noun))| {
+                // `films` are films where there are such, and not film directors.
                 let part = names.contains(&word.stem) && !nouns.contains(&word.stem);
-                if *noun && part && !named {
+                let whole = |next: &AskedWord| joined(word, next) && nouns.contains(&next.stem);
+                if *noun && part && !self.asked.words.get(at + 1).is_some_and(whole) {
                     return 0.0;
                 }
                 let of = |name: &String| {
@@ -436,6 +457,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
                     let alike = alike(&word.stem, name);
                     // A painter is no painting.
                     let other = alike == 1.0 && seen == 0.0 && !same_kind(&word.word, &texts);
+                    let seen = if seen >= SYNONYM { MEANT } else { seen };
                     CLASS * if other { 0.25 } else { alike.max(seen) }
                 };
                 names.iter().map(of).fold(0.0, f32::max)
@@ -464,6 +486,11 @@ pub(super) fn strength(words: &[f32], at: Option<usize>) -> f32 {
 pub(super) fn names(class: &[f32], at: Option<usize>) -> bool {
     const NAMED: f32 = 0.36;
     at.and_then(|at| class.get(at)).is_some_and(|p| *p >= NAMED)
+}
+
+/// Whether a word stands directly before another one.
+fn joined(word: &AskedWord, next: &AskedWord) -> bool {
+    next.at == word.at + word.word.len() + 1
 }
 
 /// Whether a stem says where a thing is.
