@@ -19,7 +19,7 @@ const MARKS: &[(&str, &[&str])] = &[
     ("#who", &["who", "whom", "whose", "whos"]),
     ("#where", &["where", "wheres"]),
     ("#when", &["when", "whens"]),
-    ("#what-year", &["year", "date", "day", "birthday"]),
+    ("#what-year", &["year", "date"]),
 ];
 /// The mark of `how many`.
 const HOW_MANY: &str = "#how-many";
@@ -218,7 +218,6 @@ impl Asked {
         });
         asked.others = others(&all);
         let is = |list: &[&str]| all.iter().any(|word| list.contains(&word.as_str()));
-        asked.wants_place = is(&["birthplace", "hometown", "whereabouts"]);
         asked.times = is(&["times", "often"]);
         let mut spans: Vec<(usize, usize)> = (0..linked.entities.len())
             .filter_map(|entity| linked.span(entity))
@@ -246,6 +245,9 @@ impl Asked {
             .map(|entity| linked.span(entity))
             .collect();
         asked.focus = focus(&bare, &placed).and_then(|word| asked.index(&placed[word].1));
+        let focus = asked.focus.and_then(|at| asked.words.get(at));
+        asked.wants_place =
+            focus.is_some_and(|word| matches!(word.word.as_str(), "birthplace" | "hometown"));
         asked
     }
 

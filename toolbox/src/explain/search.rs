@@ -463,8 +463,9 @@ impl Search<'_> {
             });
         }
         // Things are counted, not their names, which they may share, and no numbers or truths.
-        // Statements are counted if the question asks how many times, or names what they are.
-        let things = !state.statements || explainer.asked.times || state.class_said;
+        // Statements are counted unless the question names what else it counts: `how many clubs`.
+        let other = explainer.class_asked && !state.class_said && !explainer.asked.times;
+        let things = !state.statements || !other;
         let counts = things && !state.named && !is_value(explainer.session, &state.nodes);
         if explainer.asked.count && (steps || named) && counts {
             self.found.push(Found {

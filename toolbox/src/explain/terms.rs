@@ -79,7 +79,6 @@ terms! {
     GiveUpWithoutWords "give up, no words",
     TableCues "cues for tables",
     ColumnRelations "relations of columns",
-    CountsOthers "counts something else",
     BackUnasked "goes back unasked",
     PersonForWho "person for who",
     SameOfBoth "the same of both",
@@ -300,8 +299,6 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     let class_missing = explainer.class_asked && !judged && !state.class_said;
     // The place of `place of birth` is a relation's word and not a class.
     terms[DecisionTerm::ClassMissing] = if class_missing { 1.0 - state.last } else { 0.0 };
-    let named = explainer.focus.is_some() && (state.class_said || state.last > 0.0);
-    terms[DecisionTerm::CountsOthers] = flag(counted && asked.count && !named);
     terms[DecisionTerm::BackUnasked] = if asked.others {
         0.0
     } else {

@@ -40,8 +40,7 @@ const EVENT_WORDS: &str = "year founded established opened built constructed com
 launched created inaugurated started began inception formed born birth died death introduced invented discovered since \
 incorporated renovated joined hired acquired debut premiered first";
 /// Words of classes of people, and of relations that only people have.
-const PEOPLE_WORDS: &str = "person people human birth born gender sex surname lastname nationality citizenship \
-occupation profession spouse employee actor player author artist patient customer student teacher member staff manager";
+const PEOPLE_WORDS: &str = "person people human birth born gender sex surname nationality citizenship occupation profession spouse";
 /// Relations that say where a thing is. `in` asks for them.
 const PLACE_WORDS: &str = "country city located location place contains part state region continent county district province";
 /// Share of its words that a question asks for if it asks for the relation with `in`.
@@ -221,7 +220,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
         };
         let has = |name: &String| OF_PEOPLE.contains(name);
         let of_relation = |id: RelId| self.relation_words(Relation::Plain(id)).0.iter().any(has);
-        (kg.types(first).into_iter()).any(|class| class_words(kg, class).iter().any(has))
+        (kg.types(first).into_iter()).any(|class| class_nouns(kg, class).iter().any(has))
             || kg.out_relations(first).into_iter().any(of_relation)
     }
 
@@ -457,7 +456,11 @@ impl<'s, 'g> Explainer<'s, 'g> {
                     let alike = alike(&word.stem, name);
                     // A painter is no painting.
                     let other = alike == 1.0 && seen == 0.0 && !same_kind(&word.word, &texts);
-                    let seen = if seen >= SYNONYM { MEANT } else { seen };
+                    let seen = if seen >= SYNONYM && !noun {
+                        MEANT
+                    } else {
+                        seen
+                    };
                     CLASS * if other { 0.25 } else { alike.max(seen) }
                 };
                 names.iter().map(of).fold(0.0, f32::max)
