@@ -1,5 +1,4 @@
 //! Known relations and namespaces, with their roles.
-//!
 
 use crate::names::{local_name, split};
 use crate::term::{RDF_TYPE, RDFS_LABEL};
@@ -46,6 +45,8 @@ const LABEL_IRIS: &[&str] = &[
     "http://schema.org/name",
     "https://schema.org/name",
     "http://xmlns.com/foaf/0.1/name",
+    "http://purl.org/dc/terms/title",
+    "http://purl.org/dc/elements/1.1/title",
 ];
 /// Freebase's relation to a name, in any namespace. It has the rank of `rdfs:label`.
 const LABEL_LOCALS: &[&str] = &["type.object.name"];
@@ -211,7 +212,12 @@ pub(crate) const TITLE_NAMESPACES: &[&str] = &[
 ];
 
 pub(super) fn is_type_relation(iri: &str) -> bool {
-    TYPE_IRIS.contains(&iri) || TYPE_LOCALS.contains(&local_name(iri).as_str())
+    let local = local_name(iri);
+    // Exports of property graphs write `IS_A`.
+    let capitals = local.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    TYPE_IRIS.contains(&iri)
+        || TYPE_LOCALS.contains(&local.as_str())
+        || capitals && TYPE_LOCALS.contains(&local.to_lowercase().as_str())
 }
 
 /// Rank of a label relation, smaller is better; `None` for any other relation.
