@@ -36,12 +36,12 @@ pub fn texts_of(kg: &dyn Kg, text: &str) -> Vec<Literal> {
                 continue;
             }
             let alive = prefixes_of[start].get(length - 1);
-            if alive.is_none() && length == 1 {
-                let word = &text[spans[start].0..spans[start].1];
-                if let Some(literal) =
-                    one_of(word).and_then(|one| text_value(kg, one, &[true; SPELLINGS]))
-                {
-                    used[start] = true;
+            let begun = length == 1 || prefixes_of[start].len() + 1 == length;
+            if alive.is_none() && begun {
+                let words = &text[spans[start].0..spans[start + length - 1].1];
+                let one = one_of(words).and_then(|one| text_value(kg, one, &[true; SPELLINGS]));
+                if let Some(literal) = one {
+                    used[start..start + length].fill(true);
                     found.push((start, literal));
                 }
             }
@@ -63,10 +63,12 @@ pub fn texts_of(kg: &dyn Kg, text: &str) -> Vec<Literal> {
     found.into_iter().map(|(_, literal)| literal).collect()
 }
 
-/// The singular of a longer word in `s`: `the apprentices` are those with the value `Apprentice`.
-fn one_of(word: &str) -> Option<&str> {
+/// The singular of a text in `s`: `the apprentices` are those with the value `Apprentice`.
+fn one_of(words: &str) -> Option<&str> {
     const SHORTEST: usize = 5;
-    let one = word.strip_suffix('s').filter(|one| one.len() >= SHORTEST)?;
+    let one = words
+        .strip_suffix('s')
+        .filter(|one| one.len() >= SHORTEST)?;
     (!one.ends_with('s')).then_some(one)
 }
 

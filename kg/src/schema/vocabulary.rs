@@ -214,7 +214,9 @@ pub(crate) const TITLE_NAMESPACES: &[&str] = &[
 pub(super) fn is_type_relation(iri: &str) -> bool {
     let local = local_name(iri);
     // Exports of property graphs write `IS_A`.
-    let capitals = local.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    let capitals = local
+        .bytes()
+        .all(|byte| byte.is_ascii_uppercase() || byte == b'_');
     TYPE_IRIS.contains(&iri)
         || TYPE_LOCALS.contains(&local.as_str())
         || capitals && TYPE_LOCALS.contains(&local.to_lowercase().as_str())

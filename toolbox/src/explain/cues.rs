@@ -78,7 +78,7 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
             "most" | "max" | "maximum" | "highest" | "top" if before != "at" => {
                 extreme = Some([Extreme::Max; 2]);
             }
-            "least" | "fewest" | "min" | "minimum" if before != "at" => {
+            "least" | "fewest" | "min" | "minimum" | "worst" if before != "at" => {
                 extreme = Some([Extreme::Min; 2]);
             }
             _ => {}

@@ -21,6 +21,11 @@ const MARKS: &[(&str, &[&str])] = &[
     ("#when", &["when", "whens"]),
     ("#what-year", &["year", "date"]),
 ];
+/// Words that say what is not so, as words of a question: `aren't` is `aren` and `t`.
+const NEGATIONS: [&str; 15] = [
+    "without", "not", "lack", "lacking", "never", "nobody", "isn", "aren", "wasn", "weren", "don",
+    "doesn", "didn", "hasn", "haven",
+];
 /// The mark of `how many`.
 const HOW_MANY: &str = "#how-many";
 
@@ -213,8 +218,7 @@ impl Asked {
         asked.negated = all.iter().enumerate().any(|(at, word)| {
             // What is no longer made is discontinued.
             let longer = all.get(at + 1).is_some_and(|next| next == "longer");
-            matches!(word.as_str(), "without" | "not" | "lack" | "lacking")
-                || word == "no" && !longer
+            NEGATIONS.contains(&word.as_str()) || word == "no" && !longer
         });
         asked.others = others(&all);
         let is = |list: &[&str]| all.iter().any(|word| list.contains(&word.as_str()));

@@ -349,7 +349,11 @@ impl Search<'_> {
         let said = !explainer.asked.negated;
         for one in adjacent.iter().filter(|one| one.out) {
             self.cancel.check()?;
-            let Some(value) = truth(explainer, one, &state.nodes, said) else {
+            // What is so before a relation says nothing about what it leads to.
+            let known = state.plan.steps.iter().any(|step| {
+                matches!(step, PlanStep::Compare(relation, _, Against::Truth(_)) if *relation == one.relation)
+            });
+            let Some(value) = truth(explainer, one, &state.nodes, said).filter(|_| !known) else {
                 continue;
             };
             let kept = session.satisfying_value(&state.nodes, one.relation, Op::Eq, &value);
