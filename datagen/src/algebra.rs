@@ -75,7 +75,7 @@ pub(crate) fn differs(a: Expression, b: Expression) -> Expression {
     Expression::Not(Box::new(Expression::Equal(Box::new(a), Box::new(b))))
 }
 
-/// Both patterns; an empty one adds nothing.
+/// The join of both patterns; an empty one adds nothing.
 pub(crate) fn join(left: GraphPattern, right: GraphPattern) -> GraphPattern {
     match (left, right) {
         (GraphPattern::Bgp { patterns }, other) | (other, GraphPattern::Bgp { patterns })

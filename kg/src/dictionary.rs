@@ -26,7 +26,7 @@ const BLOCK: u32 = 16;
 /// Capacity that is enough for most keys.
 const KEY: usize = 96;
 
-/// Replaces `out` by the key of a literal.
+/// Writes the key of a literal to `out`, which is cleared first.
 pub(crate) fn literal_key(out: &mut String, lexical: &str, datatype: &str, lang: &str) {
     out.clear();
     out.push(LITERAL);
@@ -45,14 +45,14 @@ pub(crate) fn literal_prefix(text: &str) -> String {
     prefix
 }
 
-/// Replaces `out` by the key of an IRI or blank node.
+/// Writes the key of an IRI or blank node to `out`, which is cleared first.
 pub(crate) fn node_key(out: &mut String, tag: char, text: &str) {
     out.clear();
     out.push(tag);
     out.push_str(text);
 }
 
-/// Replaces `out` by the key of a term.
+/// Writes the key of a term to `out`, which is cleared first.
 pub(crate) fn term_key(out: &mut String, term: &Term) {
     match term {
         Term::Iri(iri) => node_key(out, IRI, iri),

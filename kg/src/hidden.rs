@@ -51,7 +51,7 @@ pub fn learned(kg: &dyn Kg) -> Vec<RelId> {
             && relations.binary_search(&node.relation()).is_err()
             && !kg.out_relations(node).is_empty()
     };
-    // Cheap test first: a candidate needs at least this many triples.
+    // A cheap test first: a candidate has at least this many triples.
     let floor = ENTITIES * SHARE / 100;
     let named = schema
         .alias_relations

@@ -1,5 +1,5 @@
-//! The outermost objects of a `kb.json`, with every entry as unread text: values take twenty times as
-//! much memory as their text.
+//! The outermost objects of a `kb.json`, with every entry as unparsed text, because parsed values
+//! take twenty times as much memory.
 
 use std::cell::Cell;
 use std::fmt;

@@ -51,8 +51,8 @@ pub const JSON_CONTEXT: usize = 1 << 13;
 /// not finished, and for each object around it.
 pub const JSON_EVENT: usize = 96;
 
-/// A `kb.json` of KQA Pro, which is read as a whole, may take this part of the memory of a load. The
-/// rest is for the places of its entries.
+/// The text of KQA Pro's `kb.json` is read as a whole and may take one part in this many of a
+/// load's memory. The rest is for the positions of its entries.
 pub const KB_PART: usize = 4;
 
 /// Memory that the values of one entry of a `kb.json` take per byte of its text, at most: measured

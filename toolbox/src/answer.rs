@@ -101,7 +101,7 @@ impl AnswerTable {
     }
 }
 
-/// What separates the cells of a row in a line of text.
+/// Separates the cells of a row in a line of text.
 pub const CELL_SEPARATOR: &str = " | ";
 
 /// The step at which the set became empty.
@@ -252,7 +252,7 @@ impl Answer {
     }
 }
 
-/// What is left out of an answer with this value and evidence.
+/// What an answer with this value and evidence leaves out.
 fn cut(value: Option<&Value>, evidence: &Evidence) -> Option<AnswerCut> {
     let members = match value {
         Some(Value::Set(set)) => set.len(),

@@ -8,8 +8,8 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
+use super::description::SourceFormat;
 use super::file;
-use super::formats::SourceFormat;
 use super::reader::{Each, QuestionReader, ReadRequest};
 use super::sample::{Likeness, Sample};
 use crate::question::{GoldQuery, GoldQuestion, Topic};

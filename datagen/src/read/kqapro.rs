@@ -4,8 +4,8 @@
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
+use super::description::SourceFormat;
 use super::file;
-use super::formats::SourceFormat;
 use super::json::{blank, get, missing, plain, read_records};
 use super::reader::{Each, QuestionReader, ReadRequest};
 use super::sample::{Likeness, Sample};

@@ -3,7 +3,7 @@
 
 use toolbox::exec::ExcludeWhen;
 
-use super::formats::SourceFormat;
+use super::description::SourceFormat;
 use super::json::{ArrayReader, Fields};
 
 pub(super) const LCQUAD1: ArrayReader = ArrayReader {

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
+use super::description::LANGUAGE;
+use super::description::SourceFormat;
 use super::file;
-use super::formats::LANGUAGE;
-use super::formats::SourceFormat;
 use super::json::{blank, plain, query_text, read_records};
 use super::reader::{Each, QuestionReader, ReadRequest};
 use super::sample::{Likeness, Sample, SampleForm};

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use kg::Kg;
 
+use super::description::SourceFormat;
 use super::file;
-use super::formats::SourceFormat;
 use super::sample::{Likeness, Sample};
 use crate::question::GoldQuestion;
 use crate::{Error, limits};

@@ -1,8 +1,8 @@
 //! The bytes of a frozen graph, divided into sections.
 //!
 //! Opening reads the header and the small sections and checks their hashes; only [`Image::verify`]
-//! checks the large ones. Later reads are bounds-checked at every use, so damaged bytes give wrong
-//! answers at worst.
+//! checks the large ones. Every later read is bounds-checked, so damaged bytes give wrong answers
+//! at worst.
 
 use std::ops::Range;
 

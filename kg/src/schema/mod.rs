@@ -3,7 +3,7 @@
 //! which two form an interval.
 //!
 //! Relations are recognised by name. Statements about relations in the graph (domains, ranges,
-//! reverses) are read once, when the graph is frozen.
+//! reverses) are read once, when the graph is frozen (written in its final, read-only form).
 
 mod intervals;
 mod read;

@@ -1,4 +1,5 @@
-//! Reads the schema from a graph, once, when it is frozen.
+//! Reads the schema from a graph, once, when the graph is frozen (written in its final, read-only
+//! form).
 
 use super::intervals::intervals;
 use super::source::Vocabulary;
@@ -13,18 +14,18 @@ use crate::term::{NodeId, RelId, Term};
 const WIKIDATA_ENTITY: &str = "http://www.wikidata.org/entity/";
 const WIKIDATA_DIRECT: &str = "http://www.wikidata.org/prop/direct/";
 
-/// Labels by which a graph whose relations are numbered names its relations to classes.
+/// Labels of the relations to classes in graphs whose relations have numbers as names.
 const INSTANCE_OF: &str = "instance of";
 const SUBCLASS_OF: &str = "subclass of";
 
-/// The relations whose label says that they lead to classes, with that label. A Wikibase of one's own
-/// numbers its properties anew, so only labels tell what they mean.
+/// The relations whose label is [`INSTANCE_OF`] or [`SUBCLASS_OF`], with that label. A private
+/// Wikibase gives properties other numbers than Wikidata, so only their labels identify them.
 fn labelled(graph: &dyn Vocabulary, relations: &[(RelId, String, String)]) -> Vec<(RelId, String)> {
     let ids: Vec<RelId> = relations.iter().map(|(id, ..)| *id).collect();
     let labels = relations
         .iter()
         .filter(|(_, iri, _)| label_rank(iri).is_some());
-    // Relations to statement nodes, and from these, have the labels of the direct ones.
+    // In Wikibase, relations to and from statement nodes have the same labels as the direct ones.
     let direct = |id: RelId| {
         let found = ids.binary_search(&id).ok().map(|at| &relations[at].1);
         found.is_some_and(|iri| !iri.contains("/prop/") || iri.contains("/prop/direct/"))
@@ -91,7 +92,8 @@ pub(crate) fn read(graph: &dyn Vocabulary) -> Schema {
             .binary_search_by_key(&node.relation(), |relation| relation.0)
             .is_ok()
     };
-    // Only relations have reverses, and a statement of a reverse holds in both directions.
+    // Only relations have reverses. If one relation is the reverse of another, the converse holds
+    // too.
     schema.reverses.retain(|&(_, other)| known(other));
     let other_way: Vec<(RelId, NodeId)> = schema
         .reverses
@@ -110,7 +112,8 @@ pub(crate) fn read(graph: &dyn Vocabulary) -> Schema {
     schema
 }
 
-/// Adds what `relation` states about relations of the graph to `list`.
+/// Adds the triples of `relation` (domain, range or reverse) about relations of this graph to
+/// `list`.
 fn stated(
     graph: &dyn Vocabulary,
     relation: RelId,

@@ -1,4 +1,4 @@
-//! The access to a graph that reading its schema needs.
+//! The part of a graph that is needed to read its schema.
 
 use crate::term::{NodeId, RelId, Term};
 
@@ -8,7 +8,7 @@ pub(crate) trait Vocabulary {
     fn relations(&self) -> Vec<(RelId, String, String)>;
     /// Heads and tails of the first `limit` triples of a relation.
     fn pairs(&self, relation: RelId, limit: usize) -> Vec<(NodeId, NodeId)>;
-    /// What the triples of `relation` say about the relations `about`, which are sorted.
+    /// The triples of `relation` whose subject is one of the relations in `about`, which is sorted.
     fn about_relations(&self, relation: RelId, about: &[RelId]) -> Vec<(RelId, NodeId)>;
     /// The term of an id.
     fn term(&self, node: NodeId) -> Term;

@@ -88,7 +88,7 @@ impl TimeSpan {
                     }),
                 }
             }
-            // `2011T00:00:00` and `2011-05T08:00`: the rule is to cut at T.
+            // `2011T00:00:00` and `2011-05T08:00`: everything from the T on is cut off.
             (None | Some(_), _, Some(_)) => {
                 Self::parse(&text[..text.len() - time.map_or(0, str::len) - 1])
             }

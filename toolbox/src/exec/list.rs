@@ -203,7 +203,7 @@ impl Session<'_> {
     }
 
     /// Keeps relations that link a member of the first set to one of the second (out), or the
-    /// reverse (in). Calls `go_on` for every node that it looks at, and ends with its error.
+    /// reverse (in). Calls `go_on` for every node that it visits, and returns its error.
     fn keep_between<E>(
         &self,
         all: &mut Vec<Adjacent>,

@@ -1,5 +1,5 @@
-//! What the words around a mention say about the nodes that it may refer to: the class that they
-//! name, the class of a coordinated mention, and the things that a node is linked with.
+//! Scores the nodes that a mention may refer to by the words around it: the class that they name,
+//! the class of a coordinated mention (`X and Y`), and the things that a node is linked with.
 
 use kg::Kg;
 use kg::term::NodeId;

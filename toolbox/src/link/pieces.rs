@@ -104,7 +104,7 @@ pub(super) fn fit(
     judge(words, tokens, best, &name, cased)
 }
 
-/// Whether a token may be this word of a name: the same word, or a misspelt word that is no
+/// Whether a token may be this word of a name: the same word, or a misspelling of it that is not an
 /// ordinary word.
 fn matches(words: &[Word], token: &Token, word: &str) -> Option<bool> {
     if token.text == word {

@@ -11,7 +11,7 @@ use super::super::names::CallNames;
 use super::super::program::GoldProgram;
 use crate::refusal::Refusal;
 
-/// Maximum number of calls tried, including those that are taken back.
+/// Maximum number of calls tried, including those that are undone.
 const MAX_TRIED: usize = 8 * MAX_STEPS;
 
 /// A set, a table or a number that a call assigned, with the query variables of its columns.
@@ -95,7 +95,7 @@ pub(super) struct CallWriter<'a> {
     classes: Vec<Term>,
 }
 
-/// A place to return to.
+/// A state of the writer to return to.
 pub(super) struct Snapshot<'a> {
     session: Option<Session<'a>>,
     calls: usize,

@@ -122,7 +122,7 @@ impl CallAcceptor {
         words
     }
 
-    /// The first table of a union: one that another table has as many columns as.
+    /// The first table of a union: there must be another table with as many columns.
     pub(super) fn first_tables(&self) -> Vec<Choice> {
         let tables = self.live.tables.iter().enumerate();
         tables
