@@ -152,7 +152,7 @@ fn a_failed_export_leaves_no_files() {
     assert!(String::from_utf8_lossy(&run.stderr).contains("--prompts"));
 }
 
-/// The value of `key` in a line of a configuration, at any depth; quoted texts are unquoted.
+/// The value of `key` in a line of a configuration, at any depth, without quotes.
 fn said(text: &str, key: &str) -> Option<serde_json::Value> {
     let line = text.lines().find_map(|line| {
         line.trim_start()

@@ -306,8 +306,8 @@ fn missing_files_and_wrong_names_are_errors() {
     );
 }
 
-/// Names that would lead out of the cache, and a file without an end. Nothing is written outside of
-/// the cache, and little in it.
+/// Names that would lead out of the cache, and a file without an end: nothing is written outside
+/// the cache, and little inside it.
 #[test]
 fn a_hub_cannot_say_where_to_write_nor_fill_the_disk() {
     let place = tempfile::tempdir().unwrap();

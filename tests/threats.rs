@@ -1,5 +1,5 @@
-//! What strangers could send, and that it harms nothing: files that would be removed, texts that act
-//! on a terminal, a configuration file that came with the data, questions of any length.
+//! Input from strangers does no harm: folders that contain a user's files, texts that act on a
+//! terminal, a configuration file that came with the data, questions of any length.
 //! `docs/threats.md` names these tests.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -111,7 +111,7 @@ fn an_input_is_never_replaced() {
     let before = tree(place.path());
     let (code, said) = gold("jsonl=data0/q.jsonl", "data0");
     assert!(code == 2 && said.contains(reads), "{said}");
-    // A file that is a list of our own counts as an input, too.
+    // A file of a dataset that we wrote counts as an input, too.
     let (code, said) = gold("jsonl=data0/train.jsonl", "data0");
     assert!(code == 2 && said.contains(reads), "{said}");
     assert!(tree(place.path()) == before);
@@ -326,7 +326,7 @@ fn a_configuration_file_that_nobody_named_neither_writes_nor_sends() {
         "{text}"
     );
     assert!(server.seen.lock().unwrap().is_empty());
-    // The user's own word is enough.
+    // It is enough that the user names the file.
     key(&[&ask[..], &["--config", "kgagent.toml"]].concat());
     let sent = server.seen.lock().unwrap().concat();
     assert!(
@@ -361,8 +361,8 @@ fn a_configuration_file_that_nobody_named_neither_writes_nor_sends() {
         place.refused(&["serve", "--kg", "g"], &["who may ask"]);
     }
     place.write("kgagent.toml", "ca = \"ca.pem\"\n");
-    place.refused(&ask, &["`ca`", "which servers to believe"]);
-    // What it may set is shown; as the target of `kg load` the same key does not count.
+    place.refused(&ask, &["`ca`", "which servers to trust"]);
+    // The program shows the options that the file sets; `kg` as the target of `kg load` is ignored.
     place.write("kgagent.toml", "kg = \"g\"\n[ask]\nmode = \"paper\"\n");
     let shown = place.done(&["kg", "stats"]);
     assert!(
@@ -528,7 +528,7 @@ fn the_page_of_threats_names_tests() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = fs::read_to_string(root.join("docs/threats.md")).unwrap();
     let (mut file, mut named) = (String::new(), 0);
-    // What is quoted in the last cell of a row: a file, then its tests.
+    // The code spans in the last cell of a row: a file, then its tests.
     for row in page.lines().filter(|line| line.starts_with("| ")) {
         let cell = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
         for quoted in cell.split('`').skip(1).step_by(2) {
@@ -542,4 +542,95 @@ fn the_page_of_threats_names_tests() {
         }
     }
     assert!(named > 25, "{named}");
+}
+
+/// The limits that `SECURITY.md` lists are those of the code.
+#[test]
+fn the_page_on_security_has_the_limits_of_the_code() {
+    let page = include_str!("../SECURITY.md");
+    let row = |name: &str| {
+        let start = format!("| {name} |");
+        let found = page.lines().find(|line| line.starts_with(&start));
+        found.unwrap_or_else(|| panic!("SECURITY.md has no row `{name}`"))
+    };
+    let (kib, mib) = (|n: usize| n >> 10, |n: usize| n >> 20);
+    let thousands = |n: usize| match (n / 1_000_000, n / 1_000 % 1_000) {
+        (0, thousands) => format!("{thousands},000"),
+        (millions, _) => format!("{millions},000,000"),
+    };
+    use kg::limits as graph;
+    use toolbox::limits as tools;
+    let limits = [
+        (
+            "a SPARQL query",
+            format!("{} KiB of text", kib(graph::QUERY_BYTES)),
+        ),
+        (
+            "a SPARQL query",
+            format!("{} triple patterns", graph::QUERY_PATTERNS),
+        ),
+        ("a SPARQL query", format!("{} levels", graph::QUERY_DEPTH)),
+        (
+            "a SPARQL query",
+            format!("{} operators", graph::QUERY_JOINTS),
+        ),
+        (
+            "a SPARQL query",
+            format!("; {} s", graph::QUERY_DEADLINE.as_secs()),
+        ),
+        (
+            "a SPARQL query",
+            format!("{} rows", thousands(graph::QUERY_ROWS)),
+        ),
+        (
+            "a SPARQL query",
+            format!("{} GiB", mib(graph::QUERY_MEMORY) >> 10),
+        ),
+        (
+            "a SPARQL query",
+            format!("{} MiB for a single text", mib(graph::QUERY_TEXT)),
+        ),
+        (
+            "the tool calls of a question",
+            format!("{} s", tools::QUESTION_DEADLINE.as_secs()),
+        ),
+        (
+            "the tool calls of a question",
+            format!("{} calls", tools::MAX_STEPS),
+        ),
+        (
+            "sets of a program",
+            format!("{} members", thousands(tools::SET_SIZE)),
+        ),
+        (
+            "sets of a program",
+            format!("{} together", thousands(tools::SESSION_SIZE)),
+        ),
+        ("sets of a program", format!("{} items", tools::LIST_ITEMS)),
+        (
+            "an answer",
+            format!("{} members", thousands(tools::ANSWER_MEMBERS)),
+        ),
+        (
+            "an answer",
+            format!("{} triples", thousands(tools::EVIDENCE_TRIPLES)),
+        ),
+        (
+            "RDF/XML, Turtle, TriG, ODA's JSON",
+            format!("{} MiB", mib(graph::STATEMENT_BYTES)),
+        ),
+        (
+            "XML entities",
+            format!("{} bytes each", graph::ENTITY_BYTES),
+        ),
+        ("JSON-LD", format!("{} levels", graph::JSON_DEPTH)),
+        ("JSON-LD", format!("{} KiB", kib(graph::JSON_CONTEXT))),
+    ];
+    for (name, limit) in limits {
+        assert!(
+            row(name).contains(&limit),
+            "`{limit}` is not in {}",
+            row(name)
+        );
+    }
 }

@@ -1,7 +1,7 @@
 //! Writes the data folder: `train.jsonl`, `valid.jsonl` with its questions, `wordings.txt`,
-//! `refused.jsonl`, `report.json`, `run.json` and a data card. The folder appears complete or not at
-//! all. Until then, finished questions are journaled in `OUT.partial`, from which a stopped or
-//! killed run resumes.
+//! `refused.jsonl`, `report.json`, `run.json` and a data card. The folder appears complete or not
+//! at all. While the run works, a journal in `OUT.partial` records finished questions, so that a
+//! stopped or killed run can resume.
 
 use std::fs;
 use std::path::Path;

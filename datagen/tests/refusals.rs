@@ -90,7 +90,7 @@ fn constraints_without_effect_on_the_graph_convert() {
     assert!(several.contains("judge("), "{several}");
 }
 
-/// Rules A.2.2: what no query graph holds.
+/// Rules A.2.2: queries that no query graph can represent.
 #[test]
 fn inexpressible_queries_are_refused_with_a_reason() {
     let kg = toy();

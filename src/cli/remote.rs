@@ -90,7 +90,7 @@ pub(crate) struct RemoteArgs {
 }
 
 impl RemoteArgs {
-    /// How to ask the server at `url`. The seed is that of its sampling.
+    /// The options for asking the server at `url`; `seed` is the seed of its sampling.
     pub(crate) fn options(&self, url: &str, seed: u64) -> anyhow::Result<RemoteOptions> {
         let key = match std::env::var("KGAGENT_API_KEY") {
             Ok(key) => Some(key).filter(|key| !key.is_empty()),

@@ -82,8 +82,7 @@ pub(crate) fn run(args: &ModelExportArgs, ui: &Ui) -> Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Writes the export. Returns the path to open it by (the folder or a file in it) and what it is in
-/// words.
+/// Writes the export. Returns the path to open (the folder or a file in it) and a description.
 fn write(
     args: &ModelExportArgs,
     folder: &ModelFolder,

@@ -1,5 +1,5 @@
-//! Recognises an inner `SELECT (MAX(?b) …)` that repeats the outer pattern, which is how GrailQA
-//! writes an extreme (rules A.2.2).
+//! Recognises an inner `SELECT (MAX(?b) …)` that repeats the outer pattern: GrailQA writes an
+//! extreme in this way (rules A.2.2).
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! KQA Pro's programs as queries. The 27 functions are processed from the last one back: each adds
-//! its condition to the set that the previous one provides.
+//! KQA Pro's programs as queries. The 27 functions are processed from last to first: each adds its
+//! condition to the set that its predecessor gives.
 
 use kg::Kg;
 use kg::kqapro::{DIRECT, INSTANCE_OF, QUALIFIER, STATEMENT, STATEMENT_VALUE, relation, text};

@@ -51,8 +51,8 @@ pub enum Likeness {
 }
 
 impl Likeness {
-    /// The likeness of a file, from whether it has what the format needs and something that only
-    /// this format has.
+    /// The likeness of a file: whether it has the fields that the format needs, and fields that
+    /// only this format has.
     pub(super) fn of(needed: bool, own: bool) -> Self {
         match (needed, own) {
             (_, true) => Self::Sure,
@@ -95,7 +95,8 @@ impl Sample {
             return plain(SampleForm::Text, None);
         }
         let peek = Peek::default();
-        // A data error means that the peek stopped on purpose; any other error is broken JSON.
+        // A data error means that reading stopped on purpose after the first record; any other
+        // error means broken JSON.
         let stopped = serde::Deserializer::deserialize_any(
             &mut serde_json::Deserializer::from_str(text),
             Outer(&peek),

@@ -1,8 +1,7 @@
 //! WebQSP: `{"Questions": [{QuestionId, RawQuestion, ProcessedQuestion, Parses: [{Sparql,
-//! TopicEntityMid, Answers, …}]}]}`. Of several parses, the first one that its annotator calls
-//! complete is used, otherwise the first. Hand-written queries (`#MANUAL SPARQL`) and parses of
-//! only a part of the question have their own kind. They are tried like all others, and
-//! verification decides.
+//! TopicEntityMid, Answers, …}]}]}`. Of several parses, the first one that is marked as complete is
+//! used, otherwise the first. Hand-written queries (`#MANUAL SPARQL`) and parses of only a part of
+//! the question have their own kind. They are tried like all others, and verification decides.
 
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;

@@ -225,8 +225,8 @@ pub fn link(
         linked.require(literal);
     }
     let values_added = linked.values.len() - named;
-    // A call refers to a value by handle and reads back the spelling of the question's list, which
-    // may add the language that the graph has.
+    // A call refers to a value by handle, and so gets the spelling in the question's list, which
+    // may have a language tag from the graph.
     for call in gold
         .calls
         .iter_mut()

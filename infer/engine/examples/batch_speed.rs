@@ -11,7 +11,7 @@ use std::time::Instant;
 use engine::{Batch, DecodeSession, Engine, EngineError};
 use model::GgufModel;
 
-/// EngineDevice seconds of this process: clock ticks of a hundredth, user and system.
+/// CPU seconds of this process, user and system, in steps of a hundredth.
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields: Vec<f64> = stat

@@ -14,7 +14,7 @@ mod vocabulary;
 
 pub(crate) use read::read;
 pub use settings::Settings;
-pub(crate) use source::Vocabulary;
+pub(crate) use source::{NamedRelation, SchemaSource};
 pub use types::{IntervalRelation, Schema};
 pub use vocabulary::is_meta_class;
 pub(crate) use vocabulary::{TITLE_NAMESPACES, is_meta_relation};

@@ -2,7 +2,7 @@
 //! form).
 
 use super::intervals::intervals;
-use super::source::Vocabulary;
+use super::source::{NamedRelation, SchemaSource};
 use super::types::Schema;
 use super::vocabulary::{
     DOMAIN, RANGE, REVERSE, is_alias, is_meta_relation, is_redirect, is_superclass,
@@ -20,18 +20,18 @@ const SUBCLASS_OF: &str = "subclass of";
 
 /// The relations whose label is [`INSTANCE_OF`] or [`SUBCLASS_OF`], with that label. A private
 /// Wikibase gives properties other numbers than Wikidata, so only their labels identify them.
-fn labelled(graph: &dyn Vocabulary, relations: &[(RelId, String, String)]) -> Vec<(RelId, String)> {
-    let ids: Vec<RelId> = relations.iter().map(|(id, ..)| *id).collect();
+fn labelled(graph: &dyn SchemaSource, relations: &[NamedRelation]) -> Vec<(RelId, String)> {
+    let ids: Vec<RelId> = relations.iter().map(|relation| relation.id).collect();
     let labels = relations
         .iter()
-        .filter(|(_, iri, _)| label_rank(iri).is_some());
+        .filter(|relation| label_rank(&relation.iri).is_some());
     // In Wikibase, relations to and from statement nodes have the same labels as the direct ones.
     let direct = |id: RelId| {
-        let found = ids.binary_search(&id).ok().map(|at| &relations[at].1);
+        let found = ids.binary_search(&id).ok().map(|at| &relations[at].iri);
         found.is_some_and(|iri| !iri.contains("/prop/") || iri.contains("/prop/direct/"))
     };
     let mut found: Vec<(RelId, String)> = labels
-        .flat_map(|(id, ..)| graph.about_relations(*id, &ids))
+        .flat_map(|relation| graph.about_relations(relation.id, &ids))
         .filter_map(|(id, label)| {
             let label = graph.term(label).as_literal()?.lexical.to_lowercase();
             let known = label == INSTANCE_OF || label == SUBCLASS_OF;
@@ -44,7 +44,7 @@ fn labelled(graph: &dyn Vocabulary, relations: &[(RelId, String, String)]) -> Ve
 }
 
 /// Reads the schema of a graph.
-pub(crate) fn read(graph: &dyn Vocabulary) -> Schema {
+pub(crate) fn read(graph: &dyn SchemaSource) -> Schema {
     let mut schema = Schema::default();
     let relations = graph.relations();
     let mut named = Vec::new();
@@ -52,7 +52,7 @@ pub(crate) fn read(graph: &dyn Vocabulary) -> Schema {
     let labelled = labelled(graph, &relations);
     let has_label =
         |id: &RelId, label: &str| labelled.iter().any(|(of, is)| of == id && is == label);
-    for (id, iri, name) in &relations {
+    for NamedRelation { id, iri, name } in &relations {
         let is_type = is_type_relation(iri) || has_label(id, INSTANCE_OF);
         let label_rank = label_rank(iri);
         if is_type {
@@ -87,14 +87,11 @@ pub(crate) fn read(graph: &dyn Vocabulary) -> Schema {
     ranked.sort_unstable();
     schema.label_relations = ranked.into_iter().map(|(_, id)| id).collect();
     schema.intervals = intervals(graph, &named);
-    let known = |node: NodeId| {
-        relations
-            .binary_search_by_key(&node.relation(), |relation| relation.0)
-            .is_ok()
-    };
     // Only relations have reverses. If one relation is the reverse of another, the converse holds
     // too.
-    schema.reverses.retain(|&(_, other)| known(other));
+    schema
+        .reverses
+        .retain(|&(_, other)| is_relation(&relations, other));
     let other_way: Vec<(RelId, NodeId)> = schema
         .reverses
         .iter()
@@ -115,16 +112,11 @@ pub(crate) fn read(graph: &dyn Vocabulary) -> Schema {
 /// Adds the triples of `relation` (domain, range or reverse) about relations of this graph to
 /// `list`.
 fn stated(
-    graph: &dyn Vocabulary,
+    graph: &dyn SchemaSource,
     relation: RelId,
-    relations: &[(RelId, String, String)],
+    relations: &[NamedRelation],
     list: &mut Vec<(RelId, NodeId)>,
 ) {
-    let known = |node: NodeId| {
-        relations
-            .binary_search_by_key(&node.relation(), |relation| relation.0)
-            .is_ok()
-    };
     let direct = |node: NodeId| match graph.term(node) {
         Term::Iri(iri) => {
             let local = iri
@@ -135,10 +127,20 @@ fn stated(
         Term::Blank(_) | Term::Literal(_) => None,
     };
     for (about, value) in graph.pairs(relation, usize::MAX) {
-        let about = direct(about).filter(|&node| known(node)).unwrap_or(about);
-        let value = direct(value).filter(|&node| known(node)).unwrap_or(value);
-        if known(about) {
+        let about = direct(about)
+            .filter(|&node| is_relation(relations, node))
+            .unwrap_or(about);
+        let value = direct(value)
+            .filter(|&node| is_relation(relations, node))
+            .unwrap_or(value);
+        if is_relation(relations, about) {
             list.push((about.relation(), value));
         }
     }
+}
+
+fn is_relation(relations: &[NamedRelation], node: NodeId) -> bool {
+    relations
+        .binary_search_by_key(&node.relation(), |relation| relation.id)
+        .is_ok()
 }

@@ -342,7 +342,7 @@ mod tests {
         }
         let ours = r#""dataset": {"id": "qald-9-train-multilingual"},"#;
         assert_eq!(dataset_of("qald_9.json", ours).as_deref(), Some("qald9"));
-        // A folder with another set in it is neither.
+        // A folder that also contains another set is neither of them.
         assert_eq!(
             dataset(&format!("qald={}", dir.path().display())).unwrap(),
             None

@@ -12,7 +12,7 @@ struct ActivationBytes {
     layer: u64,
     /// Kept for the output layer and the loss.
     head: u64,
-    /// Temporary, during the backward pass of a layer.
+    /// Only during the backward pass of a layer.
     backward: u64,
 }
 

@@ -199,7 +199,7 @@ impl LayerParts {
         self.o.width()
     }
 
-    /// Norms the heads of q and k, if the family does.
+    /// Applies the norms of the heads of q and k, if the family has them.
     fn norm_heads(&self, qkv: &mut [f32], context: &PassContext<'_>) -> Vec<NormedHeads> {
         let (width, d) = (context.shape.width(), context.shape.head_dim);
         let norms = self.head_norms.iter();

@@ -1,5 +1,5 @@
-//! The question as a tree: sets of things, described from the inside out. Both wording and SPARQL
-//! algebra are made from this tree, so that they cannot diverge.
+//! The question as a tree: sets of things, described from the inside out. Wording and SPARQL
+//! algebra are both made from this tree, so they always mean the same.
 
 mod query;
 

@@ -1,6 +1,6 @@
 //! Products with AVX-512 and VNNI: the sixteen outputs of a panel are the lanes of one register.
 //! One instruction multiplies four numbers of a row with four of each output and adds them to the
-//! sums. The order of the sums is the same as everywhere, so the bits are too.
+//! sums. The order of the sums is the same for all instruction sets, so the bits are the same.
 
 use std::arch::x86_64::*;
 

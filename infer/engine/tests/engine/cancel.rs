@@ -78,7 +78,8 @@ fn others_in_a_batch_are_not_disturbed_by_a_cancelled_session() {
     });
 }
 
-/// Logits that ask for one more token of the longest text; after `left` tokens nobody wants it.
+/// A decoder that always wants one more token of the longest text, and that is cancelled after
+/// `left` tokens.
 struct Unwanted {
     left: usize,
     logits: Vec<f32>,
