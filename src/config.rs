@@ -183,7 +183,7 @@ impl ConfigFile {
         } else if ACCESS.contains(&key) {
             "who may ask"
         } else if TRUST.contains(&key) {
-            "which servers to believe"
+            "which servers to trust"
         } else {
             return Ok(());
         };

@@ -232,7 +232,7 @@ fn what_cannot_be_evaluated_is_an_error_and_leaves_no_files() {
         (
             "direct",
             &["--model", "oracle"],
-            "there are no gold turns for",
+            "cannot replay gold programs for",
         ),
         ("retrieval,retrieval", &[], "retrieval is named twice"),
         ("nobody", &[], "nobody"),

@@ -195,10 +195,10 @@ fn print_why(ui: &Ui, events: &[TraceEvent]) {
         .iter()
         .map(|reason| match &reason.by {
             Some(by) => format!(
-                "“{}” speaks for {by} ({:.2})",
+                "“{}” is explained by {by} ({:.2})",
                 reason.word, reason.probability
             ),
-            None => format!("nothing in the {program} accounts for “{}”", reason.word),
+            None => format!("nothing in the {program} explains “{}”", reason.word),
         })
         .collect();
     if let (Some(first), Some(second)) = (first, second) {

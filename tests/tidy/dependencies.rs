@@ -109,9 +109,9 @@ fn every_crate_reaches_only_its_own_world() {
     for (package, strangers) in strangers {
         let closure = links.closure(package);
         for stranger in strangers.iter().copied().flatten() {
-            let own = package == *stranger;
+            let is_itself = package == *stranger;
             assert!(
-                own || !closure.contains(stranger),
+                is_itself || !closure.contains(stranger),
                 "{package} reaches {stranger}"
             );
         }

@@ -327,11 +327,11 @@ impl<'p> QueryBuilder<'p> {
             "FilterConcept" => {
                 let concept = self.fresh("c");
                 let name = literal(&Literal::plain(text(self.input(at, 0)?)));
-                let own = bgp(vec![
+                let condition_pattern = bgp(vec![
                     triple(variable(of), INSTANCE_OF, variable(&concept)),
                     triple(variable(&concept), RDFS_LABEL, name),
                 ]);
-                Ok(join(self.set(self.on(at, 0), of, &[])?, own))
+                Ok(join(self.set(self.on(at, 0), of, &[])?, condition_pattern))
             }
             "FilterStr" | "FilterNum" | "FilterYear" | "FilterDate" => {
                 let key = self.input(at, 0)?;
@@ -340,8 +340,8 @@ impl<'p> QueryBuilder<'p> {
                     .wanted(at, function.trim_start_matches("Filter"), 1)?
                     .end(&value);
                 let fact = self.fact(variable(of).into(), key, end, qualifiers);
-                let own = filter_all(fact, condition);
-                Ok(join(self.set(self.on(at, 0), of, &[])?, own))
+                let condition_pattern = filter_all(fact, condition);
+                Ok(join(self.set(self.on(at, 0), of, &[])?, condition_pattern))
             }
             "QFilterStr" | "QFilterNum" | "QFilterYear" | "QFilterDate" => {
                 let key = self.input(at, 0)?.to_owned();
@@ -366,8 +366,11 @@ impl<'p> QueryBuilder<'p> {
                     }
                 };
                 let key = self.input(at, 0)?;
-                let own = self.fact(head, key, tail, qualifiers);
-                Ok(join(self.set(self.on(at, 0), &from, &[])?, own))
+                let condition_pattern = self.fact(head, key, tail, qualifiers);
+                Ok(join(
+                    self.set(self.on(at, 0), &from, &[])?,
+                    condition_pattern,
+                ))
             }
             "And" => Ok(join(
                 self.set(self.on(at, 0), of, &[])?,
@@ -387,20 +390,26 @@ impl<'p> QueryBuilder<'p> {
         let subject: TermPattern = variable(&head).into();
         match self.steps[at].function.as_str() {
             "QueryAttr" => {
-                let own = self.fact(subject, self.input(at, 0)?, end.clone(), &[]);
-                Ok(join(self.set(self.on(at, 0), &head, &[])?, own))
+                let condition_pattern = self.fact(subject, self.input(at, 0)?, end.clone(), &[]);
+                Ok(join(
+                    self.set(self.on(at, 0), &head, &[])?,
+                    condition_pattern,
+                ))
             }
             "QueryAttrUnderCondition" => {
                 let (key, qualifier) = (self.input(at, 0)?, self.input(at, 1)?);
                 let value = guess(self.kg, &relation(QUALIFIER, qualifier), self.input(at, 2)?);
                 let condition = ValueConstraint { op: Op::Eq, value }.end(&self.fresh("q"));
-                let own = self.fact(
+                let condition_pattern = self.fact(
                     subject,
                     key,
                     end.clone(),
                     &[(qualifier.to_owned(), condition)],
                 );
-                Ok(join(self.set(self.on(at, 0), &head, &[])?, own))
+                Ok(join(
+                    self.set(self.on(at, 0), &head, &[])?,
+                    condition_pattern,
+                ))
             }
             "QueryAttrQualifier" => {
                 let (key, qualifier) = (self.input(at, 0)?, self.input(at, 2)?);
@@ -412,13 +421,16 @@ impl<'p> QueryBuilder<'p> {
                     tail,
                     &[(qualifier.to_owned(), (end.clone(), None))],
                 );
-                let own = filter_all(fact, condition);
-                Ok(join(self.set(self.on(at, 0), &head, &[])?, own))
+                let condition_pattern = filter_all(fact, condition);
+                Ok(join(
+                    self.set(self.on(at, 0), &head, &[])?,
+                    condition_pattern,
+                ))
             }
             "QueryRelationQualifier" => {
                 let other = self.fresh("e");
                 let (key, qualifier) = (self.input(at, 0)?, self.input(at, 1)?);
-                let own = self.fact(
+                let condition_pattern = self.fact(
                     subject,
                     key,
                     variable(&other).into(),
@@ -428,7 +440,7 @@ impl<'p> QueryBuilder<'p> {
                     self.set(self.on(at, 0), &head, &[])?,
                     self.set(self.on(at, 1), &other, &[])?,
                 );
-                Ok(join(both, own))
+                Ok(join(both, condition_pattern))
             }
             _ => self.wrong(at, "it does not give a value"),
         }

@@ -34,8 +34,8 @@ impl QuestionReader for KqaPro {
     }
 
     fn likeness(&self, sample: &Sample) -> Likeness {
-        let own = sample.array_of(&[&["question"], &["program", "choices"]]);
-        Likeness::of(own, own)
+        let is_one = sample.array_of(&[&["question"], &["program", "choices"]]);
+        Likeness::of(is_one, is_one)
     }
 
     fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {

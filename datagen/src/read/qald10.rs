@@ -9,8 +9,8 @@ use super::json::{ArrayReader, Fields};
 pub(super) const QALD10: ArrayReader = ArrayReader {
     format: &FORMAT,
     fields: &FIELDS,
-    own: &["topic_entity"],
-    foreign: &["compositionality_type", "qid"],
+    only_here: &["topic_entity"],
+    never_here: &["compositionality_type", "qid"],
 };
 
 const FORMAT: SourceFormat = SourceFormat {

@@ -53,8 +53,8 @@ pub enum Likeness {
 impl Likeness {
     /// The likeness of a file: whether it has the fields that the format needs, and fields that
     /// only this format has.
-    pub(super) fn of(needed: bool, own: bool) -> Self {
-        match (needed, own) {
+    pub(super) fn of(needed: bool, unique: bool) -> Self {
+        match (needed, unique) {
             (_, true) => Self::Sure,
             (true, false) => Self::Could,
             (false, false) => Self::No,
@@ -156,7 +156,7 @@ impl Sample {
         let form = match self.form {
             _ if self.line.is_empty() => return "the file is empty".to_owned(),
             _ if let Some((_, reason)) = &self.broken => {
-                return format!("it begins like JSON and breaks: {reason}");
+                return format!("it begins like JSON but is broken: {reason}");
             }
             SampleForm::Array => "a JSON array".to_owned(),
             SampleForm::Lines => "JSON Lines".to_owned(),

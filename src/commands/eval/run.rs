@@ -113,7 +113,7 @@ fn collect(
     if scored.is_empty() {
         let first = evaluation.skipped.first();
         bail!(
-            "none of the {} questions can be evaluated; the first because: {}",
+            "none of the {} questions can be evaluated; the reason for the first: {}",
             questions.len(),
             first.map_or("", |(_, reason)| reason.as_str())
         );

@@ -72,7 +72,7 @@ impl Planning {
             _ if !agent.needs_model() => (Self::Unneeded, usual),
             None => bail!("{} needs a model: name one with --model", agent.name()),
             Some(oracle::NAME) if !oracle::plays(agent) => bail!(
-                "there are no gold turns for {}: `--model oracle` cannot answer as it",
+                "`--model oracle` cannot replay gold programs for the agent {}",
                 agent.name()
             ),
             Some(oracle::NAME) => (Self::Oracle, usual),

@@ -78,14 +78,14 @@ pub(super) fn scores(
     };
     let populations: Vec<f32> = nodes.iter().map(|&node| population(kg, node)).collect();
     for (i, &node) in nodes.iter().enumerate() {
-        let own = kg.types(node);
+        let types = kg.types(node);
         scores[i] += NEAR * near[i];
         // In `films by Hitchcock`, the class is that of the answer.
         let named = |class: &NodeId| is_named(kg, *class, &near_stems);
-        if !around.value && own.iter().any(named) {
+        if !around.value && types.iter().any(named) {
             scores[i] += CLASS;
         }
-        if own.iter().any(|class| classes.contains(class)) {
+        if types.iter().any(|class| classes.contains(class)) {
             scores[i] += COORDINATED;
         }
         if !after.is_empty() && is_linked(kg, node, &after) {

@@ -232,11 +232,11 @@ pub(super) fn is_vocabulary(asked: &Asked<'_>, text: &str) -> Result<bool, Searc
     if text.contains(' ') {
         return Ok(false);
     }
-    let own = stem(text);
-    let prefix: String = own.chars().take(STEM).collect();
+    let stemmed = stem(text);
+    let prefix: String = stemmed.chars().take(STEM).collect();
     asked
         .index
-        .is_vocabulary(&prefix, &|other| stem(other) == own)
+        .is_vocabulary(&prefix, &|other| stem(other) == stemmed)
 }
 
 /// Whether the words before a place ask for a value of a relation: `directed by …`, `about …`.

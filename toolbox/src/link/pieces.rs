@@ -145,8 +145,8 @@ fn run(words: &[Word], tokens: &[Token], at: usize, name: &[&str], place: usize)
 
 /// Whether a run is enough of a name to stand for it.
 fn judge(words: &[Word], tokens: &[Token], run: Run, name: &[&str], cased: bool) -> Option<Fit> {
-    let own = &tokens[run.tokens.0..run.tokens.1];
-    let (first, last) = (own.first()?.word, own.last()?.word);
+    let matched = &tokens[run.tokens.0..run.tokens.1];
+    let (first, last) = (matched.first()?.word, matched.last()?.word);
     let made = |quality: f32, part: Part| {
         let quality = quality - 0.02 * run.edits as f32;
         Some(Fit {

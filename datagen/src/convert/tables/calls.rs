@@ -352,8 +352,9 @@ impl<'a> CallWriter<'a> {
         };
         match self.value(&of.arg) {
             Some(Value::Set(set)) => {
-                let own = table.column(0);
-                table.len() == set.len() && own.zip(set.iter()).all(|(a, b)| *a == Cell::Node(*b))
+                let column = table.column(0);
+                table.len() == set.len()
+                    && column.zip(set.iter()).all(|(a, b)| *a == Cell::Node(*b))
             }
             Some(Value::Table(before)) => {
                 let width = before.columns().len();

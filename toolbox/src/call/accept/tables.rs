@@ -65,10 +65,10 @@ impl CallAcceptor {
     /// What a column may be compared with: values, numbers, other columns of its table, and with
     /// `=` and `!=` sets.
     pub(super) fn row_values(&self, table: usize, column: usize, equal: bool) -> Vec<String> {
-        let own = &self.live.tables[table].columns;
-        let others = own.iter().enumerate().filter(|(k, _)| *k != column);
+        let columns = &self.live.tables[table].columns;
+        let others = columns.iter().enumerate().filter(|(k, _)| *k != column);
         let others: Vec<String> = others.map(|(_, column)| column.text.clone()).collect();
-        let of_table = |text: &String| own.iter().any(|column| column.text == *text);
+        let of_table = |text: &String| columns.iter().any(|column| column.text == *text);
         let sets = self.nodes().map(|(_, set)| &set.text);
         let sets = sets.filter(|text| equal && !of_table(text));
         let literals = self.live.values.iter().chain(&self.live.numbers);

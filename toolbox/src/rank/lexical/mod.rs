@@ -130,11 +130,11 @@ impl LexicalRanker {
     }
 
     fn is_of(&self, kinds: &FxHashSet<u64>, parts: &Parts, out: bool) -> bool {
-        let own = parts
+        let named = parts
             .own()
             .chain(parts.classes.iter().flat_map(|class| &class.segment));
         let more = parts.name.domain.iter().filter(|_| !out);
-        own.chain(more).any(|word| kinds.contains(&word.stem))
+        named.chain(more).any(|word| kinds.contains(&word.stem))
     }
 }
 
