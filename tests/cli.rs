@@ -448,7 +448,7 @@ fn bad_input_is_named_and_leaves_nothing_behind() {
     );
 }
 
-/// A CPU build says how to build for a GPU; tests have no GPU.
+/// A CPU build explains how to build for a GPU; tests have no GPU.
 #[test]
 #[cfg(not(feature = "cuda-infer"))]
 fn a_missing_gpu_is_an_error() {

@@ -167,7 +167,7 @@ fn a_folder_with_something_else_in_it_is_not_replaced() {
     place.done(&gold);
     place.write("data0/more/notes.txt", "years of work");
     place.refused(&gold, &["more/notes.txt", "kgagent did not write"]);
-    // Folders with similar names belong to somebody else.
+    // Folders with similar names may belong to the user.
     fs::remove_dir_all(place.path().join("data0/more")).unwrap();
     place.write("data0.replaced/notes.txt", "years of work");
     place.write("data0.partial/journal", "my own journal, not yours");
@@ -262,7 +262,7 @@ fn nothing_of_a_stranger_acts_on_the_terminal() {
     // JSON escapes the same characters and keeps the value.
     let rows: serde_json::Value = serde_json::from_str(&place.done(runs[1])).unwrap();
     assert!(rows.to_string().contains("\u{9b}2J\u{202e}"));
-    // A file of options is somebody else's text, too.
+    // A file of options can come from a stranger, too.
     place.write("kgagent.toml", "agent = \"o\\u001b[2Jda\"\n");
     let (code, printed) = place.run(&["ask", "--kg", "g", "Lisbon?"]);
     assert!(code == 2 && !printed.contains('\u{1b}'), "{printed:?}");

@@ -174,7 +174,7 @@ fn gold_conversations_lead_the_agent_to_the_gold_answer() {
             (verified.linked.clone(), &verified.must_offer),
             exec,
             work,
-            &mut Gold::of(&own),
+            &mut Gold::of(&of_question),
         )
         .unwrap_or_else(|error| panic!("{}: {error}", question.id));
         match (&outcome.answer.value, &verified.value) {

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_several_questions_are_no_single_question() {
+    fn words_of_several_questions_do_not_make_one_question() {
         let mut trained = Wordings::default();
         trained.add(wording(&[3, 1, 2], 10));
         trained.add(wording(&[4, 2], 11));

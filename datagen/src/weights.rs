@@ -161,7 +161,7 @@ mod tests {
         }
     }
 
-    /// Term 0 speaks for a candidate, term 2 against it, term 3 says nothing.
+    /// Term 0 speaks for a candidate, term 2 against it, and term 3 is neutral.
     fn cases() -> Vec<Case> {
         (0..6_u8)
             .map(|i| {
@@ -190,7 +190,7 @@ mod tests {
         let fitted = fit(std::slice::from_ref(&cases), &wrong(), 0.01);
         assert_eq!(measure(&cases, &fitted), (6, 6));
         assert!(fitted.0[0] > 0.0 && fitted.0[2] < 0.0, "{fitted:?}");
-        // No case says anything about the others.
+        // No case depends on the other terms.
         assert!(fitted.0[4..].iter().all(|weight| weight.abs() < 1e-6));
     }
 

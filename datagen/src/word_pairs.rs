@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn mentions_that_are_none_are_refused_by_line() {
+    fn invalid_mentions_are_refused_with_their_line() {
         let dir = tempfile::tempdir().unwrap();
         for bad in [
             "{",

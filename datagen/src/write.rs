@@ -84,7 +84,7 @@ pub fn write_dataset(
     drop(journal);
     let journal = partial.join("journal");
     fs::remove_file(&journal).map_err(Error::io(&journal))?;
-    // Stays if somebody keeps something else in it.
+    // The folder stays if it contains other files.
     let _ = fs::remove_dir(&partial);
     Ok(report)
 }

@@ -76,7 +76,7 @@ fn constraints_without_effect_on_the_graph_convert() {
         program("ASK { :m.lions :type.object.type :sports.team }"),
         "get_relation(m.lions); v0 = judge(m.lions, type.object.type, =, sports.team); ans = end(v0)"
     );
-    // Each of two attributes is compared.
+    // Either of two attributes is compared.
     let either = "SELECT ?x WHERE { ?x :sports.team.city :m.lx . { ?x :sports.team.founded ?d } UNION { ?x :sports.team.city ?d } FILTER(?d > \"1910-01-01\"^^xsd:date) }";
     let either = program(either);
     assert_eq!(

@@ -126,7 +126,7 @@ mod tests {
     use crate::term::Literal;
 
     #[test]
-    fn a_template_is_filled_with_every_row_and_what_is_no_triple_is_left_out() {
+    fn a_template_is_filled_with_every_row_and_invalid_triples_are_left_out() {
         let iri = |name: &str| Term::Iri(format!("http://e/{name}"));
         let name = Term::Literal(Literal::plain("A"));
         let kg = FrozenKg::from_triples([

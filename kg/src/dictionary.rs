@@ -111,7 +111,6 @@ impl<'a> TermParts<'a> {
 pub(crate) struct TermKey(String);
 
 impl TermKey {
-    /// The term in parts.
     pub(crate) fn parts(&self) -> TermParts<'_> {
         TermParts::of(&self.0)
     }

@@ -33,7 +33,7 @@ impl<'k> KbPart<'k> {
     }
 }
 
-/// The two objects of a file, as far as it has them.
+/// The two objects of a file; either may be missing.
 #[derive(Default)]
 pub(crate) struct KbParts<'k> {
     pub concepts: Option<KbPart<'k>>,

@@ -35,8 +35,8 @@ pub const QUERY_JOINTS: usize = 400;
 /// Real queries have fewer than thirty.
 pub const QUERY_PATTERNS: usize = 64;
 
-/// Maximum bytes of a graph file without a triple, and of one of its lines. No statement of a real
-/// dump is as long, and a file that is no graph must not fill the memory.
+/// Maximum bytes of a graph file without a triple, and of one of its lines. Statements of real
+/// dumps are shorter, and a file that is not a graph must not fill the memory.
 pub const STATEMENT_BYTES: usize = 1 << 24;
 
 /// Maximum nesting of objects and lists in JSON-LD: its parser is recursive. Real files stay below

@@ -120,7 +120,6 @@ fn planner(
 /// Maximum number of printed answers, and of printed evidence triples.
 const PRINTED: usize = 20;
 
-/// Prints an outcome.
 pub(super) fn print_text(ui: &Ui, question: &str, entities: &[String], outcome: &Outcome) {
     let answer = &outcome.answer;
     ui.say(format!("question  {}", clean_value(question)));

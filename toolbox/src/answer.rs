@@ -183,7 +183,7 @@ pub struct Answer {
     /// For an empty answer, the step that emptied the set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emptied: Option<Emptied>,
-    /// For a very large answer, what is left out.
+    /// The parts of a very large answer that are left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<AnswerCut>,
 }

@@ -50,7 +50,6 @@ enum RightSide {
     Nothing,
 }
 
-/// Compiles the group of an ASK.
 pub(super) fn ask(compiler: &mut Compiler<'_>, group: &PatternGroup) -> Result<Arg, Refusal> {
     if !group.unions.is_empty()
         || !group.choices.is_empty()

@@ -280,7 +280,7 @@ impl<'a> Compiler<'a> {
         Ok(set)
     }
 
-    /// Rejects what a tree rooted at the answer cannot represent.
+    /// Rejects parts that a tree rooted at the answer cannot represent.
     fn check(&self, view: &TreeView<'_>, answer: Var) -> Result<(), Refusal> {
         if !view.closing.is_empty() && self.names.kg.is_none() {
             return Err(Refusal::Cycle);

@@ -92,7 +92,7 @@ impl Execution<'_> {
         }
     }
 
-    /// Whether every comparison kept what the query keeps.
+    /// Whether every comparison kept the members that the query keeps.
     pub(super) fn satisfies(&self, checks: &[ComparisonCheck]) -> Result<bool, Refusal> {
         for check in checks {
             if !self.satisfies_one(check)? {

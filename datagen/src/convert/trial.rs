@@ -27,7 +27,7 @@ pub(super) struct Trial<'a> {
 
 /// How the first runs of a program ended.
 pub(super) enum TrialRun<'a> {
-    /// The program runs, and its comparisons keep what the query keeps.
+    /// The program runs, and its comparisons keep the members that the query keeps.
     Exact(Execution<'a>),
     /// No variant of the program runs on this graph.
     Fails,

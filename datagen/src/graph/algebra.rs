@@ -52,7 +52,6 @@ pub(crate) fn of_tail(expression: &Expression, var: Var) -> Expression {
     })
 }
 
-/// The numbered variables of an expression.
 pub(crate) fn variables(expression: &Expression) -> Vec<Var> {
     let mut found = Vec::new();
     replace(expression, &mut |old| {
@@ -213,7 +212,6 @@ pub(crate) fn any(either: &[Comparison]) -> Expression {
     tests.reduce(or).unwrap_or_else(never)
 }
 
-/// One edge as a pattern.
 pub(crate) fn edge_pattern(edge: &Edge) -> GraphPattern {
     along(end(&edge.subject), &edge.steps, end(&edge.object))
 }

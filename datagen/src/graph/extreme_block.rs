@@ -19,7 +19,7 @@ pub(super) fn repeats(inner: &PatternGroup, outer: &PatternGroup, from: Var, to:
         && inner.intervals.len() == outer.intervals.len()
         && inner.values.len() == outer.values.len()
         && inner.labels.len() == outer.labels.len();
-    // A plain repetition contains none of these.
+    // A block that only repeats the pattern contains nothing of this kind.
     let plain = |group: &PatternGroup| {
         group.unions.is_empty() && group.ordered.is_empty() && group.bounds.is_empty()
     };

@@ -126,7 +126,6 @@ pub(super) fn found(steps: &[ProgramStep]) -> Vec<String> {
         .collect()
 }
 
-/// The query of a program.
 pub(super) fn query(steps: &[ProgramStep], kg: Option<&dyn Kg>) -> Result<Query, String> {
     let last = steps.len().checked_sub(1).ok_or("`program` is empty")?;
     let mut query = QueryBuilder { steps, kg, next: 0 }.last(last)?;
@@ -327,11 +326,11 @@ impl<'p> QueryBuilder<'p> {
             "FilterConcept" => {
                 let concept = self.fresh("c");
                 let name = literal(&Literal::plain(text(self.input(at, 0)?)));
-                let condition_pattern = bgp(vec![
+                let here = bgp(vec![
                     triple(variable(of), INSTANCE_OF, variable(&concept)),
                     triple(variable(&concept), RDFS_LABEL, name),
                 ]);
-                Ok(join(self.set(self.on(at, 0), of, &[])?, condition_pattern))
+                Ok(join(self.set(self.on(at, 0), of, &[])?, here))
             }
             "FilterStr" | "FilterNum" | "FilterYear" | "FilterDate" => {
                 let key = self.input(at, 0)?;
@@ -340,8 +339,8 @@ impl<'p> QueryBuilder<'p> {
                     .wanted(at, function.trim_start_matches("Filter"), 1)?
                     .end(&value);
                 let fact = self.fact(variable(of).into(), key, end, qualifiers);
-                let condition_pattern = filter_all(fact, condition);
-                Ok(join(self.set(self.on(at, 0), of, &[])?, condition_pattern))
+                let here = filter_all(fact, condition);
+                Ok(join(self.set(self.on(at, 0), of, &[])?, here))
             }
             "QFilterStr" | "QFilterNum" | "QFilterYear" | "QFilterDate" => {
                 let key = self.input(at, 0)?.to_owned();
@@ -366,11 +365,8 @@ impl<'p> QueryBuilder<'p> {
                     }
                 };
                 let key = self.input(at, 0)?;
-                let condition_pattern = self.fact(head, key, tail, qualifiers);
-                Ok(join(
-                    self.set(self.on(at, 0), &from, &[])?,
-                    condition_pattern,
-                ))
+                let here = self.fact(head, key, tail, qualifiers);
+                Ok(join(self.set(self.on(at, 0), &from, &[])?, here))
             }
             "And" => Ok(join(
                 self.set(self.on(at, 0), of, &[])?,
@@ -390,26 +386,20 @@ impl<'p> QueryBuilder<'p> {
         let subject: TermPattern = variable(&head).into();
         match self.steps[at].function.as_str() {
             "QueryAttr" => {
-                let condition_pattern = self.fact(subject, self.input(at, 0)?, end.clone(), &[]);
-                Ok(join(
-                    self.set(self.on(at, 0), &head, &[])?,
-                    condition_pattern,
-                ))
+                let here = self.fact(subject, self.input(at, 0)?, end.clone(), &[]);
+                Ok(join(self.set(self.on(at, 0), &head, &[])?, here))
             }
             "QueryAttrUnderCondition" => {
                 let (key, qualifier) = (self.input(at, 0)?, self.input(at, 1)?);
                 let value = guess(self.kg, &relation(QUALIFIER, qualifier), self.input(at, 2)?);
                 let condition = ValueConstraint { op: Op::Eq, value }.end(&self.fresh("q"));
-                let condition_pattern = self.fact(
+                let here = self.fact(
                     subject,
                     key,
                     end.clone(),
                     &[(qualifier.to_owned(), condition)],
                 );
-                Ok(join(
-                    self.set(self.on(at, 0), &head, &[])?,
-                    condition_pattern,
-                ))
+                Ok(join(self.set(self.on(at, 0), &head, &[])?, here))
             }
             "QueryAttrQualifier" => {
                 let (key, qualifier) = (self.input(at, 0)?, self.input(at, 2)?);
@@ -421,16 +411,13 @@ impl<'p> QueryBuilder<'p> {
                     tail,
                     &[(qualifier.to_owned(), (end.clone(), None))],
                 );
-                let condition_pattern = filter_all(fact, condition);
-                Ok(join(
-                    self.set(self.on(at, 0), &head, &[])?,
-                    condition_pattern,
-                ))
+                let here = filter_all(fact, condition);
+                Ok(join(self.set(self.on(at, 0), &head, &[])?, here))
             }
             "QueryRelationQualifier" => {
                 let other = self.fresh("e");
                 let (key, qualifier) = (self.input(at, 0)?, self.input(at, 1)?);
-                let condition_pattern = self.fact(
+                let here = self.fact(
                     subject,
                     key,
                     variable(&other).into(),
@@ -440,7 +427,7 @@ impl<'p> QueryBuilder<'p> {
                     self.set(self.on(at, 0), &head, &[])?,
                     self.set(self.on(at, 1), &other, &[])?,
                 );
-                Ok(join(both, condition_pattern))
+                Ok(join(both, here))
             }
             _ => self.wrong(at, "it does not give a value"),
         }

@@ -42,7 +42,6 @@ impl ValueConstraint {
         }
     }
 
-    /// The condition on a variable.
     pub(super) fn condition(&self, variable: &Variable) -> Expression {
         let left = Expression::Variable(variable.clone());
         match &self.value {

@@ -44,7 +44,7 @@ pub struct Sample {
 pub enum Likeness {
     /// Something that the format needs is missing.
     No,
-    /// It has what the format needs; another format may fit too.
+    /// It has the fields that the format needs; another format may fit too.
     Could,
     /// It has something that only this format has.
     Sure,

@@ -157,7 +157,6 @@ fn rows(kg: &dyn Kg, bind: &Query) -> Result<(Vec<String>, Vec<SlotValues>), Str
     }
 }
 
-/// A part of a wording.
 enum WordingPart<'a> {
     Text(&'a str),
     Slot(&'a str),

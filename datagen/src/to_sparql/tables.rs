@@ -117,7 +117,6 @@ impl QueryWriter<'_> {
         }
     }
 
-    /// The rows that a call made.
     fn made(&mut self, call: &Call, table: &Table) -> Result<Rows, Inexpressible> {
         let invalid = || Inexpressible::Argument(call.to_string());
         let first = call.args.first().ok_or_else(invalid)?;
@@ -272,7 +271,7 @@ impl QueryWriter<'_> {
         })
     }
 
-    /// The rows of `where`. `table` is what it kept.
+    /// The rows of `where`; `table` is its result.
     fn kept_rows(
         &mut self,
         call: &Call,

@@ -43,7 +43,6 @@ fn labelled(graph: &dyn SchemaSource, relations: &[NamedRelation]) -> Vec<(RelId
     found
 }
 
-/// Reads the schema of a graph.
 pub(crate) fn read(graph: &dyn SchemaSource) -> Schema {
     let mut schema = Schema::default();
     let relations = graph.relations();

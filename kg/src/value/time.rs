@@ -343,7 +343,7 @@ mod tests {
         }
 
         #[test]
-        fn a_part_lies_in_its_whole(year in -2000i64..3000, month in 1i64..=12, day in 1i64..=28) {
+        fn a_part_is_inside_its_whole(year in -2000i64..3000, month in 1i64..=12, day in 1i64..=28) {
             let sign = if year < 0 { "-" } else { "" };
             let y = format!("{sign}{:04}", year.abs());
             let (m, d) = (format!("{y}-{month:02}"), format!("{y}-{month:02}-{day:02}"));

@@ -288,7 +288,7 @@ fn pipes_load_as_files_do() {
 #[ignore = "runs as a child of other tests"]
 fn load_in_parts_in_child() {
     let Some(path) = input() else { return };
-    // Every triple gets a part of its own.
+    // Every triple gets its own part.
     let options = LoadOptions {
         memory: 1,
         threads: 8,
@@ -312,7 +312,7 @@ fn many_parts_need_few_files() {
 }
 
 #[test]
-fn an_empty_input_replaces_no_graph() {
+fn an_empty_input_does_not_replace_a_graph() {
     let dir = tempfile::tempdir().unwrap();
     let (out, none) = (dir.path().join("graph"), LoadOptions::default());
     let full = [file(dir.path(), "a.nt", b"<x:a> <x:r> <x:b> .\n")];
@@ -482,7 +482,7 @@ fn comments_cost_no_time() {
 }
 
 #[test]
-fn limits_of_memory_leave_answers_as_they_are() {
+fn memory_limits_do_not_change_answers() {
     let kg = load("cities.ttl", CITIES);
     let p = "PREFIX : <http://kg.test/> PREFIX o: <http://kg.test/ontology#> ";
     for (query, answer) in [

@@ -163,7 +163,6 @@ pub(in crate::commands) fn gold_labels(
     Ok(GoldAnswers::of(graph, question)?.answers.labels)
 }
 
-/// The label of a term.
 fn label(graph: &dyn Kg, term: &Term) -> String {
     if let Some(literal) = term.as_literal() {
         return literal.lexical.clone();

@@ -29,7 +29,6 @@ use super::seen::TrainingQuestions;
 use super::setting::{Planning, Setting};
 use crate::cli::EntitySource;
 
-/// An evaluated question.
 pub(super) struct EvaluatedQuestion {
     pub(super) scored: Scored,
     /// Gold entities, linked entities, and the time that linking took.

@@ -117,8 +117,8 @@ impl Planning {
         }
     }
 
-    /// The number of questions to answer at a time by planners of their own threads; `None` if the
-    /// threads of the pool work independently.
+    /// The number of questions to answer at a time, each by a planner on its own thread; `None` if
+    /// the threads of the pool work independently.
     pub(super) fn batch(&self, requested: Option<usize>, questions: usize) -> Option<usize> {
         let model = match self {
             Self::Local(model) => model,

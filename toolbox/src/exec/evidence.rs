@@ -34,8 +34,8 @@ pub struct Evidence {
 /// keeps one full derivation; `count` keeps those of all members; an extreme keeps the values of
 /// everything it was chosen from, or only those of the winners if there were more than
 /// [`COMPARED`]. A false `judge` keeps the values that it compared. A table keeps every value that
-/// its columns read. Constants without influence
-/// keep one triple each, so that the program can still resolve them.
+/// its columns read. Every constant without influence on the answer keeps one triple, so that the
+/// program can still resolve it.
 #[must_use]
 pub fn evidence(session: &Session<'_>) -> Evidence {
     let mut derivation = Derivation {

@@ -266,7 +266,6 @@ impl<'g> Session<'g> {
         }
     }
 
-    /// The label of a relation, if it has one.
     pub(super) fn relation_label(&self, relation: Relation) -> Option<String> {
         match relation {
             Relation::Plain(id) => self.kg.label(id.node()),

@@ -149,7 +149,6 @@ impl Table {
     }
 }
 
-/// Whether every node is a number.
 pub(super) fn all_numbers(kg: &dyn Kg, nodes: &[NodeId]) -> bool {
     nodes
         .iter()

@@ -42,13 +42,12 @@ pub(super) struct Surroundings<'a> {
     pub(super) bare: &'a str,
     /// The words next to the mention.
     pub(super) near: String,
-    /// The words after the mention, as far as they may name what it describes.
+    /// The words after the mention that may name the thing that it describes.
     pub(super) after: String,
     /// Whether the words before the mention ask for a value.
     pub(super) value: bool,
     /// Whether the mention follows `about`.
     pub(super) topic: bool,
-    /// The nodes of coordinated mentions.
     pub(super) coordinated: Vec<NodeId>,
 }
 

@@ -6,7 +6,6 @@ use crate::config::{Method, TrainConfig};
 use crate::device::{Compute, Precision};
 use crate::reference_ops;
 
-/// Bytes of activations.
 struct ActivationBytes {
     /// Kept for the backward pass of one layer.
     layer: u64,

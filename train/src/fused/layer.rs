@@ -21,7 +21,7 @@ pub(super) struct PassContext<'a> {
 /// An RMS norm.
 pub(super) struct NormPart(Parameter);
 
-/// A normed input and what the backward pass of the norm needs.
+/// A normed input, and the values that the backward pass of the norm needs.
 pub(super) struct Normed {
     pub(super) y: Vec<f32>,
     inverse: Vec<f32>,
@@ -78,7 +78,7 @@ pub(super) struct LayerParts {
     is_last: bool,
 }
 
-/// What the backward pass of a layer needs.
+/// The values that the backward pass of a layer needs.
 pub(super) struct LayerState {
     x: Vec<f32>,
     input: Normed,

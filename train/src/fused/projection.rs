@@ -22,7 +22,7 @@ pub(super) struct Projection {
     dropout: Option<(Dropout, usize)>,
 }
 
-/// What the backward pass needs besides the input.
+/// The values that the backward pass needs in addition to the input.
 #[derive(Default)]
 pub(super) struct ProjectionState {
     /// The input of LoRA corrections, if it has dropout.

@@ -281,7 +281,6 @@ impl<'a> CallWriter<'a> {
         })
     }
 
-    /// The first rows.
     pub(super) fn first(&mut self, of: &Bound, rows: usize) -> Result<Bound, Refusal> {
         let size = Arg::Literal(Literal::plain(rows.to_string()));
         let arg = self.emit(Tool::First, vec![of.arg.clone(), size])?;

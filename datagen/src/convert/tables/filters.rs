@@ -236,7 +236,7 @@ impl TableWriter<'_> {
     }
 }
 
-/// The filter with the tail's variable in place of its own.
+/// The filter with the tail's variable in place of its variable.
 fn of_tail(filter: &Expression) -> Expression {
     replace(filter, &mut |_| algebra::tail().into())
 }

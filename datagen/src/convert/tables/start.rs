@@ -138,8 +138,8 @@ impl TableWriter<'_> {
         }
     }
 
-    /// The set that the table starts from: what an entity leads to, listed entities, a class, or
-    /// what a literal leads to.
+    /// The set that the table starts from: the nodes that an entity or a literal leads to, listed
+    /// entities, or a class.
     fn start(
         &mut self,
         body: &Body<'_>,

@@ -65,7 +65,6 @@ pub(super) enum Test {
     During { interval: usize, year: u32 },
 }
 
-/// A question plan.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum QuestionPlan {
     /// Which things are in the set; `by` is the attribute that names them.

@@ -65,7 +65,6 @@ fn load2(chunks: &[Chunk; 2]) -> __m512i {
     bytemuck::cast(*chunks)
 }
 
-/// Half of a chunk.
 #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 #[inline]
 fn half(chunk: &Chunk, h: usize) -> __m128i {

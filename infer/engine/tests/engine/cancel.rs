@@ -106,7 +106,7 @@ impl Decoder for Unwanted {
 }
 
 #[test]
-fn a_text_ends_at_the_token_at_which_nobody_wants_it() {
+fn a_cancelled_text_ends_at_the_next_token() {
     let bytes = (0..=255u8).map(|byte| (u32::from(byte), vec![byte]));
     let vocab = Vocab {
         trie: TokenTrie::new(bytes),

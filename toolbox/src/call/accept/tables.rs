@@ -42,7 +42,6 @@ impl CallAcceptor {
             .collect()
     }
 
-    /// The tests of a column.
     pub(super) fn row_tests(&self, table: usize, column: usize) -> Vec<Choice> {
         let mut texts = Vec::new();
         if !self.live.values.is_empty() {

@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_the_path_used_up_count_no_more() {
+    fn words_used_up_by_the_path_no_longer_count() {
         let list = candidates(&["person.spouse", "person.place_of_birth"]);
         assert_eq!(
             best(
