@@ -73,7 +73,7 @@ fn every_export_is_compared_and_reports_it() {
         assert!(
             said["tokens"].as_u64().unwrap() > 10
                 && said["largest_difference"].as_f64().unwrap() <= most,
-            "{value_of}"
+            "{said}"
         );
         let card = fs::read_to_string(out.join("README.md")).unwrap();
         assert!(
