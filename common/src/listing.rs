@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// The list in a folder: one path a line, relative to the folder, in order.
+/// The list in a folder: one path per line, relative to the folder, in order.
 pub const LIST: &str = ".kgagent-files";
 
 /// Upper bound of a list, so that another file of this name does not fill the memory.

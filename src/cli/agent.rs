@@ -48,7 +48,7 @@ enum ModeName {
     /// Compare the model's program with programs that are found around the linked entities, by the
     /// words of the question that each explains; see --candidates.
     Decide,
-    /// Return errors to the model, at most twice a step, and never repeat a call; see
+    /// Return errors to the model, at most twice per step, and never repeat a call; see
     /// --answer-types.
     Robust,
 }

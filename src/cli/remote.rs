@@ -21,7 +21,7 @@ const CONSTRAINTS: Names<Constraint> = names! {
 };
 
 const PROTOCOLS: Names<Protocol> = names! {
-    "text": "As text, one a line" => Protocol::Text;
+    "text": "As text, one per line" => Protocol::Text;
     "tools": "As tool calls: the request defines the tools; the turns of oda and triad stay text"
         => Protocol::Tools;
 };
