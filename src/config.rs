@@ -1,9 +1,10 @@
-//! Options from the environment and from `kgagent.toml`. The command line comes first, then
-//! `KGAGENT_…`, then the file, then the default.
+//! Options from the environment and from `kgagent.toml`. The command line overrides `KGAGENT_…`,
+//! which overrides the file, which overrides the default.
 //!
 //! Somebody else may have put a `kgagent.toml` into a folder with data. So a file that the user did
 //! not name with `--config` may not set output paths, servers (they would receive the questions and
-//! `KGAGENT_API_KEY`), which certificates are trusted, or who may ask `serve`. The program prints what such a file sets.
+//! `KGAGENT_API_KEY`), which certificates are trusted, or who may ask `serve`. The program prints
+//! the options that such a file sets.
 
 use std::fs::File;
 use std::io::Read;
@@ -30,7 +31,7 @@ const OUTPUTS: [&str; 5] = ["feedback", "out", "pairs", "trace", "vectors"];
 /// Options of `serve` that decide who may ask.
 const ACCESS: [&str; 3] = ["host", "listen", "token-file"];
 
-/// Options that say which servers to believe.
+/// Options that choose which servers to trust.
 const TRUST: [&str; 1] = ["ca"];
 
 /// Parses the command line; missing options come from the environment and the configuration file.
@@ -173,7 +174,7 @@ impl ConfigFile {
         Ok(command)
     }
 
-    /// Refuses what a file that nobody named may not set.
+    /// Refuses an option that a file may set only if the user named the file.
     fn check(&self, section: &str, key: &str, values: &[String]) -> Result<()> {
         let what = if OUTPUTS.contains(&key) || is_output(section.trim_end(), key) {
             "where to write"
@@ -182,7 +183,7 @@ impl ConfigFile {
         } else if ACCESS.contains(&key) {
             "who may ask"
         } else if TRUST.contains(&key) {
-            "which servers to believe"
+            "which servers to trust"
         } else {
             return Ok(());
         };

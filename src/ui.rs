@@ -57,7 +57,8 @@ impl Ui {
         self.say_marked(&clean(text.as_ref()));
     }
 
-    /// [`Ui::say`] for a text with our own marks for terminals, whose other parts are [`clean`].
+    /// [`Ui::say`] for a text that contains our own escape sequences; its other parts must be
+    /// [`clean`].
     pub(crate) fn say_marked(&self, text: &str) {
         if !self.json {
             line(text);

@@ -132,7 +132,7 @@ fn every_agent_ends_when_its_question_is_cancelled_and_the_planner_goes_on() {
     }
 }
 
-/// A question's programs share one deadline: each used to begin its own.
+/// All programs that are tried for a question share one deadline.
 #[test]
 fn deciding_ends_at_the_deadline_of_the_question() {
     let kg = graph();

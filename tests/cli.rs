@@ -330,8 +330,8 @@ fn model(dir: &Path) {
     .unwrap();
 }
 
-/// Relations of a graph with more names than a small model learns to spell go by handle, unless the
-/// user chooses otherwise.
+/// If a graph has more relation names than a small model learns to spell, calls use handles, unless
+/// the user chooses otherwise.
 #[test]
 fn relations_of_a_graph_with_many_go_by_handle() {
     let place = Workplace(tempfile::tempdir().unwrap());
@@ -448,7 +448,7 @@ fn bad_input_is_named_and_leaves_nothing_behind() {
     );
 }
 
-/// A CPU build says how to build for a GPU; tests have no GPU.
+/// A CPU build explains how to build for a GPU; tests have no GPU.
 #[test]
 #[cfg(not(feature = "cuda-infer"))]
 fn a_missing_gpu_is_an_error() {
@@ -621,7 +621,8 @@ fn a_killed_generation_resumes_to_the_same_bytes() {
     let size = || fs::metadata(&journal).map_or(0, |file| file.len());
     for kill in 1..=2_u64 {
         let mut run = command("parts").spawn().unwrap();
-        // Killed as soon as it has written more; a run that finished earlier needs no check.
+        // Kill the run as soon as it has written more. If it finished before that, there is nothing
+        // to check.
         let before = size();
         while run.try_wait().unwrap().is_none() && size() < before + 100_000 * kill {
             std::thread::sleep(std::time::Duration::from_millis(1));

@@ -223,7 +223,7 @@ fn published_results_are_compared_and_hostile_labels_stay_text() {
 }
 
 #[test]
-fn what_cannot_be_evaluated_is_an_error_and_leaves_no_files() {
+fn questions_that_cannot_be_evaluated_are_an_error_and_leave_no_files() {
     let place = tempfile::tempdir().unwrap();
     load(place.path(), &[data("graph.ttl")], &[]);
     let source = format!("jsonl={}", data("questions.new-entities.jsonl").display());
@@ -232,7 +232,7 @@ fn what_cannot_be_evaluated_is_an_error_and_leaves_no_files() {
         (
             "direct",
             &["--model", "oracle"],
-            "there are no gold turns for",
+            "cannot replay gold programs for",
         ),
         ("retrieval,retrieval", &[], "retrieval is named twice"),
         ("nobody", &[], "nobody"),

@@ -152,8 +152,8 @@ fn a_failed_export_leaves_no_files() {
     assert!(String::from_utf8_lossy(&run.stderr).contains("--prompts"));
 }
 
-/// The value of `key` in a line of a configuration, at any depth; quoted texts are unquoted.
-fn said(text: &str, key: &str) -> Option<serde_json::Value> {
+/// The value of `key` in a line of a configuration, at any depth, without quotes.
+fn value_of(text: &str, key: &str) -> Option<serde_json::Value> {
     let line = text.lines().find_map(|line| {
         line.trim_start()
             .trim_start_matches("- ")
@@ -210,7 +210,8 @@ fn an_axolotl_configuration_reads_the_export_and_trains_on_the_agents_turns_only
         ("axolotl-lora.yaml", "lora_r"),
     ] {
         let text = fs::read_to_string(out.join(name)).unwrap();
-        let says = |key: &str| said(&text, key).unwrap_or_else(|| panic!("{name} has no {key}"));
+        let says =
+            |key: &str| value_of(&text, key).unwrap_or_else(|| panic!("{name} has no {key}"));
         assert!(!says(own).is_null());
         assert_eq!(says("base_model"), "org/model-70b");
         assert_eq!(says("chat_template_jinja"), model::tokenizer::CHAT_TEMPLATE);

@@ -183,7 +183,7 @@ fn fetch(address: &str, home: &Path) -> Output {
     command.output().unwrap()
 }
 
-fn said(output: &Output) -> String {
+fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -203,14 +203,14 @@ fn a_broken_connection_and_an_interrupted_fetch_are_resumed() {
     let output = fetch(&address, home.path());
     assert!(
         output.status.code() == Some(2)
-            && said(&output).contains("model.safetensors")
-            && said(&output).contains("continues the download"),
+            && errors(&output).contains("model.safetensors")
+            && errors(&output).contains("continues the download"),
         "{}",
-        said(&output)
+        errors(&output)
     );
     assert!(!snapshot(home.path()).join("model.safetensors").exists());
     let output = fetch(&address, home.path());
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", errors(&output));
     assert!(String::from_utf8_lossy(&output.stdout).contains(COMMIT));
     assert!(fs::read(snapshot(home.path()).join("model.safetensors")).unwrap() == weights());
     let asked = hub.lock().unwrap().asked.clone();
@@ -241,7 +241,7 @@ fn an_unrecorded_file_is_fetched_again_and_a_corrupt_one_is_not_kept() {
         .with_extension("part");
     fs::write(part, weights()).unwrap();
     let output = fetch(&address, home.path());
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", errors(&output));
     assert!(fs::read(snapshot(home.path()).join("model.safetensors")).unwrap() == weights());
 
     let home = tempfile::tempdir().unwrap();
@@ -253,10 +253,10 @@ fn an_unrecorded_file_is_fetched_again_and_a_corrupt_one_is_not_kept() {
     let output = fetch(&address, home.path());
     assert!(
         output.status.code() == Some(2)
-            && said(&output).contains(&other)
-            && said(&output).contains("digest"),
+            && errors(&output).contains(&other)
+            && errors(&output).contains("digest"),
         "{}",
-        said(&output)
+        errors(&output)
     );
     assert!(!snapshot(home.path()).join("model.safetensors").exists());
     hub.lock().unwrap().told.clear();
@@ -289,9 +289,9 @@ fn missing_files_and_wrong_names_are_errors() {
         let (address, _) = serve(hub);
         let output = fetch(&address, home.path());
         assert!(
-            output.status.code() == Some(2) && said(&output).contains(says),
+            output.status.code() == Some(2) && errors(&output).contains(says),
             "{}",
-            said(&output)
+            errors(&output)
         );
     }
     let home = tempfile::tempdir().unwrap();
@@ -300,14 +300,14 @@ fn missing_files_and_wrong_names_are_errors() {
     drop(listener);
     let output = fetch(&nobody, home.path());
     assert!(
-        output.status.code() == Some(2) && said(&output).contains("list of files"),
+        output.status.code() == Some(2) && errors(&output).contains("list of files"),
         "{}",
-        said(&output)
+        errors(&output)
     );
 }
 
-/// Names that would lead out of the cache, and a file without an end. Nothing is written outside of
-/// the cache, and little in it.
+/// Names that would lead out of the cache, and a file without an end: nothing is written outside
+/// the cache, and little inside it.
 #[test]
 fn a_hub_cannot_say_where_to_write_nor_fill_the_disk() {
     let place = tempfile::tempdir().unwrap();
@@ -322,7 +322,7 @@ fn a_hub_cannot_say_where_to_write_nor_fill_the_disk() {
             ..hub()
         });
         let output = fetch(&address, &home);
-        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
         let mut names = Vec::new();
         let mut folders = vec![place.path().to_path_buf()];
         while let Some(folder) = folders.pop() {
@@ -335,7 +335,7 @@ fn a_hub_cannot_say_where_to_write_nor_fill_the_disk() {
                 }
             }
         }
-        (said(&output), names)
+        (errors(&output), names)
     };
     for name in [
         "../../../../outside",
@@ -346,18 +346,18 @@ fn a_hub_cannot_say_where_to_write_nor_fill_the_disk() {
         "",
         "a\\b",
     ] {
-        let (said, names) = tell(Some(name), None, false);
+        let (errors, names) = tell(Some(name), None, false);
         assert!(
-            said.contains("names the digest") && names.is_empty(),
-            "{said} {names:?}"
+            errors.contains("names the digest") && names.is_empty(),
+            "{errors} {names:?}"
         );
-        let (said, names) = tell(None, Some(name), false);
+        let (errors, names) = tell(None, Some(name), false);
         assert!(
-            said.contains("names the commit") && names.is_empty(),
-            "{said} {names:?}"
+            errors.contains("names the commit") && names.is_empty(),
+            "{errors} {names:?}"
         );
     }
-    let (said, _) = tell(None, None, true);
-    assert!(said.contains("sends more than"), "{said}");
+    let (errors, _) = tell(None, None, true);
+    assert!(errors.contains("sends more than"), "{errors}");
     assert!(!outside.exists());
 }

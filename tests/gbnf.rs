@@ -6,23 +6,11 @@
 use std::io::Write;
 
 use common::acceptor::Acceptor;
+use common::rng::Rng;
 use serde_json::{Value, json};
 use toolbox::call::{CallAcceptor, Live, LiveSet};
 use toolbox::gbnf;
 use toolbox::grammar::{Grammar, GrammarAcceptor};
-
-/// A random number generator: splitmix64.
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % n as u64) as usize
-    }
-}
 
 const WORDS: [&str; 9] = [
     "e0",
@@ -127,7 +115,7 @@ fn walks<A: Acceptor>(rng: &mut Rng, acceptor: &A, exact: bool, grammar: &str) -
 
 /// Grammars with random texts of their languages.
 fn cases(count: usize) -> Vec<Value> {
-    let mut rng = Rng(11);
+    let mut rng = Rng::new(11);
     (0..count)
         .map(|i| match i % 3 {
             0 => {

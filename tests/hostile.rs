@@ -83,7 +83,6 @@ fn well_formed(outcome: &Outcome, chat: &ChatFormat) {
     }
 }
 
-/// Every agent with each of its templates.
 fn forms() -> Vec<(AgentKind, Template)> {
     let dialogue = |naming, observe| Template {
         naming,

@@ -396,7 +396,7 @@ fn an_unreachable_server_and_other_protocols_are_errors() {
     assert!(error.contains("begins with http:// or https://"), "{error}");
 }
 
-/// A server behind https: it is believed only with its own authority's certificate.
+/// A server behind https is trusted only with the certificate of its own authority.
 #[test]
 fn https_needs_a_certificate_that_is_trusted() {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();

@@ -292,7 +292,7 @@ fn a_model_writes_valid_calls_and_repeats_none_and_its_trace_replays() {
         };
         let (outcome, told) = run(&mut Reluctant(LocalPlanner::new(&model)));
         assert!(outcome.calls > 6, "{naming:?}: {}", outcome.calls);
-        // Calls that were made are excluded, so that none is written and rejected.
+        // Calls that were made are excluded, so the model cannot write them again.
         assert_eq!(outcome.invalid, 0, "{naming:?}: {:?}", errors(&outcome));
         assert_eq!(
             told,

@@ -1,5 +1,5 @@
-//! What strangers could send, and that it harms nothing: files that would be removed, texts that act
-//! on a terminal, a configuration file that came with the data, questions of any length.
+//! Input from strangers does no harm: folders that contain a user's files, texts that act on a
+//! terminal, a configuration file that came with the data, questions of any length.
 //! `docs/threats.md` names these tests.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -41,26 +41,29 @@ impl Place {
     }
 
     fn run(&self, args: &[&str]) -> (i32, String) {
-        said(&self.command(args).output().unwrap())
+        printed(&self.command(args).output().unwrap())
     }
 
     fn done(&self, args: &[&str]) -> String {
-        let (code, said) = self.run(args);
-        assert_eq!(code, 0, "{args:?}: {said}");
-        said
+        let (code, printed) = self.run(args);
+        assert_eq!(code, 0, "{args:?}: {printed}");
+        printed
     }
 
     /// Runs a command that must refuse with all of these words and leave every file as it is.
     fn refused(&self, args: &[&str], words: &[&str]) {
         let before = tree(self.path());
-        let (code, said) = self.run(args);
-        assert_eq!(code, 2, "{args:?}: {said}");
+        let (code, printed) = self.run(args);
+        assert_eq!(code, 2, "{args:?}: {printed}");
         for word in words {
-            assert!(said.contains(word), "{args:?}: {word} is not in {said}");
+            assert!(
+                printed.contains(word),
+                "{args:?}: {word} is not in {printed}"
+            );
         }
         assert!(
             tree(self.path()) == before,
-            "{args:?} changed the folder: {said}"
+            "{args:?} changed the folder: {printed}"
         );
     }
 
@@ -76,7 +79,7 @@ impl Place {
 }
 
 /// The exit code, and everything on both outputs. A process ended by a signal has no code.
-fn said(output: &Output) -> (i32, String) {
+fn printed(output: &Output) -> (i32, String) {
     let both = [&output.stdout[..], &output.stderr].concat();
     let text = String::from_utf8_lossy(&both).into_owned();
     (output.status.code().unwrap_or(-1), text)
@@ -109,11 +112,11 @@ fn an_input_is_never_replaced() {
     assert_eq!(gold("jsonl=q.jsonl", "data0").0, 0);
     place.write("data0/q.jsonl", QUESTION);
     let before = tree(place.path());
-    let (code, said) = gold("jsonl=data0/q.jsonl", "data0");
-    assert!(code == 2 && said.contains(reads), "{said}");
-    // A file that is a list of our own counts as an input, too.
-    let (code, said) = gold("jsonl=data0/train.jsonl", "data0");
-    assert!(code == 2 && said.contains(reads), "{said}");
+    let (code, printed) = gold("jsonl=data0/q.jsonl", "data0");
+    assert!(code == 2 && printed.contains(reads), "{printed}");
+    // A file of a dataset that we wrote counts as an input, too.
+    let (code, printed) = gold("jsonl=data0/train.jsonl", "data0");
+    assert!(code == 2 && printed.contains(reads), "{printed}");
     assert!(tree(place.path()) == before);
     place.refused(
         &[
@@ -164,7 +167,7 @@ fn a_folder_with_something_else_in_it_is_not_replaced() {
     place.done(&gold);
     place.write("data0/more/notes.txt", "years of work");
     place.refused(&gold, &["more/notes.txt", "kgagent did not write"]);
-    // Folders with similar names belong to somebody else.
+    // Folders with similar names may belong to the user.
     fs::remove_dir_all(place.path().join("data0/more")).unwrap();
     place.write("data0.replaced/notes.txt", "years of work");
     place.write("data0.partial/journal", "my own journal, not yours");
@@ -246,23 +249,23 @@ fn nothing_of_a_stranger_acts_on_the_terminal() {
         ],
     ];
     for args in runs {
-        let (code, said) = place.run(args);
-        assert!((0..=2).contains(&code), "{args:?}: {said}");
+        let (code, printed) = place.run(args);
+        assert!((0..=2).contains(&code), "{args:?}: {printed}");
         let acts = |c: char| c != '\n' && c != '\t' && kg::is_unsafe(c);
-        assert!(!said.contains(acts), "{args:?}: {said:?}");
+        assert!(!printed.contains(acts), "{args:?}: {printed:?}");
     }
-    let said = place.done(runs[0]);
+    let printed = place.done(runs[0]);
     assert!(
-        said.contains("\\u{1b}[31m") && !said.contains("\nanswer    no"),
-        "{said}"
+        printed.contains("\\u{1b}[31m") && !printed.contains("\nanswer    no"),
+        "{printed}"
     );
     // JSON escapes the same characters and keeps the value.
     let rows: serde_json::Value = serde_json::from_str(&place.done(runs[1])).unwrap();
     assert!(rows.to_string().contains("\u{9b}2J\u{202e}"));
-    // A file of options is somebody else's text, too.
+    // A file of options can come from a stranger, too.
     place.write("kgagent.toml", "agent = \"o\\u001b[2Jda\"\n");
-    let (code, said) = place.run(&["ask", "--kg", "g", "Lisbon?"]);
-    assert!(code == 2 && !said.contains('\u{1b}'), "{said:?}");
+    let (code, printed) = place.run(&["ask", "--kg", "g", "Lisbon?"]);
+    assert!(code == 2 && !printed.contains('\u{1b}'), "{printed:?}");
 }
 
 /// A server that answers every request with `text` and keeps what it was sent.
@@ -318,7 +321,7 @@ fn a_configuration_file_that_nobody_named_neither_writes_nor_sends() {
     place.write("kgagent.toml", &format!("model = \"{url}\"\n"));
     let key = |args: &[&str]| {
         let mut command = place.command(args);
-        said(&command.env("KGAGENT_API_KEY", "secret").output().unwrap())
+        printed(&command.env("KGAGENT_API_KEY", "secret").output().unwrap())
     };
     let (code, text) = key(&ask);
     assert!(
@@ -326,7 +329,7 @@ fn a_configuration_file_that_nobody_named_neither_writes_nor_sends() {
         "{text}"
     );
     assert!(server.seen.lock().unwrap().is_empty());
-    // The user's own word is enough.
+    // It is enough that the user names the file.
     key(&[&ask[..], &["--config", "kgagent.toml"]].concat());
     let sent = server.seen.lock().unwrap().concat();
     assert!(
@@ -361,8 +364,8 @@ fn a_configuration_file_that_nobody_named_neither_writes_nor_sends() {
         place.refused(&["serve", "--kg", "g"], &["who may ask"]);
     }
     place.write("kgagent.toml", "ca = \"ca.pem\"\n");
-    place.refused(&ask, &["`ca`", "which servers to believe"]);
-    // What it may set is shown; as the target of `kg load` the same key does not count.
+    place.refused(&ask, &["`ca`", "which servers to trust"]);
+    // The program shows the options that the file sets; `kg` as the target of `kg load` is ignored.
     place.write("kgagent.toml", "kg = \"g\"\n[ask]\nmode = \"paper\"\n");
     let shown = place.done(&["kg", "stats"]);
     assert!(
@@ -401,22 +404,27 @@ fn an_interrupted_evaluation_keeps_what_is_answered_and_continues() {
         .args(["-s", "INT", &pid])
         .status()
         .unwrap();
-    let mut said = String::new();
+    let mut printed = String::new();
     running
         .stderr
         .take()
         .unwrap()
-        .read_to_string(&mut said)
+        .read_to_string(&mut printed)
         .unwrap();
-    assert_eq!(running.wait().unwrap().code(), Some(2), "{said}");
+    assert_eq!(running.wait().unwrap().code(), Some(2), "{printed}");
     assert!(
-        said.contains("of 6 questions; the same command continues"),
-        "{said}"
+        printed.contains("of 6 questions; the same command continues"),
+        "{printed}"
     );
     assert!(partial.exists() && !place.path().join("result").exists());
     asked();
     let output = eval("result", "8").output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", self::said(&output).1);
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        self::printed(&output).1
+    );
     assert!(!partial.exists());
     let rest = asked();
     eval("whole", "2").output().unwrap();
@@ -489,7 +497,7 @@ fn a_password_in_an_address_is_not_shown() {
     for (i, url) in [secret.as_str(), closed, https].into_iter().enumerate() {
         let trace = format!("t{i}.jsonl");
         let out = format!("e{i}");
-        let (_, said) = place.run(&[
+        let (_, printed) = place.run(&[
             "ask",
             "--kg",
             "g",
@@ -501,8 +509,8 @@ fn a_password_in_an_address_is_not_shown() {
             &trace,
             "Where is Lisbon?",
         ]);
-        assert!(!said.contains("pass"), "{said}");
-        let (_, said) = place.run(&[
+        assert!(!printed.contains("pass"), "{printed}");
+        let (_, printed) = place.run(&[
             "eval",
             "--kg",
             "g",
@@ -514,7 +522,7 @@ fn a_password_in_an_address_is_not_shown() {
             &out,
             "--traces",
         ]);
-        assert!(!said.contains("pass"), "{said}");
+        assert!(!printed.contains("pass"), "{printed}");
     }
     for (path, content) in tree(place.path()) {
         let text = String::from_utf8_lossy(&content);
@@ -528,7 +536,7 @@ fn the_page_of_threats_names_tests() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = fs::read_to_string(root.join("docs/threats.md")).unwrap();
     let (mut file, mut named) = (String::new(), 0);
-    // What is quoted in the last cell of a row: a file, then its tests.
+    // The code spans in the last cell of a row: a file, then its tests.
     for row in page.lines().filter(|line| line.starts_with("| ")) {
         let cell = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
         for quoted in cell.split('`').skip(1).step_by(2) {
@@ -542,4 +550,95 @@ fn the_page_of_threats_names_tests() {
         }
     }
     assert!(named > 25, "{named}");
+}
+
+/// The limits that `SECURITY.md` lists are those of the code.
+#[test]
+fn the_page_on_security_has_the_limits_of_the_code() {
+    let page = include_str!("../SECURITY.md");
+    let row = |name: &str| {
+        let start = format!("| {name} |");
+        let found = page.lines().find(|line| line.starts_with(&start));
+        found.unwrap_or_else(|| panic!("SECURITY.md has no row `{name}`"))
+    };
+    let (kib, mib) = (|n: usize| n >> 10, |n: usize| n >> 20);
+    let thousands = |n: usize| match (n / 1_000_000, n / 1_000 % 1_000) {
+        (0, thousands) => format!("{thousands},000"),
+        (millions, _) => format!("{millions},000,000"),
+    };
+    use kg::limits as graph;
+    use toolbox::limits as tools;
+    let limits = [
+        (
+            "a SPARQL query",
+            format!("{} KiB of text", kib(graph::QUERY_BYTES)),
+        ),
+        (
+            "a SPARQL query",
+            format!("{} triple patterns", graph::QUERY_PATTERNS),
+        ),
+        ("a SPARQL query", format!("{} levels", graph::QUERY_DEPTH)),
+        (
+            "a SPARQL query",
+            format!("{} operators", graph::QUERY_JOINTS),
+        ),
+        (
+            "a SPARQL query",
+            format!("; {} s", graph::QUERY_DEADLINE.as_secs()),
+        ),
+        (
+            "a SPARQL query",
+            format!("{} rows", thousands(graph::QUERY_ROWS)),
+        ),
+        (
+            "a SPARQL query",
+            format!("{} GiB", mib(graph::QUERY_MEMORY) >> 10),
+        ),
+        (
+            "a SPARQL query",
+            format!("{} MiB for a single text", mib(graph::QUERY_TEXT)),
+        ),
+        (
+            "the tool calls of a question",
+            format!("{} s", tools::QUESTION_DEADLINE.as_secs()),
+        ),
+        (
+            "the tool calls of a question",
+            format!("{} calls", tools::MAX_STEPS),
+        ),
+        (
+            "sets of a program",
+            format!("{} members", thousands(tools::SET_SIZE)),
+        ),
+        (
+            "sets of a program",
+            format!("{} together", thousands(tools::SESSION_SIZE)),
+        ),
+        ("sets of a program", format!("{} items", tools::LIST_ITEMS)),
+        (
+            "an answer",
+            format!("{} members", thousands(tools::ANSWER_MEMBERS)),
+        ),
+        (
+            "an answer",
+            format!("{} triples", thousands(tools::EVIDENCE_TRIPLES)),
+        ),
+        (
+            "RDF/XML, Turtle, TriG, ODA's JSON",
+            format!("{} MiB", mib(graph::STATEMENT_BYTES)),
+        ),
+        (
+            "XML entities",
+            format!("{} bytes each", graph::ENTITY_BYTES),
+        ),
+        ("JSON-LD", format!("{} levels", graph::JSON_DEPTH)),
+        ("JSON-LD", format!("{} KiB", kib(graph::JSON_CONTEXT))),
+    ];
+    for (name, limit) in limits {
+        assert!(
+            row(name).contains(&limit),
+            "`{limit}` is not in {}",
+            row(name)
+        );
+    }
 }

@@ -1,5 +1,5 @@
-//! `kgagent train` as a user runs it: a signal saves the run and prints how to resume it, and a dry
-//! run prints what training would need.
+//! `kgagent train` as a user runs it: a signal ends the run at a checkpoint and prints how to
+//! resume it; a dry run prints what training would need.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;

@@ -130,30 +130,30 @@ fn gold_conversations_lead_the_agent_to_the_gold_answer() {
     let kg = graph();
     let questions = questions(&kg, "questions.train.jsonl");
     let made = examples(&kg, &questions);
-    let (mut verified_count, mut said, mut answered) = (0, 0, 0);
-    let mut unsaid: BTreeMap<String, usize> = BTreeMap::new();
+    let (mut verified_count, mut expressed, mut answered) = (0, 0, 0);
+    let mut inexpressible: BTreeMap<String, usize> = BTreeMap::new();
     for question in &questions {
         let Ok(verified) = verify(&kg, question, &VerifyOptions::default()) else {
             continue;
         };
         verified_count += 1;
-        let own: Vec<&Example> = made
+        let of_question: Vec<&Example> = made
             .iter()
             .filter(|example| example.id == question.id)
             .collect();
-        if own.is_empty() {
-            *unsaid
+        if of_question.is_empty() {
+            *inexpressible
                 .entry(question.kind.clone().unwrap_or_default())
                 .or_default() += 1;
             continue;
         }
-        said += 1;
+        expressed += 1;
         // Retries and pairs of relations have other prompts; the replay uses one try with one
         // relation.
-        let plain = own
+        let plain = of_question
             .iter()
             .any(|example| example.messages[1].content.contains("\ntried: "));
-        let two = own.iter().any(|example| {
+        let two = of_question.iter().any(|example| {
             example
                 .messages
                 .iter()
@@ -174,7 +174,7 @@ fn gold_conversations_lead_the_agent_to_the_gold_answer() {
             (verified.linked.clone(), &verified.must_offer),
             exec,
             work,
-            &mut Gold::of(&own),
+            &mut Gold::of(&of_question),
         )
         .unwrap_or_else(|error| panic!("{}: {error}", question.id));
         match (&outcome.answer.value, &verified.value) {
@@ -198,11 +198,11 @@ fn gold_conversations_lead_the_agent_to_the_gold_answer() {
         answered += 1;
     }
     println!(
-        "{said} of {verified_count} questions said, {answered} answered; not said by type: {unsaid:?}"
+        "{expressed} of {verified_count} questions expressed, {answered} answered; not expressed by type: {inexpressible:?}"
     );
     assert!(
-        said * 100 >= verified_count * 90,
-        "{said} of {verified_count}; {unsaid:?}"
+        expressed * 100 >= verified_count * 90,
+        "{expressed} of {verified_count}; {inexpressible:?}"
     );
     assert!(answered > 100);
 }

@@ -1,5 +1,4 @@
-//! Cancelling a question: a flag that any thread may set, and a moment at which its work ends by
-//! itself.
+//! Cancelling a question: a flag that any thread may set, and a deadline.
 //!
 //! Long work holds a [`Cancel`] and calls [`Cancel::check`] between its pieces. Clones share the
 //! flag, so the caller keeps one and gives away another:
@@ -24,12 +23,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// When work has to end. By default never, until somebody calls [`Cancel::cancel`] on it or on a
-/// clone.
+/// When work has to end: when [`Cancel::cancel`] is called on this value or a clone, or at a
+/// deadline. By default there is no deadline.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel {
     flag: Arc<AtomicBool>,
-    /// The moment, and the time that was allowed, for the message.
+    /// The deadline, and the time that was allowed, for the message.
     until: Option<(Instant, Duration)>,
 }
 
@@ -39,7 +38,7 @@ pub enum Cancelled {
     /// The flag was set.
     #[error("the question was cancelled")]
     Asked,
-    /// The time is over.
+    /// The deadline has passed.
     #[error("the question ran past its deadline of {limit:?}")]
     Deadline {
         /// The time that was allowed.
@@ -48,7 +47,7 @@ pub enum Cancelled {
 }
 
 impl Cancel {
-    /// Work that ends when `flag` is set.
+    /// A cancel whose flag is `flag`.
     #[must_use]
     pub fn on(flag: Arc<AtomicBool>) -> Self {
         Self { flag, until: None }
@@ -68,12 +67,12 @@ impl Cancel {
         }
     }
 
-    /// Cancels the work of this and of every clone.
+    /// Cancels the work that holds this value or a clone of it.
     pub fn cancel(&self) {
         self.flag.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the work may go on. Costs some tens of nanoseconds.
+    /// Whether the work may go on. A call takes some tens of nanoseconds.
     ///
     /// # Errors
     /// [`Cancelled`] if the flag is set or the deadline has passed.

@@ -2,8 +2,8 @@
 //!
 //! Everything is written under a temporary name next to its target. Then every file is synced, the
 //! folder is synced, the result is renamed to the target, and the parent folder is synced. A
-//! command may replace nothing, an empty folder, or the output of an earlier run of the same
-//! command to which nothing was added (see [`listing`]).
+//! command may write to a path where nothing exists, into an empty folder, or over the output of an
+//! earlier run of the same command to which nothing was added (see [`listing`]).
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -40,8 +40,9 @@ impl FsError {
     }
 }
 
-/// Rejects a target that exists, is not an empty folder, and in which `ours` does not recognise the
-/// output of an earlier run, or to which files were added since. Call it before the work starts, so that no work is lost.
+/// Rejects a target that a command must not replace: it exists, is not an empty folder, and either
+/// `ours` does not recognise it as the output of an earlier run or files were added to it since.
+/// Call it before the work starts, so that no work is lost.
 ///
 /// # Errors
 /// [`io::ErrorKind::AlreadyExists`] with advice, without the path; [`io::ErrorKind::InvalidInput`]
@@ -77,7 +78,7 @@ pub fn check_target(target: &Path, files: &[&str]) -> Result<(), FsError> {
 /// Opens a regular file. Reading a pipe could block forever, and a device may have no end.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidInput`] for anything else than a file, and those of [`File::open`].
+/// [`io::ErrorKind::InvalidInput`] for anything but a file, and those of [`File::open`].
 pub fn open_file(path: &Path) -> io::Result<File> {
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::new(
@@ -94,9 +95,8 @@ pub fn has(folder: &Path, files: &[&str]) -> bool {
     files.iter().all(|file| folder.join(file).is_file())
 }
 
-/// Moves a finished folder to its target, which [`check`] allowed. An old folder at the target is
-/// moved to `fresh` or to `aside`, a path on the same file system; the caller removes both
-/// afterwards.
+/// Moves the finished folder `fresh` to its target, which [`check`] allowed. An old folder at the
+/// target ends up in `fresh` or in `aside`, on the same file system; the caller removes both.
 ///
 /// # Errors
 /// I/O errors; the old folder is then restored.
@@ -131,8 +131,8 @@ fn exchange(_: &Path, _: &Path) -> io::Result<()> {
 
 /// A folder being written. If it is dropped without [`StagedFolder::commit`], nothing is left.
 ///
-/// The work folder is `.partial-NAME-RANDOM`. It contains a lock that ends with the process; the
-/// next run with the same target removes work folders whose lock nobody holds.
+/// The work folder is `.partial-NAME-RANDOM`. It contains a lock that the system releases when the
+/// process ends. The next run with the same target removes work folders whose lock is free.
 pub struct StagedFolder {
     work: TempDir,
     /// Held until the work folder is removed; `None` on a file system without locks.
@@ -164,7 +164,7 @@ impl StagedFolder {
             .prefix(&prefix)
             .tempdir_in(place)
             .map_err(FsError::at(place))?;
-        // Without a lock the work folder is never swept; that costs space, not correctness.
+        // Without a lock no later run removes the work folder; that costs only space.
         let lock = lock(work.path()).ok();
         let fresh = work.path().join("new");
         fs::create_dir(&fresh).map_err(FsError::at(&fresh))?;
@@ -224,7 +224,7 @@ fn lock(work: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Removes the work folders of killed processes: those whose lock nobody holds.
+/// Removes the work folders of killed processes: those whose lock is free.
 fn sweep(place: &Path, prefix: &str) {
     for entry in fs::read_dir(place).into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(prefix)

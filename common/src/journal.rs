@@ -98,7 +98,7 @@ impl Journal {
             }
             Err(std::fs::TryLockError::Error(source)) => return Err(io(source).into()),
         }
-        // A journal that was killed while it wrote its first line is a part of MAGIC.
+        // A process that was killed while it wrote the first line leaves a part of MAGIC.
         let size = file.metadata().map_err(io)?.len();
         let known = usize::try_from(size).map_or(MAGIC.len(), |size| size.min(MAGIC.len()));
         if !starts_with(&mut file, &MAGIC[..known]).map_err(io)? {

@@ -1,5 +1,6 @@
-//! What a command may replace: a folder whose every file is in the list that the command left
-//! there, a file that begins as its own files begin, and never what the same command reads.
+//! What a command may replace: a folder in which every file is on the list that an earlier run left
+//! there, or a file with the first bytes of the command's own files. It never replaces one of its
+//! inputs.
 //!
 //! [`StagedFolder`](crate::fs::StagedFolder) writes the list and looks at it before it replaces a
 //! folder; [`fs::check`](crate::fs::check) looks at it before the work starts.
@@ -9,7 +10,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// The list in a folder: one path a line, relative to the folder, in order.
+/// The list in a folder: one path per line, relative to the folder, in order.
 pub const LIST: &str = ".kgagent-files";
 
 /// Upper bound of a list, so that another file of this name does not fill the memory.
@@ -23,8 +24,8 @@ pub(crate) fn write(folder: &Path) -> io::Result<()> {
     fs::write(folder.join(LIST), text)
 }
 
-/// Rejects a folder with a file that its list does not name, and a file in its place. A missing or
-/// an empty folder is fine.
+/// Rejects a file, and a folder that contains a file that its list does not name. A missing or
+/// empty folder is fine.
 ///
 /// # Errors
 /// [`io::ErrorKind::AlreadyExists`] with the file and advice, and errors of reading the folder.
@@ -70,8 +71,8 @@ fn files(folder: &Path, root: &Path) -> io::Result<BTreeSet<String>> {
     Ok(names)
 }
 
-/// Rejects a file that exists, is not empty and does not begin with `opening`, the first bytes of
-/// the command's own files; without `opening` any file that is not empty.
+/// Rejects an existing file that does not begin with `opening`, the first bytes of the command's
+/// own files. Without `opening` it rejects every existing file. Empty files are fine.
 ///
 /// # Errors
 /// [`io::ErrorKind::AlreadyExists`] with advice, and errors of reading the file.
@@ -142,7 +143,7 @@ mod tests {
             check(&out).unwrap();
             fs::write(out.join(foreign), "years of work").unwrap();
             assert!(check(&out).unwrap_err().to_string().contains(foreign));
-            // Written while the command worked: found before the folder is moved.
+            // A file that appears while the command works is found before the folder is moved.
             let staged = StagedFolder::new(&out).unwrap();
             assert!(staged.commit().unwrap_err().to_string().contains(foreign));
             assert_eq!(fs::read(out.join(foreign)).unwrap(), b"years of work");

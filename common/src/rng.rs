@@ -1,5 +1,5 @@
-//! A small random number generator (SplitMix64). It is ours because shuffles, samples and fresh
-//! weights must not change when a library changes its algorithm.
+//! A small random number generator (SplitMix64). It is our own code, because shuffles, samples and
+//! fresh weights must not change when a library changes its algorithm.
 
 /// A SplitMix64 generator. The seed determines the whole sequence.
 #[derive(Clone, Debug)]

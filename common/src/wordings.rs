@@ -1,6 +1,6 @@
-//! How the questions of a dataset are worded, as hashes: the file `wordings.txt` that `datagen`
-//! writes next to the examples and `train` copies into the model folder, so that an evaluation can
-//! tell how much of its questions the model has read before.
+//! How the questions of a dataset are worded, as hashes in the file `wordings.txt`. `datagen`
+//! writes it next to the examples and `train` copies it into the model folder. With it, an
+//! evaluation can tell how much of its questions the model has read before.
 //!
 //! ```
 //! use common::wordings::{Wording, Wordings};
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_several_questions_are_no_single_question() {
+    fn words_of_several_questions_do_not_make_one_question() {
         let mut trained = Wordings::default();
         trained.add(wording(&[3, 1, 2], 10));
         trained.add(wording(&[4, 2], 11));

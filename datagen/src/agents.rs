@@ -1,5 +1,5 @@
 //! The agents for which examples are made. Each turns a verified question into the conversations
-//! that its model has to hold.
+//! that a model learns from.
 
 mod kg_agent;
 mod oda;

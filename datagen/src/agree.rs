@@ -3,7 +3,7 @@
 //!
 //! A graph is generated from the triple patterns of the first query that converts. Every variable
 //! takes one of a few nodes, or values around the constant it is compared with. Class triples
-//! always hold, as a schema would have it; other triples hold at random.
+//! always hold, as if a schema required them; other triples hold at random.
 
 mod made;
 

@@ -11,7 +11,6 @@ use kg::spargebra::term::{
 use kg::term::{Literal, Term, XSD};
 use kg::value::{Extreme, Op};
 
-/// A variable of this name.
 pub(crate) fn variable(name: &str) -> Variable {
     Variable::new_unchecked(name)
 }
@@ -75,7 +74,7 @@ pub(crate) fn differs(a: Expression, b: Expression) -> Expression {
     Expression::Not(Box::new(Expression::Equal(Box::new(a), Box::new(b))))
 }
 
-/// Both patterns; an empty one adds nothing.
+/// The join of both patterns; an empty one adds nothing.
 pub(crate) fn join(left: GraphPattern, right: GraphPattern) -> GraphPattern {
     match (left, right) {
         (GraphPattern::Bgp { patterns }, other) | (other, GraphPattern::Bgp { patterns })
@@ -185,7 +184,6 @@ pub(crate) fn distinct(inner: GraphPattern, of: &str) -> GraphPattern {
     distinct_values(inner, variable(of))
 }
 
-/// The distinct values of one variable.
 pub(crate) fn distinct_values(inner: GraphPattern, variable: Variable) -> GraphPattern {
     GraphPattern::Distinct {
         inner: Box::new(project(inner, vec![variable])),
@@ -212,7 +210,6 @@ pub(crate) fn group_all(
     }
 }
 
-/// One aggregate of an expression.
 pub(crate) fn aggregate_call(
     name: AggregateFunction,
     expr: Expression,

@@ -21,7 +21,7 @@ pub enum Error {
         path: PathBuf,
         /// `:LINE`, ` record N`, or empty for the whole file.
         place: String,
-        /// What is wrong, what the file looks like, and what it should be.
+        /// The problem, the format that the file looks like, and the right one.
         message: String,
     },
     /// The ranker failed, so relation lists have no order.
@@ -45,7 +45,7 @@ pub enum Error {
         /// The options that the format has.
         known: String,
     },
-    /// The format needs a graph and none is given.
+    /// The format needs a graph, and no graph was given.
     #[error("format `{0}` needs a graph; give one with --kg")]
     NeedsGraph(&'static str),
     /// The agent has no training examples.
@@ -57,7 +57,7 @@ pub enum Error {
     /// The questions cannot be split as requested.
     #[error("{0}")]
     Split(String),
-    /// The parts share what they must not share.
+    /// The parts of the data share questions that they must not share.
     #[error("the parts of the data leak into each other: {0}")]
     Leakage(String),
     /// The state of an earlier run cannot be used.
@@ -71,7 +71,7 @@ pub enum Error {
         /// Questions in total.
         total: usize,
     },
-    /// The graph has nothing to ask about.
+    /// No question about the graph is possible.
     #[error(
         "this graph gives no questions: its nodes have neither labels nor attributes that planners see"
     )]

@@ -19,11 +19,9 @@ pub(crate) struct Fingerprint {
     /// The words of the wording with handles for entities and `x` for numbers and quotations; empty
     /// if the question has no program.
     pub(crate) masked: String,
-    /// Hash of the program.
     pub(crate) program: u64,
     /// Hash of the program with handles for its entities and `x` for its literals.
     pub(crate) shape: u64,
-    /// Names of its relations, sorted.
     pub(crate) relations: Vec<String>,
     /// Names of its classes and functions (`count`, `argmax`, `<`), sorted.
     pub(crate) functions: Vec<String>,

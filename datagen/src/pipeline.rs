@@ -196,7 +196,6 @@ fn refused_question(question: &GoldQuestion, why: &Refused) -> RefusedQuestion {
     }
 }
 
-/// Verifies one question and renders its examples.
 fn process(
     question: &GoldQuestion,
     kg: &dyn Kg,

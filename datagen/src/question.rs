@@ -90,14 +90,15 @@ pub struct GoldQuestion {
     pub topics: Vec<Topic>,
     /// Published answers: labels, names or IRIs.
     pub answers: Option<Vec<String>>,
-    /// Whether the published answers must be met too. They need not if the set was made on another
-    /// version of the graph.
+    /// Whether the program must also give the published answers. False if the set was made on
+    /// another version of the graph.
     pub answers_bind: bool,
-    /// Hops from topic to answer, if the set says so.
+    /// Hops from topic to answer, if the set gives them.
     pub hops: Option<u32>,
-    /// Type, level or shape, if the set says so.
+    /// Type, level or shape, if the set gives it.
     pub kind: Option<String>,
-    /// When entities that the gold query excludes (`?x != topic`) are dropped (rule R7).
+    /// Whether entities that the gold query excludes (`?x != topic`) are dropped from the answer
+    /// only or after every call (rule R7).
     pub exclude: ExcludeWhen,
 }
 

@@ -1,5 +1,5 @@
-//! The outcome of one processed question: what the journal stores, and what selection and the
-//! report read.
+//! The outcome of one processed question: stored in the journal, and read by selection and the
+//! report.
 
 use serde::{Deserialize, Serialize};
 use toolbox::agent::Agent;
@@ -44,10 +44,8 @@ pub struct RefusedQuestion {
     pub sparql: String,
 }
 
-/// The size of one example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ExampleSize {
-    /// The agent that the example trains.
     pub(crate) agent: Agent,
     /// Calls that it trains.
     pub(crate) steps: usize,

@@ -1,5 +1,5 @@
-//! The closed list of reasons why a question is not kept. It makes kept + refused = read, and
-//! reports of different runs comparable.
+//! The closed list of reasons why a question is not kept. With it, kept plus refused equals read,
+//! and reports of different runs can be compared.
 
 use serde::{Deserialize, Serialize};
 

@@ -66,8 +66,8 @@ const STEPS: usize = 3_000;
 const RATE: f64 = 0.02;
 
 /// Fits weights to the cases of several sets, which count equally. `pull` is the strength with
-/// which weights are held near `start` (a Gaussian prior). What speaks against a candidate by its
-/// definition (*unused*, *missing*, *not asked for*) never gets a positive weight.
+/// which weights are held near `start` (a Gaussian prior). A term that speaks against a candidate
+/// by its definition (*unused*, *missing*, *not asked for*) never gets a positive weight.
 #[must_use]
 pub fn fit(sets: &[Vec<Case>], start: &TermWeights, pull: f64) -> TermWeights {
     let origin = start.0.map(f64::from);
@@ -98,7 +98,8 @@ pub fn fit(sets: &[Vec<Case>], start: &TermWeights, pull: f64) -> TermWeights {
     TermWeights(weights.map(|weight| weight as f32))
 }
 
-/// Whether a term counts what a candidate lacks, or has although nobody asked for it.
+/// Whether a term counts what a candidate lacks, or what it has although the question does not ask
+/// for it.
 fn speaks_against(name: &str) -> bool {
     ["unused", "missing", "not asked for", "unexplained"]
         .iter()
@@ -160,7 +161,7 @@ mod tests {
         }
     }
 
-    /// Term 0 speaks for a candidate, term 2 against it, term 3 says nothing.
+    /// Term 0 speaks for a candidate, term 2 against it, and term 3 is neutral.
     fn cases() -> Vec<Case> {
         (0..6_u8)
             .map(|i| {
@@ -189,7 +190,7 @@ mod tests {
         let fitted = fit(std::slice::from_ref(&cases), &wrong(), 0.01);
         assert_eq!(measure(&cases, &fitted), (6, 6));
         assert!(fitted.0[0] > 0.0 && fitted.0[2] < 0.0, "{fitted:?}");
-        // No case says anything about the others.
+        // No case depends on the other terms.
         assert!(fitted.0[4..].iter().all(|weight| weight.abs() < 1e-6));
     }
 

@@ -15,7 +15,7 @@ use crate::question::GoldQuestion;
 use crate::read::lines_of;
 use crate::split::{relations, relations_of};
 
-/// What published sets say about their questions in files of their own.
+/// Facts about the questions of published sets, from separate files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WordHints {
     /// Labels of relations by local name: `P19` is `place of birth`.
@@ -163,7 +163,7 @@ mod tests {
         }
     }
 
-    /// Where someone was born, by a relation that only has a number.
+    /// A question for a place of birth, by a relation whose name is a number.
     fn born() -> GoldQuestion {
         let sparql = "SELECT ?x WHERE { <http://e/topic> <http://e/prop/P19> ?x }";
         question("q1", "where was Ada Lovelace's Ada born", "Ada", sparql)
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn mentions_that_are_none_are_refused_by_line() {
+    fn invalid_mentions_are_refused_with_their_line() {
         let dir = tempfile::tempdir().unwrap();
         for bad in [
             "{",

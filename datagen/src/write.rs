@@ -1,7 +1,7 @@
 //! Writes the data folder: `train.jsonl`, `valid.jsonl` with its questions, `wordings.txt`,
-//! `refused.jsonl`, `report.json`, `run.json` and a data card. The folder appears complete or not at
-//! all. Until then, finished questions are journaled in `OUT.partial`, from which a stopped or
-//! killed run resumes.
+//! `refused.jsonl`, `report.json`, `run.json` and a data card. The folder appears complete or not
+//! at all. While the run works, a journal in `OUT.partial` records finished questions, so that a
+//! stopped or killed run can resume.
 
 use std::fs;
 use std::path::Path;
@@ -84,7 +84,7 @@ pub fn write_dataset(
     drop(journal);
     let journal = partial.join("journal");
     fs::remove_file(&journal).map_err(Error::io(&journal))?;
-    // Stays if somebody keeps something else in it.
+    // The folder stays if it contains other files.
     let _ = fs::remove_dir(&partial);
     Ok(report)
 }

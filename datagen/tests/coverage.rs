@@ -130,7 +130,7 @@ fn qald_and_yago() {
     );
 }
 
-/// An answer as text, so that both sides compare: sorted terms, a number or a truth value.
+/// An answer as text, for comparison: sorted terms, a number or a truth value.
 fn gold(kg: &FrozenKg, query: &kg::spargebra::Query) -> Option<Vec<String>> {
     let mut texts: Vec<String> = match kg.query(query, QueryLimits::default()) {
         Ok(QueryAnswer::Rows { rows, .. }) => rows

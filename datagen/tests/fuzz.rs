@@ -34,7 +34,6 @@ impl Random {
     }
 }
 
-/// One mutation of an input.
 fn change(input: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     const ODD: &[&[u8]] = &[
         b"\0",

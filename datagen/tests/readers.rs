@@ -326,7 +326,7 @@ fn files_without_questions_are_recognised() {
         ("empty.txt", "", "the file is empty"),
         ("array.json", "[]", "a JSON array without records"),
         ("bytes.bin", "\u{1}\u{2}", "begins with"),
-        ("half.json", "[{\"question\": \"a", "breaks"),
+        ("half.json", "[{\"question\": \"a", "is broken"),
         ("other.json", "{\"rows\": [{\"a\": 1}]}", "JSON"),
     ];
     for (name, text, looks) in files {

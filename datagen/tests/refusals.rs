@@ -76,7 +76,7 @@ fn constraints_without_effect_on_the_graph_convert() {
         program("ASK { :m.lions :type.object.type :sports.team }"),
         "get_relation(m.lions); v0 = judge(m.lions, type.object.type, =, sports.team); ans = end(v0)"
     );
-    // Each of two attributes is compared.
+    // Either of two attributes is compared.
     let either = "SELECT ?x WHERE { ?x :sports.team.city :m.lx . { ?x :sports.team.founded ?d } UNION { ?x :sports.team.city ?d } FILTER(?d > \"1910-01-01\"^^xsd:date) }";
     let either = program(either);
     assert_eq!(
@@ -90,7 +90,7 @@ fn constraints_without_effect_on_the_graph_convert() {
     assert!(several.contains("judge("), "{several}");
 }
 
-/// Rules A.2.2: what no query graph holds.
+/// Rules A.2.2: queries that no query graph can represent.
 #[test]
 fn inexpressible_queries_are_refused_with_a_reason() {
     let kg = toy();

@@ -268,7 +268,7 @@ fn mixtures_meet_their_ratio_in_questions_and_in_steps() {
 }
 
 #[test]
-fn splits_hold_out_what_they_promise() {
+fn splits_hold_out_the_right_questions() {
     let split = |split| {
         run(&options(SelectOptions {
             split,

@@ -1,6 +1,6 @@
-//! Laws of the extended tools (rules D, D.3): on generated graphs a converted query and its program give
-//! the same rows, and so does the query that the program is written back to. The graphs have ties,
-//! missing values, empty groups, repeated values and mixed numeric datatypes.
+//! Laws of the extended tools (rules D, D.3): on generated graphs a converted query, its program,
+//! and the query made from that program give the same rows. The graphs have ties, missing values,
+//! empty groups, repeated values and mixed numeric datatypes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 use std::collections::BTreeSet;
@@ -21,8 +21,8 @@ use toolbox::prompt::{Layout, Template};
 
 const GRAPHS: u64 = 20;
 
-/// Queries on shops, their staff and their sales, with the number of rows that ORDER BY and LIMIT
-/// leave to the evaluator if keys are equal (`true`).
+/// Queries on shops, their staff and their sales, and whether the evaluator may choose among rows
+/// with equal keys at a LIMIT (`true`).
 const QUERIES: &[(&str, bool)] = &[
     (
         "SELECT ?s (COUNT(*) AS ?n) { ?p a :Person . ?p :works ?s } GROUP BY ?s",

@@ -1,5 +1,5 @@
-//! Programs as queries: for random programs on random graphs, the query of the program has the
-//! program's answer, and so has the program that the query converts to.
+//! Programs as queries: for random programs on random graphs, the query has the program's answer,
+//! and the program that the query converts to has it too.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 mod frozen;

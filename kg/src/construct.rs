@@ -12,7 +12,7 @@ use crate::term::Term;
 
 /// The triples of a CONSTRUCT query, sorted and without duplicates; `None` for other queries.
 /// Triples that RDF does not have (an unbound part, a literal as subject) are left out. The row
-/// limit is one of triples too.
+/// limit also limits the number of triples.
 ///
 /// # Errors
 /// [`QueryError`] if the query is not allowed or exceeds a limit.
@@ -96,7 +96,7 @@ impl Bindings<'_> {
     fn term(&self, pattern: &TermPattern) -> Option<Term> {
         Some(match pattern {
             TermPattern::NamedNode(node) => Term::Iri(node.as_str().to_owned()),
-            // Each row has its own.
+            // Each row has its own blank nodes.
             TermPattern::BlankNode(node) => {
                 Term::Blank(format!("r{}x{}", self.number, node.as_str()))
             }
@@ -126,7 +126,7 @@ mod tests {
     use crate::term::Literal;
 
     #[test]
-    fn a_template_is_filled_with_every_row_and_what_is_no_triple_is_left_out() {
+    fn a_template_is_filled_with_every_row_and_invalid_triples_are_left_out() {
         let iri = |name: &str| Term::Iri(format!("http://e/{name}"));
         let name = Term::Literal(Literal::plain("A"));
         let kg = FrozenKg::from_triples([

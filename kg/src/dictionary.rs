@@ -26,7 +26,7 @@ const BLOCK: u32 = 16;
 /// Capacity that is enough for most keys.
 const KEY: usize = 96;
 
-/// Replaces `out` by the key of a literal.
+/// Writes the key of a literal to `out`, which is cleared first.
 pub(crate) fn literal_key(out: &mut String, lexical: &str, datatype: &str, lang: &str) {
     out.clear();
     out.push(LITERAL);
@@ -45,14 +45,14 @@ pub(crate) fn literal_prefix(text: &str) -> String {
     prefix
 }
 
-/// Replaces `out` by the key of an IRI or blank node.
+/// Writes the key of an IRI or blank node to `out`, which is cleared first.
 pub(crate) fn node_key(out: &mut String, tag: char, text: &str) {
     out.clear();
     out.push(tag);
     out.push_str(text);
 }
 
-/// Replaces `out` by the key of a term.
+/// Writes the key of a term to `out`, which is cleared first.
 pub(crate) fn term_key(out: &mut String, term: &Term) {
     match term {
         Term::Iri(iri) => node_key(out, IRI, iri),
@@ -111,7 +111,6 @@ impl<'a> TermParts<'a> {
 pub(crate) struct TermKey(String);
 
 impl TermKey {
-    /// The term in parts.
     pub(crate) fn parts(&self) -> TermParts<'_> {
         TermParts::of(&self.0)
     }
@@ -233,8 +232,8 @@ impl<'a> Dictionary<'a> {
         let mut common = 0;
         for id in (first..self.len).take(BLOCK as usize) {
             let shared = if id == first { 0 } else { varint(&mut rest)? };
-            let own = varint(&mut rest)?;
-            let (own, behind) = rest.split_at_checked(own)?;
+            let rest_of_key = varint(&mut rest)?;
+            let (rest_of_key, behind) = rest.split_at_checked(rest_of_key)?;
             rest = behind;
             match shared.cmp(&common) {
                 // It is greater than its predecessor at a position where the predecessor equals
@@ -245,9 +244,13 @@ impl<'a> Dictionary<'a> {
                 std::cmp::Ordering::Equal => {}
             }
             let wanted = key.get(common..)?;
-            let equal = own.iter().zip(wanted).take_while(|(a, b)| a == b).count();
+            let equal = rest_of_key
+                .iter()
+                .zip(wanted)
+                .take_while(|(a, b)| a == b)
+                .count();
             common += equal;
-            match (own.get(equal), wanted.get(equal)) {
+            match (rest_of_key.get(equal), wanted.get(equal)) {
                 (None, None) => return Some(id),
                 (Some(_), None) => return None,
                 (Some(a), Some(b)) if a > b => return None,
@@ -300,13 +303,13 @@ impl<'a> TermKeys<'a> {
         } else {
             varint(&mut self.rest)?
         };
-        let own = varint(&mut self.rest)?;
-        let (own, rest) = self.rest.split_at_checked(own)?;
+        let rest_of_key = varint(&mut self.rest)?;
+        let (rest_of_key, rest) = self.rest.split_at_checked(rest_of_key)?;
         if shared > self.key.len() {
             return None;
         }
         self.key.truncate(shared);
-        self.key.extend_from_slice(own);
+        self.key.extend_from_slice(rest_of_key);
         self.rest = rest;
         self.next += 1;
         Some((id, &self.key))
@@ -327,7 +330,7 @@ impl DictionaryEncoder {
     /// id.
     pub(crate) fn push(&mut self, key: &[u8], text: &mut Vec<u8>, blocks: &mut Vec<u64>) -> u32 {
         let begun = text.len();
-        let own = if self.len.is_multiple_of(BLOCK) {
+        let rest_of_key = if self.len.is_multiple_of(BLOCK) {
             blocks.push(self.at);
             key
         } else {
@@ -339,8 +342,8 @@ impl DictionaryEncoder {
             push_varint(text, shared);
             &key[shared..]
         };
-        push_varint(text, own.len());
-        text.extend_from_slice(own);
+        push_varint(text, rest_of_key.len());
+        text.extend_from_slice(rest_of_key);
         self.at += (text.len() - begun) as u64;
         self.last.clear();
         self.last.extend_from_slice(key);

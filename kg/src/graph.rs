@@ -28,8 +28,8 @@ pub trait Kg: Send + Sync {
     fn term(&self, node: NodeId) -> Term;
     /// The id of a term; `None` if the graph does not contain it.
     fn find(&self, term: &Term) -> Option<NodeId>;
-    /// Whether the text of some literal starts with `text`. May return true without knowing, if the
-    /// answer would cost more than a full lookup.
+    /// Whether the text of some literal starts with `text`. May return true without a check, if the
+    /// check would cost more than a full lookup.
     fn begins_literal(&self, text: &str) -> bool;
     /// Whether nodes may come from plain text formats, where a name may also be a number or a date.
     fn has_texts(&self) -> bool {

@@ -51,7 +51,7 @@ pub fn learned(kg: &dyn Kg) -> Vec<RelId> {
             && relations.binary_search(&node.relation()).is_err()
             && !kg.out_relations(node).is_empty()
     };
-    // Cheap test first: a candidate needs at least this many triples.
+    // A cheap test first: a candidate has at least this many triples.
     let floor = ENTITIES * SHARE / 100;
     let named = schema
         .alias_relations
@@ -150,8 +150,8 @@ fn is_flag(literal: &Literal) -> bool {
         .is_some_and(|datatype| datatype.ends_with("#boolean"))
 }
 
-/// Whether a literal is a key: a long hexadecimal number, a link, or, if the relation's name says
-/// so, a word with digits.
+/// Whether a literal is a key: a long hexadecimal number, a link, or, if the name of the relation
+/// is that of a key, a word with digits.
 fn is_key(literal: &Literal, key_name: bool) -> bool {
     let text = literal.lexical.as_str();
     let digits = text.bytes().filter(u8::is_ascii_digit).count();

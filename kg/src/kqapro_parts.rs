@@ -1,5 +1,5 @@
-//! The outermost objects of a `kb.json`, with every entry as unread text: values take twenty times as
-//! much memory as their text.
+//! The outermost objects of a `kb.json`, with every entry as unparsed text, because parsed values
+//! take twenty times as much memory.
 
 use std::cell::Cell;
 use std::fmt;
@@ -33,7 +33,7 @@ impl<'k> KbPart<'k> {
     }
 }
 
-/// The two objects of a file, as far as it has them.
+/// The two objects of a file; either may be missing.
 #[derive(Default)]
 pub(crate) struct KbParts<'k> {
     pub concepts: Option<KbPart<'k>>,

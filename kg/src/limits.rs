@@ -35,8 +35,8 @@ pub const QUERY_JOINTS: usize = 400;
 /// Real queries have fewer than thirty.
 pub const QUERY_PATTERNS: usize = 64;
 
-/// Maximum bytes of a graph file without a triple, and of one of its lines. No statement of a real
-/// dump is as long, and a file that is no graph must not fill the memory.
+/// Maximum bytes of a graph file without a triple, and of one of its lines. Statements of real
+/// dumps are shorter, and a file that is not a graph must not fill the memory.
 pub const STATEMENT_BYTES: usize = 1 << 24;
 
 /// Maximum nesting of objects and lists in JSON-LD: its parser is recursive. Real files stay below
@@ -51,8 +51,8 @@ pub const JSON_CONTEXT: usize = 1 << 13;
 /// not finished, and for each object around it.
 pub const JSON_EVENT: usize = 96;
 
-/// A `kb.json` of KQA Pro, which is read as a whole, may take this part of the memory of a load. The
-/// rest is for the places of its entries.
+/// The text of KQA Pro's `kb.json` is read as a whole and may take one part in this many of a
+/// load's memory. The rest is for the positions of its entries.
 pub const KB_PART: usize = 4;
 
 /// Memory that the values of one entry of a `kb.json` take per byte of its text, at most: measured

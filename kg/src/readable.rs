@@ -3,7 +3,6 @@
 use crate::label::{clean, percent_decode};
 use crate::names::split;
 
-/// Namespaces of statements and values.
 const STATEMENT_NAMESPACES: &[&str] = &[
     "http://www.wikidata.org/entity/statement/",
     "http://www.wikidata.org/value/",

@@ -124,7 +124,7 @@ impl Adapter {
     /// Reads an adapter folder.
     ///
     /// # Errors
-    /// Names the file and what in it is not plain LoRA.
+    /// Names the file and the part of it that is not plain LoRA.
     pub fn read(dir: &Path) -> Result<Self, ModelError> {
         let path = dir.join(CONFIG);
         let config = AdapterConfig::from_json(&read_json(&path)?)

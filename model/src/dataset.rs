@@ -18,7 +18,7 @@ use crate::{ModelError, limits};
 /// One example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrainingConversation {
-    /// Its id; empty if the line has none.
+    /// Its id; empty if the line has no id.
     pub id: String,
     /// Its turns.
     pub turns: Vec<Turn>,
@@ -31,7 +31,8 @@ pub struct Dataset {
     pub train: Vec<TrainingConversation>,
     /// `valid.jsonl`; empty if there is no such file.
     pub valid: Vec<TrainingConversation>,
-    /// Hashes of the templates that rendered the lines, by agent; empty if the lines have none.
+    /// Hashes of the templates that rendered the lines, by agent; empty if the lines do not name
+    /// them.
     pub templates: BTreeMap<String, String>,
     /// The layouts, sorted.
     pub layouts: Vec<String>,

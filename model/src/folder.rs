@@ -53,9 +53,9 @@ impl ModelFolder {
                 .unwrap_or(0)
                 .max(config.vocab_size);
         }
-        let own = path.join("tokenizer.json");
-        let tokenizer = Tokenizer::from_file(&if own.is_file() {
-            own
+        let here = path.join("tokenizer.json");
+        let tokenizer = Tokenizer::from_file(&if here.is_file() {
+            here
         } else {
             base.join("tokenizer.json")
         })?;

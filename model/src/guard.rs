@@ -1,7 +1,7 @@
 //! Keeps panics of a library that reads foreign files from ending the process.
 //!
-//! The library for tokenizers indexes and unwraps what a `tokenizer.json` says. Every call that
-//! depends on the content of such a file goes through [`guarded`].
+//! The library for tokenizers indexes and unwraps the content of a `tokenizer.json`, so a bad file
+//! makes it panic. Every call that depends on the content of such a file goes through [`guarded`].
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,8 +10,8 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is in a guarded call, whose panic becomes an error. A panic hook that asks
-/// this can leave out the message.
+/// Whether this thread is in a guarded call, whose panic becomes an error. A panic hook checks this
+/// to leave out the message.
 #[must_use]
 pub fn is_guarded() -> bool {
     GUARDED.get()

@@ -137,8 +137,8 @@ fn is_plain(part: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
-/// Returns one file from the cache or the hub. hf-hub would put what the hub answers into paths, so
-/// it only asks here; the names are checked before anything is written.
+/// Returns one file from the cache or the hub. hf-hub would use the hub's answers as paths. So here
+/// it only sends the request, and the names are checked before anything is written.
 fn get(
     api: &Api,
     repo: &ApiRepo,
@@ -206,7 +206,7 @@ fn download(
         return Err("another fetch is downloading it; wait for that".to_owned());
     }
     if out.metadata().map_err(io)?.len() > size {
-        // It belongs to another file.
+        // The partial file belongs to another file.
         out.set_len(0).map_err(io)?;
     }
     let mut attempts = 0;
@@ -267,7 +267,7 @@ fn append(
         out.set_len(0).map_err(io)?;
         done = 0;
     }
-    // A hub that sends more than it said does not fill the disk.
+    // Stop reading if the hub sends more than it announced, so that it cannot fill the disk.
     let mut body = answer.into_body().into_reader().take(size - done + 1);
     let mut buffer = vec![0; BLOCK];
     loop {
@@ -285,7 +285,7 @@ fn append(
     }
 }
 
-/// Lets `path` in a snapshot stand for `blob`, both in the cache of one repository.
+/// Links `path` in a snapshot to `blob`; both are in the cache of one repository.
 fn link(blob: &Path, path: &Path) -> io::Result<()> {
     if path.symlink_metadata().is_ok() {
         // A link to a file that was removed as corrupt.

@@ -39,7 +39,7 @@ impl Preset {
         }
     }
 
-    /// Longest sequence. Rotary embeddings make a long one free.
+    /// Longest sequence. With rotary embeddings a long limit costs nothing.
     const MAX_POSITIONS: usize = 4096;
 
     /// The configuration for a vocabulary of `vocab_size`.

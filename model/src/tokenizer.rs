@@ -375,7 +375,8 @@ mod tests {
         assert_eq!(tokenizer.encode("1234").unwrap().len(), 4);
     }
 
-    /// Parts of a `tokenizer.json`, each with what the error says; the others may be read.
+    /// Damaged parts of a `tokenizer.json`, each with a part of its error; `None` if it may be
+    /// read.
     const DAMAGED: [(&str, &str, Option<&str>); 9] = [
         (
             "model",

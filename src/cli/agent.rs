@@ -11,7 +11,7 @@ use toolbox::triad;
 
 use super::values::{Names, names, one_of};
 
-/// Options of the single agents.
+/// Options of each agent.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct AgentArgs {
     #[command(flatten)]
@@ -45,10 +45,10 @@ pub(super) const AGENTS: Names<MakeAgent> = names! {
 enum ModeName {
     /// As in the paper: a call that cannot be executed ends the question.
     Paper,
-    /// Compare the model's program with programs around the linked entities, by the words of the
-    /// question that each explains; see --candidates.
+    /// Compare the model's program with programs that are found around the linked entities, by the
+    /// words of the question that each explains; see --candidates.
     Decide,
-    /// Return errors to the model, at most twice a step, and never repeat a call; see
+    /// Return errors to the model, at most twice per step, and never repeat a call; see
     /// --answer-types.
     Robust,
 }
@@ -76,8 +76,9 @@ struct ModeArgs {
 }
 
 impl AgentArgs {
-    /// The agent for a planner, if no mode was named: without a model, the words alone decide;
-    /// replayed texts and servers give no probabilities, so there is nothing to decide between.
+    /// The agent for a planner, if no mode was named. Without a model, the words of the question
+    /// decide. Replayed texts and servers give no probabilities, so decide mode is not possible
+    /// with them.
     pub(crate) fn for_planner(&self, agent: AgentKind, model: Option<&str>) -> AgentKind {
         let AgentKind::KgAgentDecide(options) = agent else {
             return agent;

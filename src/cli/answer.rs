@@ -81,7 +81,7 @@ pub(crate) struct AskArgs {
     /// Model folder, GGUF file, http(s)://HOST:PORT/v1 of an OpenAI-compatible server, or
     /// scripted:FILE.
     ///
-    /// FILE has the turns to replay in place of a model's, one a line. The agents `retrieval` and
+    /// FILE has turns to replay instead of asking a model, one per line. The agents `retrieval` and
     /// `tog` need no model.
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
@@ -97,7 +97,8 @@ pub(crate) struct AskArgs {
     /// What to do with topic entities in results.
     #[arg(long, value_parser = one_of(EXCLUSIONS), default_value = "others")]
     pub(crate) exclude_topics: ExcludeWhen,
-    /// Say which part of the program accounts for which word, and what was second best.
+    /// Say which part of the program explains which word of the question, and which program came
+    /// second.
     #[arg(long)]
     pub(crate) why: bool,
     /// Write a trace to this file.
@@ -148,10 +149,10 @@ pub(crate) struct EvalArgs {
     pub(crate) seed: u64,
     /// Hide one relation per question that its gold program needs; the right answer is then "none".
     ///
-    /// Left out are questions for which this does not hold: the program counts or judges (0 and
-    /// "no" would be right as well), unites sets (a part still has answers), uses a time interval
-    /// (two relations) or looks an entity up; the question has no answer anyway; or the rest of the
-    /// graph still answers it. The output says how many questions were left out for each reason.
+    /// Some questions are left out, because "none" would not be the only right answer: the program
+    /// counts or judges (0 and "no" would be right as well), unites sets (a part still has
+    /// answers), uses a time interval (two relations) or looks an entity up; the question has no
+    /// answer anyway; or the rest of the graph still answers it. The output counts them by reason.
     #[arg(long)]
     pub(crate) withhold: bool,
     /// Show the papers' results on this dataset next to ours, and how the settings differ.
@@ -194,7 +195,7 @@ pub(crate) struct ReplayArgs {
     /// Decode again with this model folder and compare the tokens too.
     #[arg(long, value_name = "MODEL")]
     pub(crate) decode: Option<PathBuf>,
-    /// Folder of the model that made the trace, whose word tables took part in its decision.
+    /// Folder of the model that made the trace: its word tables influenced the decision.
     #[arg(long, value_name = "MODEL")]
     pub(crate) words: Option<PathBuf>,
     /// With --decode: device of the model; use the one on which the trace was made.

@@ -326,7 +326,7 @@ pub(crate) struct WordsArgs {
     /// Further mentions of entities: JSON Lines of `id` and `topic`.
     #[arg(long, value_name = "FILE")]
     pub(crate) mentions: Option<PathBuf>,
-    /// Ids of questions to leave out, one in front of each line.
+    /// Ids of questions to leave out: the first field of each line.
     #[arg(long, value_name = "FILE")]
     pub(crate) skip: Option<PathBuf>,
     /// File to write.
@@ -336,14 +336,13 @@ pub(crate) struct WordsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct WeightsArgs {
-    /// Predictions of `eval` on development questions; can be given again for more sets, which
-    /// count equally.
+    /// Predictions of `eval` on development questions; repeat for more sets, which count equally.
     #[arg(long, required = true, value_name = "FILE")]
     pub(crate) predictions: Vec<PathBuf>,
     /// Weights to start from [default: those without a model].
     #[arg(long, value_name = "FILE")]
     pub(crate) start: Option<PathBuf>,
-    /// How strongly weights are held near the present ones.
+    /// How strongly weights are kept near those of --start.
     #[arg(long, default_value_t = 0.01, value_name = "X")]
     pub(crate) pull: f64,
     /// File to write.

@@ -18,6 +18,16 @@ pub(crate) enum ModelFormat {
     Ollama,
 }
 
+impl ModelFormat {
+    /// Whether the weights are in a GGUF file.
+    pub(crate) fn is_gguf(self) -> bool {
+        match self {
+            Self::Merged => false,
+            Self::Gguf | Self::Ollama => true,
+        }
+    }
+}
+
 const RECIPES: Names<Recipe> = names! {
     "f32": "32 bits" => Recipe::F32;
     "f16": "16 bits" => Recipe::F16;

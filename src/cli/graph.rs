@@ -62,7 +62,7 @@ pub(crate) struct KgLoadArgs {
     /// TAB tail`) and MetaQA (`s|r|o`).
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Format of all files if their extension does not tell: ttl, nt, nq, trig, rdf, jsonld, tsv,
+    /// Format of all files, if the file names do not show it: ttl, nt, nq, trig, rdf, jsonld, tsv,
     /// metaqa, kqapro or oda.
     #[arg(long, value_name = "FORMAT", value_parser = graph_format)]
     pub(crate) format: Option<kg::GraphFormat>,

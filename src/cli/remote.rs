@@ -21,7 +21,7 @@ const CONSTRAINTS: Names<Constraint> = names! {
 };
 
 const PROTOCOLS: Names<Protocol> = names! {
-    "text": "As text, one a line" => Protocol::Text;
+    "text": "As text, one per line" => Protocol::Text;
     "tools": "As tool calls: the request defines the tools; the turns of oda and triad stay text"
         => Protocol::Tools;
 };
@@ -90,7 +90,7 @@ pub(crate) struct RemoteArgs {
 }
 
 impl RemoteArgs {
-    /// How to ask the server at `url`. The seed is that of its sampling.
+    /// The options for asking the server at `url`; `seed` is the seed of its sampling.
     pub(crate) fn options(&self, url: &str, seed: u64) -> anyhow::Result<RemoteOptions> {
         let key = match std::env::var("KGAGENT_API_KEY") {
             Ok(key) => Some(key).filter(|key| !key.is_empty()),

@@ -15,7 +15,7 @@ use super::values::{TOOLS, named_path, one_of};
 pub(crate) struct ServedArgs {
     /// Graph folder (made by `kg load`) to serve; repeat for more, the first is the default.
     ///
-    /// The name is part of addresses, such as /sparql/NAME [default: the name of the folder].
+    /// NAME is part of addresses, such as /sparql/NAME [default: the name of the folder].
     #[arg(long = "kg", required = true, value_name = "[NAME=]DIR", value_parser = named_path)]
     pub(crate) graphs: Vec<(String, PathBuf)>,
     /// Model folder or GGUF file; repeat for more, the first is the default.
@@ -67,7 +67,8 @@ pub(crate) struct ServeArgs {
     pub(crate) token_file: Option<PathBuf>,
     /// File to which feedback of users is appended, as questions in the format `jsonl`.
     ///
-    /// Answers called wrong without a right one go to FILE with the ending `.wrong.jsonl`.
+    /// Answers that were marked as wrong without a right answer go to FILE with the ending
+    /// `.wrong.jsonl`.
     #[arg(long, value_name = "FILE")]
     pub(crate) feedback: Option<PathBuf>,
     /// Host name under which clients reach the server, besides `localhost` and addresses in numbers;

@@ -1,5 +1,5 @@
-//! `kgagent ask`: answer one question, with program and evidence, or with the step at which nothing
-//! was left.
+//! `kgagent ask`: answer one question, with program and evidence, or with the step whose result was
+//! empty.
 
 use std::sync::Arc;
 
@@ -120,7 +120,6 @@ fn planner(
 /// Maximum number of printed answers, and of printed evidence triples.
 const PRINTED: usize = 20;
 
-/// Prints an outcome.
 pub(super) fn print_text(ui: &Ui, question: &str, entities: &[String], outcome: &Outcome) {
     let answer = &outcome.answer;
     ui.say(format!("question  {}", clean_value(question)));
@@ -169,7 +168,7 @@ pub(super) fn print_text(ui: &Ui, question: &str, entities: &[String], outcome: 
     }
 }
 
-/// Prints why the program was chosen: the words that its parts account for, and the next best
+/// Prints why the program was chosen: the words that its parts explain, and the second-best
 /// candidate.
 fn print_why(ui: &Ui, events: &[TraceEvent]) {
     let decision = events.iter().find_map(|event| match event {
@@ -195,10 +194,10 @@ fn print_why(ui: &Ui, events: &[TraceEvent]) {
         .iter()
         .map(|reason| match &reason.by {
             Some(by) => format!(
-                "“{}” speaks for {by} ({:.2})",
+                "“{}” is explained by {by} ({:.2})",
                 reason.word, reason.probability
             ),
-            None => format!("nothing in the {program} accounts for “{}”", reason.word),
+            None => format!("nothing in the {program} explains “{}”", reason.word),
         })
         .collect();
     if let (Some(first), Some(second)) = (first, second) {
@@ -243,7 +242,7 @@ fn table_lines(answer: &AnswerTable) -> Vec<String> {
     lines
 }
 
-/// Prints what a server counted, and what it costs if that is known.
+/// Prints the requests and tokens that a server counted, and their cost if it is known.
 fn print_served(ui: &Ui, served: &ServedUsage, cost: Option<f64>) {
     let cost = cost.map(|cost| format!(", cost {cost:.6}"));
     ui.say(format!(

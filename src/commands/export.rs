@@ -82,8 +82,7 @@ pub(crate) fn run(args: &ModelExportArgs, ui: &Ui) -> Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Writes the export. Returns the path to open it by (the folder or a file in it) and what it is in
-/// words.
+/// Writes the export. Returns the path to open (the folder or a file in it) and a description.
 fn write(
     args: &ModelExportArgs,
     folder: &ModelFolder,
@@ -96,21 +95,22 @@ fn write(
         info,
         ..
     } = folder;
-    if args.format == ModelFormat::Merged {
-        ModelFolder::write_into(staged, config, tokenizer, info, &folder.weights()?)?;
-        if let Some(read) = Wordings::of_folder(&folder.path)? {
-            staged.file(wordings::FILE, read.to_text().as_bytes())?;
-        }
-        return Ok((staged.path().to_path_buf(), "merged weights".to_owned()));
-    }
     let recipe = args.quantize;
     let file = format!("{name}.{}.gguf", recipe.name());
-    let path = staged.path().join(&file);
     let weights = folder.weights()?;
-    gguf::write(&path, name, config, tokenizer, info, &weights, recipe)?;
-    if args.format == ModelFormat::Ollama {
-        staged.file("Modelfile", modelfile(&file, config).as_bytes())?;
+    match args.format {
+        ModelFormat::Merged => {
+            ModelFolder::write_into(staged, config, tokenizer, info, &weights)?;
+            if let Some(read) = Wordings::of_folder(&folder.path)? {
+                staged.file(wordings::FILE, read.to_text().as_bytes())?;
+            }
+            return Ok((staged.path().to_path_buf(), "merged weights".to_owned()));
+        }
+        ModelFormat::Gguf => {}
+        ModelFormat::Ollama => staged.file("Modelfile", modelfile(&file, config).as_bytes())?,
     }
+    let path = staged.path().join(&file);
+    gguf::write(&path, name, config, tokenizer, info, &weights, recipe)?;
     let blocks =
         config.hidden_size.is_multiple_of(256) && config.intermediate_size.is_multiple_of(256);
     let note = if recipe == Recipe::Q4KM && !blocks {
@@ -146,7 +146,7 @@ fn compare_with_original(
 
 /// Rejects an export that differs from the model by more than rounding explains.
 fn check(format: ModelFormat, recipe: Recipe, found: &LogitComparison) -> Result<()> {
-    let exact = format == ModelFormat::Merged || recipe == Recipe::F32;
+    let exact = !format.is_gguf() || recipe == Recipe::F32;
     let most = match recipe {
         _ if exact => 1e-3,
         Recipe::F32 | Recipe::F16 => 2e-2,
@@ -242,7 +242,7 @@ fn card(name: &str, what: &str, found: &LogitComparison, args: &ModelExportArgs)
         || "kgagent's built-in questions".to_owned(),
         |data| format!("conversations of {}", data.display()),
     );
-    let pieces = if args.format == ModelFormat::Merged {
+    let pieces = if !args.format.is_gguf() {
         ""
     } else {
         "\nThe comparison measures how kgagent runs the file, whose weights are rounded. llama.cpp also \

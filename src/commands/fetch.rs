@@ -11,7 +11,7 @@ use crate::ui::{StageProgress, Ui};
 
 pub(crate) fn run(args: &FetchArgs, ui: &Ui) -> Result<ExitStatus> {
     model::hub::check_name(&args.repo)?;
-    // The same values count as in huggingface_hub.
+    // The same values count as true as in huggingface_hub.
     let offline = std::env::var("HF_HUB_OFFLINE")
         .is_ok_and(|value| matches!(value.to_uppercase().as_str(), "1" | "ON" | "YES" | "TRUE"));
     let folder = if offline {
@@ -51,7 +51,7 @@ fn show(shown: &mut Option<(String, StageProgress)>, now: Fetching<'_>, ui: &Ui)
         ) {
             stage.set_style(style);
         }
-        // The bytes of an earlier run must not count in the speed of this one.
+        // The bytes of an earlier run must not count towards the speed of this one.
         stage.set_position(now.done);
         stage.reset_eta();
         *shown = Some((now.file.to_owned(), stage));

@@ -74,8 +74,8 @@ fn check(opening: &Opening, graph: &FrozenKg, ranker: &dyn Ranker) -> Result<Tem
             opening.template_hash
         )
     })?;
-    // Another order of relations gives another prompt. Old traces do not name their ranker, and may
-    // still be from this one.
+    // Another order of relations gives another prompt. Old traces do not name their ranker, so they
+    // are accepted.
     if !opening.ranker.is_empty() && opening.ranker != ranker.name() {
         bail!(
             "the trace was made with relations ranked by `{}`, and these are ranked by `{}`; {}",
@@ -190,7 +190,7 @@ fn written(events: &[TraceEvent]) -> Vec<Proposal> {
     turns
 }
 
-/// What the model said about the candidates of a trace's decision.
+/// The model's log-probabilities of the candidates of a trace's decision.
 fn logprobs(events: &[TraceEvent]) -> Vec<f64> {
     events
         .iter()

@@ -38,7 +38,7 @@ pub(crate) fn mcp(args: &ServedArgs) -> Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// What the options name, not opened yet.
+/// The options for the service; nothing is opened yet.
 fn options(args: &ServedArgs) -> Result<ServiceOptions> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     Ok(ServiceOptions {
@@ -55,7 +55,7 @@ fn options(args: &ServedArgs) -> Result<ServiceOptions> {
     })
 }
 
-/// The token of the file, or else of the environment.
+/// The token from the file, or else from the environment.
 fn token(args: &ServeArgs) -> Result<Option<String>> {
     if let Some(path) = &args.token_file {
         let text = std::fs::read_to_string(path)

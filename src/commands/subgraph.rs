@@ -28,7 +28,7 @@ pub(crate) fn run(args: &KgSubgraphArgs, ui: &Ui) -> Result<ExitStatus> {
     output::spare(&args.out, inputs.map(PathBuf::as_path))?;
     check_target(&args.out)?;
     if !args.out.is_dir() {
-        // A file of triples does not say who wrote it.
+        // A file of triples does not show which program wrote it, so it is never replaced.
         output::file(&args.out, None)?;
         if args.out.extension().is_some_and(|end| end == "json") {
             output::file(&args.out.with_extension("labels.json"), None)?;
@@ -104,8 +104,8 @@ pub(crate) fn run(args: &KgSubgraphArgs, ui: &Ui) -> Result<ExitStatus> {
 fn entities(args: &KgSubgraphArgs, graph: &dyn Kg) -> Result<(Vec<NodeId>, usize)> {
     let mut names: BTreeSet<String> = args.entities.iter().cloned().collect();
     for name in &names {
-        // A missing name is an error on the command line; a question set may name entities that a
-        // slice of its graph lacks.
+        // An unknown name is an error on the command line. A question set may name entities that
+        // are missing in a part of its graph.
         graph
             .by_name(name)
             .with_context(|| format!("the graph has no entity `{name}`"))?;

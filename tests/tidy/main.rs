@@ -87,7 +87,7 @@ const UNSAFE: [(&str, usize); 5] = [
 ];
 
 #[test]
-fn unsafe_code_is_denied_but_in_five_places() {
+fn unsafe_code_is_denied_except_in_five_places() {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
     assert!(manifest.contains("unsafe_code = \"deny\""));
     no_line("unsafe code", |path, line| {
@@ -104,7 +104,7 @@ fn unsafe_code_is_denied_but_in_five_places() {
 }
 
 #[test]
-fn the_top_holds_what_the_design_names() {
+fn the_root_has_the_required_files() {
     for name in [
         "README.md",
         "ARCHITECTURE.md",

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// An agent that drives the toolbox. One model can be trained for several; the system turn tells
-/// them apart.
+/// the model which agent is running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Agent {

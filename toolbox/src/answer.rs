@@ -101,7 +101,7 @@ impl AnswerTable {
     }
 }
 
-/// What separates the cells of a row in a line of text.
+/// Separates the cells of a row in a line of text.
 pub const CELL_SEPARATOR: &str = " | ";
 
 /// The step at which the set became empty.
@@ -183,7 +183,7 @@ pub struct Answer {
     /// For an empty answer, the step that emptied the set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emptied: Option<Emptied>,
-    /// For a very large answer, what is left out.
+    /// The parts of a very large answer that are left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<AnswerCut>,
 }
@@ -252,7 +252,7 @@ impl Answer {
     }
 }
 
-/// What is left out of an answer with this value and evidence.
+/// What an answer with this value and evidence leaves out.
 fn cut(value: Option<&Value>, evidence: &Evidence) -> Option<AnswerCut> {
     let members = match value {
         Some(Value::Set(set)) => set.len(),

@@ -37,7 +37,7 @@ pub fn of_calls(acceptor: &CallAcceptor) -> String {
 /// The grammar of a [`Grammar`].
 #[must_use]
 pub fn of_grammar(grammar: &Grammar) -> String {
-    // GBNF cannot say that there is no text at all.
+    // GBNF cannot express a grammar without texts.
     let whole = expression(grammar).unwrap_or_else(|| literal(""));
     format!("root ::= {whole}\n")
 }
@@ -162,7 +162,7 @@ mod tests {
             of_grammar(&Grammar::list([Grammar::text("t0")], " ", 1, 1)),
             "root ::= (\"t0\")\n"
         );
-        // What no text can complete is left out.
+        // Parts that no text can complete are left out.
         let dead = Grammar::seq([Grammar::text("= x"), Grammar::any([])]);
         let item = Grammar::seq([Grammar::text("t0"), Grammar::maybe(dead.clone())]);
         assert_eq!(

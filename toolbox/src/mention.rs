@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn function_words_numbers_and_handles_are_no_mentions() {
+    fn function_words_numbers_and_handles_are_not_mentions() {
         assert_eq!(Mentions::of("What is the e0 's of in 2011 's ?").0, []);
         let question = "recording of recording of e0's country?";
         assert_eq!(

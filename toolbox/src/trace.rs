@@ -64,8 +64,8 @@ pub enum TraceEvent {
     Decision {
         /// All candidates.
         candidates: Vec<DecidedCandidate>,
-        /// Which part of the program accounts for which word: of the chosen program, or of the best
-        /// one that was rejected if the decision is to give up. Empty in traces of earlier versions.
+        /// Which part of a program explains which word: the chosen program, or the best rejected
+        /// one if the decision is to give up. Empty in traces of earlier versions.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         why: Vec<crate::explain::WordReason>,
     },
@@ -89,7 +89,7 @@ pub struct ServedReply {
     /// The whole reply; empty if it is just the call.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// What the server gave as the model's thoughts, apart from the text.
+    /// The model's thoughts, if the server returns them apart from the text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub thought: String,
     /// Why nothing in it could be used.

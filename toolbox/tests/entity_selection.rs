@@ -1,4 +1,5 @@
-//! Triad's entity selection: what D is shown of a mention's candidates, and what it may answer.
+//! Triad's entity selection: which candidates of a mention D is shown, and which answers are
+//! allowed.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use kg::term::{NodeId, RDF_TYPE, Term};

@@ -1,5 +1,5 @@
-//! Proposing and deciding on a small graph: one question or two for each shape of program, in casual
-//! words, with the tables and weights that ship; and what every list of candidates promises.
+//! Proposing and deciding on a small graph: one question or two for each shape of program, in
+//! casual words, with the tables and weights that ship; and properties of every list of candidates.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeSet;
@@ -570,8 +570,8 @@ fn without_entities_or_facts_the_last_candidate_gives_up() {
     }
 }
 
-/// Hotels with truths for values, stays that are numbered, and a relation to classes that only its
-/// label explains.
+/// Hotels with true and false as values, stays that are numbered, and a relation to classes that
+/// only its label explains.
 const HOTELS: &str = r#"
 @prefix : <http://inn.example/entity/> .
 @prefix p: <http://inn.example/prop/direct/> .

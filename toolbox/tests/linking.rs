@@ -67,7 +67,7 @@ fn adjectives_before_a_noun_name_nations() {
 }
 
 #[test]
-fn adjectives_of_languages_are_no_nations() {
+fn adjectives_of_languages_are_not_nations() {
     check(&[
         ("countries with spanish speakers", &[]),
         ("who speaks spanish", &[]),

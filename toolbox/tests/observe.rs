@@ -67,7 +67,6 @@ fn options() -> impl Strategy<Value = ObserveOptions> {
         )
 }
 
-/// The visible triples.
 fn visible(kg: &FrozenKg, without: &[RelId]) -> Vec<ObservedTriple> {
     let hidden = |r: RelId| kg.schema().hidden.contains(&r) || without.contains(&r);
     kg.triples().filter(|&(_, r, _)| !hidden(r)).collect()

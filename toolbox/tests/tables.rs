@@ -59,7 +59,7 @@ fn each_tool_follows_its_rule() {
             "v1 = get_entity_by_type(<@Shop>); v2 = get_tail_entity(v0, <@works>); v3 = difference(v1, v2); ans = end(v3)",
             &["shop3"][..],
         ),
-        // D2: a row per value, none without one.
+        // D2: a row per value, and no row without a value.
         (
             "v1 = extend(v0, <@works>); v2 = count(v1); ans = end(v2)",
             &["4"],
@@ -189,7 +189,7 @@ fn evidence_of_a_table_is_enough_to_make_it_again() {
 const DECODED: usize = 5_000;
 
 #[test]
-fn what_the_acceptor_allows_is_read_and_fits_its_table() {
+fn calls_that_the_acceptor_allows_parse_and_fit_their_table() {
     let kg = graph_of(GRAPH);
     let mut rng = Rng::new(7);
     let mut decoded = 0;

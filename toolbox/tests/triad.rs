@@ -234,7 +234,7 @@ fn solved(kg: &FrozenKg, case: &Case, options: ExecOptions) -> (String, Vec<[kg:
 }
 
 #[test]
-fn filled_templates_give_what_they_say_and_their_evidence_alone_gives_it_again() {
+fn filled_templates_give_the_expected_answers_and_so_does_their_evidence() {
     let kg = graph();
     for case in CASES {
         let (text, evidence) = solved(&kg, case, ExecOptions::default());

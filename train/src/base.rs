@@ -84,9 +84,9 @@ impl OpenedBase {
         })
     }
 
-    /// How the questions are worded that a model trained from this base on `data` has read; `None` if
-    /// that is unknown for the data or for the training of the base. What a base from elsewhere was
-    /// trained on does not count.
+    /// The wordings of all questions that a model trained from this base on `data` has read; `None`
+    /// if they are unknown for the data or for the training of the base. Data on which another
+    /// program trained the base do not count.
     ///
     /// # Errors
     /// When the file of the base cannot be read.
@@ -95,7 +95,7 @@ impl OpenedBase {
             return Ok(data.wordings.clone());
         };
         let before = Wordings::of_folder(&folder.path)?;
-        // Only models that were trained here have agents.
+        // Only models that this program trained have agents.
         if before.is_none() && !folder.info.agents.is_empty() {
             return Ok(None);
         }

@@ -35,7 +35,6 @@ impl Precision {
             Self::Bf16 => FloatDType::BF16,
         }
     }
-    /// Bytes per number.
     pub(crate) fn bytes(self) -> u64 {
         match self {
             Self::F32 => 4,

@@ -248,7 +248,7 @@ impl Llama {
         loss.inner()
     }
 
-    /// As [`Llama::gradients`], but keeps only the inputs of layers and recomputes a layer before
+    /// Like [`Llama::gradients`], but keeps only the inputs of layers and recomputes a layer before
     /// its backward pass. Costs one more forward pass and saves the activations of all layers but
     /// one.
     pub(crate) fn gradients_by_layer(

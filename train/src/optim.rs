@@ -334,7 +334,7 @@ impl KernelConstants {
         }
     }
 
-    /// With the learning rate and the factor of the gradients of a step.
+    /// These constants with the learning rate and the gradient factor of a step.
     fn at(self, rate: f64, factor: f64) -> Self {
         let factor = factor as f32;
         Self {

@@ -39,7 +39,7 @@ mod tests {
         made.store(0, Ordering::SeqCst);
         let some: Vec<usize> = prefetch(0..1000, make, |made| made.iter().take(5).collect());
         assert_eq!(some, [0, 1, 4, 9, 16]);
-        // Those received, those prepared, and one that cannot be sent.
+        // The items received, the items prepared, and one that waits to be sent.
         assert!(made.load(Ordering::SeqCst) <= 5 + CAPACITY + 1, "{made:?}");
     }
 

@@ -111,7 +111,6 @@ impl Replica {
 /// Constants of the forward passes of one step.
 pub(crate) struct StepContext<'a> {
     pub(crate) config: &'a TrainConfig,
-    /// Number of completed steps.
     pub(crate) step: usize,
     /// Factor of the summed cross-entropy.
     pub(crate) scale: f32,

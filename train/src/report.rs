@@ -7,7 +7,6 @@ use serde_json::Value;
 use crate::progress::{StepReport, Summary, Validation};
 use crate::svg::{Axis, curve};
 
-/// The loss curve.
 pub(crate) fn loss_curve(steps: &[StepReport], validations: &[Validation]) -> String {
     let dots: Vec<(usize, f64)> = validations.iter().map(|v| (v.step, v.loss)).collect();
     curve(

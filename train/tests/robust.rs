@@ -77,7 +77,7 @@ fn base(place: &Path) -> Base {
 
 fn config(epochs: usize) -> TrainConfig {
     TrainConfig {
-        // Muon's products take most of the time of so small a step.
+        // With so small a step, most of the time would go into Muon's products.
         optimizer: Algorithm::Adamw,
         epochs,
         batch_tokens: 120,
@@ -340,9 +340,8 @@ fn a_full_disk_leaves_the_old_checkpoint() {
     assert!(weights(place, "out") == weights(place, "whole"));
 }
 
-/// Every file of every checkpoint, with its digest.
-/// A base from elsewhere counts as unread, a base that was trained here as read, and a base that was
-/// trained here without a record makes the record unknown.
+/// A base from another program counts as unread, a base that this program trained counts as read,
+/// and if it has no record, the record of the new model is unknown.
 #[test]
 fn a_model_records_the_wordings_of_its_data_and_of_its_base() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! The tool loop's examples: a verified program is executed call by call through the renderer of
-//! inference, so that an example equals what a model sees at inference, byte for byte (KG-Agent
+//! The tool loop's examples: a verified program is run call by call and rendered by the code that
+//! inference uses, so that an example is byte for byte what a model sees at inference (KG-Agent
 //! §4.2.2).
 
 use common::transcript::Turn;
@@ -51,7 +51,7 @@ impl AgentExamples for KgAgentExamples<'_> {
         let mut turns = self.template.opening(&session);
         for (i, call) in calls.iter().enumerate() {
             let written = self.template.call(&session, call).to_string();
-            // The written form is run, because that is what the model has to produce.
+            // Run the call as written, because the model has to produce that text.
             let read = parse_call(&written).map_err(|error| {
                 Refused::rendering(format!("`{written}` does not read back: {error}"))
             })?;

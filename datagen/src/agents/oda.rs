@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kg::Kg;
-use toolbox::call::{Arg, Call, HandleKind, Target, Tool};
+use toolbox::call::{Arg, Call, HandleKind, Target, Tool, ToolTable};
 use toolbox::oda::{Awaited, OdaOptions, Reflection, Run};
 use toolbox::prompt::Template;
 use toolbox::rank::RankError;
@@ -14,7 +14,7 @@ use toolbox::rank::RankError;
 use crate::example::{AgentExamples, Example, ExampleBuilder};
 use crate::hash;
 use crate::question::GoldQuestion;
-use crate::verify::{Refused, Verified, VerifyOptions};
+use crate::verify::{Refused, Verified, VerifyOptions, walked_name};
 
 /// Share of the examples without observations, so that one model works with and without them.
 const BLIND: f64 = 0.2;
@@ -30,7 +30,7 @@ pub struct OdaExamples<'a> {
 
 /// Reasons why a program has no ideal run.
 enum Missing {
-    /// ODA's turns cannot express the program; not an error.
+    /// ODA's turns cannot express the program. This is not an error.
     Inexpressible,
     /// A derived turn does not run as expected.
     Failed(String),
@@ -39,7 +39,7 @@ enum Missing {
 }
 
 impl<'a> OdaExamples<'a> {
-    /// A maker for a graph and a template.
+    /// Makes examples on one graph with one template.
     #[must_use]
     pub fn new(kg: &'a dyn Kg, template: &'a Template, verify: &'a VerifyOptions) -> Self {
         Self {
@@ -256,17 +256,9 @@ impl Ideal<'_> {
     ) -> Result<(), Missing> {
         let set = calls[at].args.first().ok_or(Missing::Inexpressible)?;
         let of_set = |call: &Call| call.args.first() == Some(set);
-        let follows = |tool| {
-            matches!(
-                tool,
-                Tool::GetTailEntity
-                    | Tool::GetHeadEntity
-                    | Tool::GetEntityByConstraint
-                    | Tool::Judge
-            )
-        };
+        let follows = |call: &Call| ToolTable::Paper.has(call.tool) && walked_name(call).is_some();
         let uses: Vec<usize> = (at + 1..calls.len())
-            .filter(|i| of_set(&calls[*i]) && follows(calls[*i].tool) && !done.contains(i))
+            .filter(|i| of_set(&calls[*i]) && follows(&calls[*i]) && !done.contains(i))
             .collect();
         let text = self.named(set)?;
         // A repeated list of an explored set adds nothing.

@@ -1,6 +1,7 @@
-//! ASK (rules A.2.3 g): the query's last comparison is judged on the set that everything else
-//! allows. If nothing is compared, the question is whether something exists: a tail other than an
-//! entity that, as the graph shows, is not among the tails.
+//! ASK (rules A.2.3 g): the query's last comparison becomes a `judge` call on the set that the rest
+//! of the query allows. If nothing is compared, the question is whether something exists. Then
+//! `judge` asks for a tail that differs from an entity, and the graph must show that this entity is
+//! not among the tails.
 
 use kg::spargebra::algebra::Expression;
 use kg::term::Term;
@@ -40,8 +41,8 @@ impl Judgement {
 /// The right side of a judgement.
 enum RightSide {
     Constant(Arg),
-    /// A set from a part of the query that nothing else connects with the subject. The tool needs
-    /// it to be one value.
+    /// A set from a part of the query that is not connected with the subject otherwise. The tool
+    /// requires it to have one value.
     Set(Var),
     /// Such a set of any size: the subject is first narrowed to the nodes that lead into it.
     Within(Var),
@@ -49,7 +50,6 @@ enum RightSide {
     Nothing,
 }
 
-/// Compiles the group of an ASK.
 pub(super) fn ask(compiler: &mut Compiler<'_>, group: &PatternGroup) -> Result<Arg, Refusal> {
     if !group.unions.is_empty()
         || !group.choices.is_empty()
@@ -335,7 +335,7 @@ fn against(compiler: &Compiler<'_>, group: &PatternGroup, var: Var) -> Option<(O
     }
 }
 
-/// Everything but the judged edge, as the set of its subject and the value to compare with.
+/// Compiles everything but the judged edge: the set of its subject, and the value to compare with.
 fn sides(
     compiler: &mut Compiler<'_>,
     group: &PatternGroup,

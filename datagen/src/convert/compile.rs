@@ -1,9 +1,10 @@
 //! Traversal (rules A.2.3): compiles one conjunctive group into calls.
 //!
-//! The tree is rooted at the node whose set is wanted. A set comes from the best start. At every
-//! node on the way it is narrowed by everything local, in canonical order: entity constraints and
-//! branches, comparisons, classes, out-and-back paths. The set of every node contains exactly the
-//! values that its side of the tree allows, so the root's set is exact.
+//! The tree is rooted at the node whose set is wanted. Every set begins at its best start (an
+//! entity, class or literal). At every node on the way it is narrowed by the constraints at that
+//! node, in a fixed order: entity constraints and branches, comparisons, classes, paths out and
+//! back. The set of every node contains exactly the values that its side of the tree allows, so the
+//! root's set is exact.
 
 mod constraint;
 mod outward;
@@ -65,7 +66,7 @@ pub(super) struct Compiler<'a> {
     pub next: u32,
     /// What the query requires of the comparisons.
     pub checks: Vec<ComparisonCheck>,
-    /// Whether literals are written as the query writes them, not as short as possible.
+    /// Whether literals are written as in the query, and not as short as possible.
     pub verbatim: bool,
     /// Whether the extreme comes from MAX or MIN.
     pub aggregated: bool,
@@ -197,8 +198,8 @@ impl<'a> Compiler<'a> {
         if !view.is_leaf(attribute) {
             return Err(Refusal::OrderBy);
         }
-        // First every constraint of the whole query, then the extreme, then the path to the answer
-        // (rules A.2.3 e).
+        // First all constraints of the query, then the extreme, then the path to the answer (rules
+        // A.2.3 e).
         let input = self.set(&view, owner, None)?;
         self.all_closed(&view)?;
         let name = Arg::name(self.names.relation(relation)?);
@@ -279,7 +280,7 @@ impl<'a> Compiler<'a> {
         Ok(set)
     }
 
-    /// Rejects what a tree rooted at the answer cannot represent.
+    /// Rejects parts that a tree rooted at the answer cannot represent.
     fn check(&self, view: &TreeView<'_>, answer: Var) -> Result<(), Refusal> {
         if !view.closing.is_empty() && self.names.kg.is_none() {
             return Err(Refusal::Cycle);
@@ -295,7 +296,7 @@ impl<'a> Compiler<'a> {
                 return Err(Refusal::Filter);
             }
         }
-        // A union at a variable that nothing else connects would be lost.
+        // A union would be lost if it is the only thing that mentions its variable.
         let anchored = |branches: &Vec<PatternGroup>| {
             here.iter()
                 .any(|&var| branches.iter().any(|branch| branch.mentions(var)))
@@ -414,9 +415,9 @@ impl<'a> Compiler<'a> {
         ))
     }
 
-    /// Narrows a node's set by everything local except the constraint it came from and the edges
-    /// `without`. If only the way back counts (`inner`), a single out-and-back path needs no
-    /// closing intersection.
+    /// Narrows a node's set by all constraints at the node except the one it came from and the
+    /// edges `without`. If `inner`, only the values on the way back matter, so a single path out
+    /// and back needs no intersection at its end.
     fn narrow(
         &mut self,
         view: &TreeView<'_>,

@@ -1,7 +1,7 @@
-//! Checks on a graph that the tools compare as SPARQL does. Rules R8 to R13 compare by kind, by
-//! span and case-insensitively, SPARQL by datatype. The query's own tests are evaluated on the sets
-//! that the program really compares. If a tool keeps other members than the query, the query is
-//! refused, even if the answers happen to be equal.
+//! Checks on a graph that the tools compare as SPARQL does. The tools (rules R8 to R13) compare by
+//! kind, by time span and without case; SPARQL compares by datatype. So the query's own tests are
+//! run on the sets that the program compares. If a tool keeps other members than the query would,
+//! the query is refused, even if the answers happen to be equal.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -22,7 +22,7 @@ use crate::refusal::Refusal;
 pub(super) struct ComparisonCheck {
     /// The set that is compared.
     pub input: Arg,
-    /// The members kept; for an extreme that is the answer, the values.
+    /// The members kept. For an extreme that is itself the answer: the values.
     pub output: Arg,
     /// The relation's IRI.
     pub relation: String,
@@ -70,7 +70,7 @@ pub(super) enum ExtremeOrder {
 /// A member of a set and one of its tails.
 type Pair = (NodeId, NodeId);
 
-/// What a program gave on a graph.
+/// The results of a program on a graph.
 pub(super) struct Execution<'a> {
     pub kg: &'a dyn Kg,
     /// The answer.
@@ -92,7 +92,7 @@ impl Execution<'_> {
         }
     }
 
-    /// Whether every comparison kept what the query keeps.
+    /// Whether every comparison kept the members that the query keeps.
     pub(super) fn satisfies(&self, checks: &[ComparisonCheck]) -> Result<bool, Refusal> {
         for check in checks {
             if !self.satisfies_one(check)? {
@@ -123,7 +123,8 @@ impl Execution<'_> {
         Ok(got.iter().copied().eq(wanted))
     }
 
-    /// What the query keeps of a comparison's input; `None` if the comparison is not exact.
+    /// The members of a comparison's input that the query keeps; `None` if the comparison is not
+    /// exact.
     fn wanted(
         &self,
         check: &ComparisonCheck,
@@ -322,7 +323,7 @@ fn passing_with(
     bound: &[(Variable, Vec<GroundTerm>)],
 ) -> Result<HashSet<NodeId>, Refusal> {
     let mut constants = constants(kg, nodes);
-    // VALUES asks for the term itself, a filter with a date constant for what the date means.
+    // VALUES compares terms; a filter with a date constant compares the dates that they mean.
     let terms: Vec<&Literal> = tests.iter().filter_map(algebra::same_literal).collect();
     constants.retain(|term, _| {
         terms.iter().all(|wanted| {

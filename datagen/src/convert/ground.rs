@@ -1,5 +1,6 @@
-//! Grounding: a graph decides which relations an edge with a variable predicate and one constant
-//! end stands for, and which intervals have no effect.
+//! Grounding replaces what the query leaves open by what the graph has: the relations of an edge
+//! with a variable predicate and one constant end. It also drops alternatives and intervals that
+//! have no effect on the graph.
 
 use kg::Kg;
 use kg::term::{RelId, Term};
@@ -15,7 +16,8 @@ pub(super) fn predicates(graph: &mut QueryGraph, kg: Option<&dyn Kg>) -> Result<
     let mut open = Vec::new();
     collect(&graph.group, &mut open);
     for (i, var) in open.iter().enumerate() {
-        // A predicate that is asked for, compared, or shared between edges is more than a wildcard.
+        // Leave a predicate that is asked for, compared or shared between edges: it is not a
+        // wildcard.
         if asked.contains(&Some(*var))
             || open[i + 1..].contains(var)
             || is_constrained(&graph.group, *var)
@@ -29,7 +31,7 @@ pub(super) fn predicates(graph: &mut QueryGraph, kg: Option<&dyn Kg>) -> Result<
     ground(&mut graph.group, kg.ok_or(Refusal::VariablePredicate)?)
 }
 
-/// Drops intervals neither of whose ends the graph has: they keep every node.
+/// Drops intervals of which the graph has neither end: they keep every node.
 pub(super) fn intervals(group: &mut PatternGroup, kg: &dyn Kg) {
     let absent = |iri: &String| kg.find(&Term::Iri(iri.clone())).is_none();
     group

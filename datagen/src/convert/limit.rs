@@ -1,5 +1,4 @@
-//! LIMIT that has no effect: if the graph has no more solutions than the limit, the query means the
-//! same without it.
+//! Removes a LIMIT that has no effect: the graph has no more solutions than the limit.
 
 use kg::spargebra::Query;
 use kg::spargebra::algebra::GraphPattern;

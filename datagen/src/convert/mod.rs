@@ -1,10 +1,10 @@
 //! From query graphs to programs (rules A.2.3).
 //!
-//! [`convert`] reads a parsed query's graph and compiles it strictly. With a graph at hand it then
-//! leaves out class constraints and existence checks that do not change the result there. A query
-//! that no program expresses is refused. Constructs that only a run can judge (inequalities between
-//! variables, language filters, cycles closed by `intersect`) are tried, because every program is
-//! run and compared.
+//! [`convert`] turns a query into a query graph and compiles that into calls. If the context has a
+//! knowledge graph, the program is tried there (`trial`): class constraints and existence checks
+//! that do not change the result are left out. Some parts of a query have no tool: inequalities
+//! between variables, language filters, cycles. They are the query's *residue*. `residue` checks on
+//! the graph that they remove no solution. A query that no program expresses is refused.
 
 mod ask;
 mod compile;
@@ -45,7 +45,7 @@ pub struct Context<'a> {
     pub kg: Option<&'a dyn Kg>,
     /// The data set's topic entities in order of mention; may be empty.
     pub topics: &'a [Term],
-    /// When exclusions are dropped as the program runs (rule R7).
+    /// Whether excluded entities are dropped from the answer only or after every call (rule R7).
     pub exclude: ExcludeWhen,
     /// The tools that the program may use.
     pub tools: ToolTable,
@@ -58,7 +58,8 @@ pub struct Context<'a> {
 pub fn convert(query: &spargebra::Query, context: &Context<'_>) -> Result<GoldProgram, Refusal> {
     let vocabulary = Vocabulary::new(context.kg);
     match convert_sets(query, context, &vocabulary) {
-        // What the thirteen tools express stays as it is. Their reason is the one that counts.
+        // The extended tools are tried only if the thirteen fail. If both fail, the first reason is
+        // reported.
         Err(reason) if context.tools == ToolTable::Extended => {
             tables::convert_table(query, context, &vocabulary).map_err(|_| reason)
         }
@@ -91,7 +92,8 @@ fn convert_sets(
     let TrialRun::Exact(run) = trial.execute()? else {
         return trial.draft.program.within_limit();
     };
-    // Sets are smaller than the query says if something was left out or is dropped at every step.
+    // Intermediate sets contain every value of their variables only if nothing was left out and
+    // excluded entities stay in them until the answer.
     let whole = trial.without.is_empty() && context.exclude != ExcludeWhen::EveryStep;
     let residue = Residue {
         kg,
@@ -119,8 +121,8 @@ fn convert_sets(
     program.within_limit()
 }
 
-/// The sets of query variables that a program passes through. Each contains every value that the
-/// variable has in a solution. Empty if there are alternatives, where one variable has several
+/// The program's intermediate sets, by query variable. Each contains every value that the variable
+/// has in a solution. Empty if the query has alternatives, because a variable then has several
 /// sets.
 fn passed(draft: &Draft, run: &Execution<'_>) -> Vec<(Var, EntSet)> {
     match draft.alternatives.as_slice() {
@@ -133,8 +135,8 @@ fn passed(draft: &Draft, run: &Execution<'_>) -> Vec<(Var, EntSet)> {
     }
 }
 
-/// The graph of a gold query as programs are made from it: with grounded predicates, and without
-/// what has no effect on the graph at hand.
+/// The query graph from which the program of a gold query is made: variable predicates are replaced
+/// by relations of the knowledge graph, and parts without effect there are dropped (see `ground`).
 ///
 /// # Errors
 /// The reason why no query graph can represent the query.

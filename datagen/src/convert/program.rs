@@ -68,7 +68,7 @@ impl GoldProgram {
     }
 }
 
-/// A program with what its conversion found out about it.
+/// A program before it was tried on a graph, with the facts that compiling found.
 pub(super) struct Draft {
     pub program: GoldProgram,
     /// Constraints that could be left out.
@@ -77,17 +77,17 @@ pub(super) struct Draft {
     pub checks: Vec<ComparisonCheck>,
     /// The groups whose answers are united.
     pub alternatives: Vec<PatternGroup>,
-    /// The sets of query variables that the program passes through.
+    /// The program's intermediate sets, by query variable.
     pub sets: Vec<(Var, Arg)>,
 }
 
-/// What a draft is compiled from.
+/// The input of a draft.
 #[derive(Clone, Copy)]
 pub(super) struct DraftSource<'a> {
     pub graph: &'a QueryGraph,
     pub names: CallNames<'a>,
     pub topics: &'a [Term],
-    /// Writes literals as the query does and not as short as possible.
+    /// Whether literals are written as in the query, and not as short as possible.
     pub verbatim: bool,
 }
 

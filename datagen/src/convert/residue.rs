@@ -1,7 +1,8 @@
-//! What a program leaves unexpressed: inequalities between variables, language tests, labels that
-//! are only displayed, cycles, parts of the query that nothing connects with the answer. On a
-//! graph, each must be shown to remove no solution: the graph is asked for a solution of the
-//! expressed part that violates it. If there is one, the query is refused.
+//! The residue of a query: the parts that its program does not express. These are inequalities
+//! between variables, language tests, labels that are only displayed, cycles, and parts that are
+//! not connected with the answer. Each must remove no solution on the graph. To check this, a query
+//! asks for a solution of the expressed part that violates it. If there is one, the gold query is
+//! refused.
 
 use std::collections::BTreeSet;
 
@@ -24,15 +25,15 @@ pub(super) struct Residue<'a> {
     pub vocabulary: &'a Vocabulary,
     pub graph: &'a QueryGraph,
     pub exclude: ExcludeWhen,
-    /// Supersets of the values of some variables: the sets that the program passed through.
+    /// Supersets of the values of some variables: the program's intermediate sets.
     pub passed: Vec<(Var, EntSet)>,
 }
 
 impl Residue<'_> {
     /// Checks everything that the program of the query does not express.
     ///
-    /// Returns the terms to exclude from the answer in addition to the query's own constants: a
-    /// variable that the answer must differ from and that has only one value.
+    /// Returns more terms to exclude from the answer: if the answer must differ from a variable
+    /// that has only one value, that value.
     pub(super) fn check(
         &self,
         alternatives: &[PatternGroup],
@@ -123,7 +124,8 @@ impl Residue<'_> {
         Ok(())
     }
 
-    /// Language and literal tests: those of the answer on the result, all others on the pattern.
+    /// Checks language and literal tests: those of the answer variable on the result, all others on
+    /// the pattern.
     fn tests(
         &self,
         group: &PatternGroup,
@@ -150,7 +152,7 @@ impl Residue<'_> {
         Ok(())
     }
 
-    /// Constants that variables must not equal, except where the program excludes them.
+    /// Checks constants that a variable must not equal, except those that the program excludes.
     fn differences(
         &self,
         group: &PatternGroup,
@@ -174,8 +176,8 @@ impl Residue<'_> {
         Ok(())
     }
 
-    /// Edges along relations that planners never see: a class by one of several class relations,
-    /// and labels that are only displayed.
+    /// Checks edges along relations that planners never see: classes by one of several class
+    /// relations, and labels that are only displayed.
     fn hidden_edges(
         &self,
         group: &PatternGroup,
@@ -202,7 +204,7 @@ impl Residue<'_> {
         Ok(())
     }
 
-    /// Whether a term is dropped from every set because no variable may equal it.
+    /// Whether a term is dropped from every set, because every variable must differ from it.
     fn is_dropped_everywhere(&self, group: &PatternGroup, term: &Term) -> bool {
         let ruled_out = |node: &GraphNode| {
             node.var()
@@ -236,7 +238,8 @@ impl Residue<'_> {
         }
     }
 
-    /// `?a != ?b`: the two are never equal, or one is the answer and the other has a single value.
+    /// Checks `?a != ?b`: the two are never equal, or one is the answer and the other has a single
+    /// value.
     fn unequal(
         &self,
         pattern: &GraphPattern,
@@ -268,8 +271,8 @@ impl Residue<'_> {
         Err(Refusal::VariableComparison)
     }
 
-    /// Whether the sets that the program passed through show that two variables have no value in
-    /// common. Only resources count: literals may be equal without being the same.
+    /// Whether the intermediate sets show that two variables have no value in common. Only
+    /// resources count: literals may be equal without being the same.
     fn are_apart(&self, a: Var, b: Var) -> bool {
         let passed = |var: Var| {
             self.passed
@@ -286,7 +289,8 @@ impl Residue<'_> {
             .all(|node| resources.contains(&node.0) && many.binary_search(node).is_err())
     }
 
-    /// `type/subclass*`: instances are listed by their own class only, so no subclass may have any.
+    /// Checks `type/subclass*`: the program gets instances of the class only, so no subclass may
+    /// have instances.
     fn has_no_instances_below(&self, class: &str, relation: &str) -> Result<(), Refusal> {
         let (Some(class), Some(relation)) = (self.find(class), self.find(relation)) else {
             return Ok(());
@@ -306,10 +310,10 @@ impl Residue<'_> {
         Ok(())
     }
 
-    /// `?a = ?b`, read as one variable: wrong if both can be literals that are equal without being
-    /// the same. Texts cannot; numbers and times can.
+    /// Checks `?a = ?b`, which the query graph reads as one variable. That is wrong if both can be
+    /// literals that are equal but not identical, as numbers and times can.
     fn same_term(&self, group: &PatternGroup, a: Var, b: Var) -> Result<(), Refusal> {
-        // Both names are one variable now; its values are the tails of its edges.
+        // Both names are now one variable; its values are the tails of its edges.
         let is_either = |node: &GraphNode| node.var().is_some_and(|var| var == a || var == b);
         let (head, tail) = (algebra::variable(0), algebra::variable(1));
         for step in group
@@ -334,7 +338,7 @@ impl Residue<'_> {
         self.kg.find(&Term::Iri(iri.to_owned()))
     }
 
-    /// Parts that nothing connects with the answer must hold by themselves.
+    /// Checks that parts not connected with the answer have a solution of their own.
     fn apart(&self, group: &PatternGroup) -> Result<(), Refusal> {
         let Some(answer) = self.graph.form.answer() else {
             return Ok(());
@@ -367,8 +371,8 @@ impl Residue<'_> {
         }
     }
 
-    /// An edge that closes a cycle becomes an intersection of sets. That is exact if the edge holds
-    /// anyway, or if one of its ends has a single value.
+    /// Checks edges that close a cycle, which become intersections of sets. That is exact if the
+    /// edge always holds, or if one of its ends has a single value.
     fn cycles(&self, group: &PatternGroup) -> Result<(), Refusal> {
         let view = TreeView::new(group, &[]);
         if view.closing.is_empty() {

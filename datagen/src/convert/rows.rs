@@ -1,9 +1,8 @@
 //! Counting. A program counts distinct values; `COUNT(?x)` without DISTINCT counts solutions.
 //!
-//! LC-QuAD's `SELECT DISTINCT COUNT(?x)` is of the second kind, because DISTINCT is outside the
+//! LC-QuAD's `SELECT DISTINCT COUNT(?x)` also counts solutions, because DISTINCT is outside the
 //! count. The questions ask for a number of *things*, but the published answers are those of the
-//! query. A query is kept if both counts are equal on the graph, and refused if they differ.
-//! Neither count replaces the other.
+//! query. So a query is kept if both counts are equal on the graph, and refused if they differ.
 
 use kg::spargebra::Query;
 use kg::spargebra::algebra::{AggregateExpression, AggregateFunction, GraphPattern};

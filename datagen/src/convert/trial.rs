@@ -1,5 +1,5 @@
-//! Trial runs of a program on its graph: replaces a program that cannot run, and leaves out what
-//! does not change the result.
+//! Trial runs of a program on its graph. They repair a program that cannot run, and leave out
+//! constraints that do not change the result.
 
 use std::collections::BTreeSet;
 
@@ -21,13 +21,13 @@ pub(super) struct Trial<'a> {
     exclude: ExcludeWhen,
     /// The best program so far.
     pub draft: Draft,
-    /// What it leaves out.
+    /// The constraints that it leaves out.
     pub without: BTreeSet<OptionalConstraint>,
 }
 
 /// How the first runs of a program ended.
 pub(super) enum TrialRun<'a> {
-    /// The program runs, and its comparisons keep what the query keeps.
+    /// The program runs, and its comparisons keep the members that the query keeps.
     Exact(Execution<'a>),
     /// No variant of the program runs on this graph.
     Fails,
@@ -78,8 +78,8 @@ impl<'a> Trial<'a> {
             .filter(|call| call.tool != Tool::GetRelation)
             .cloned()
             .collect();
-        // Exclusions from the answer are left to verification; those at every step change the sets
-        // in between.
+        // Verification excludes entities from answers. Exclusions at every step also change the
+        // sets in between, so they apply here.
         let nodes = program
             .exclude
             .iter()
@@ -115,8 +115,8 @@ impl<'a> Trial<'a> {
         self.source.draft(without).ok()
     }
 
-    /// Replaces a program that cannot run by one without an alternative that leads nowhere on this
-    /// graph, or without an interval that no node has. It means the same.
+    /// Repairs a program that cannot run: drops an alternative that leads nowhere on this graph, or
+    /// an interval that no node has. The program means the same without it.
     fn repair(&mut self) -> Option<Execution<'a>> {
         if self.source.graph.form == QueryForm::Ask
             && let Some(run) = self.judge_otherwise()
@@ -129,8 +129,8 @@ impl<'a> Trial<'a> {
             .find_map(|constraint| self.adopt(BTreeSet::from([constraint]), |_, _| true))
     }
 
-    /// Judges an ASK by another edge. A judgement needs one value on its right side; another edge
-    /// may have one.
+    /// Uses another edge for the `judge` of an ASK, because `judge` needs a single value on its
+    /// right side.
     fn judge_otherwise(&mut self) -> Option<Execution<'a>> {
         let edges = &self.source.graph.group.edges;
         let mut fewer = BTreeSet::new();
@@ -166,8 +166,7 @@ impl<'a> Trial<'a> {
             program.calls.len() < best.calls.len()
                 && self.run(program).is_some_and(|run| run.value == *result)
         };
-        // Often everything can go at once. Leaving something out can make more constraints
-        // optional.
+        // Often all can be left out at once. Leaving one out can make more constraints optional.
         let mut all = self.without.clone();
         all.extend(self.draft.optional.iter().cloned());
         if all.len() == self.without.len() {

@@ -13,7 +13,7 @@ use crate::refusal::Refusal;
 /// limit.
 const MAX_ALTERNATIVES: usize = 8;
 
-/// Moves inequalities that all branches of a union share out of the union.
+/// Moves inequalities that all branches of a union share out of the union (hoisting).
 pub(super) fn hoist(group: &mut PatternGroup) {
     for branches in &mut group.unions {
         branches.iter_mut().for_each(hoist);

@@ -1,5 +1,5 @@
-//! A group as a tree: which edges meet at a variable, where a program can start, what is attached
-//! where.
+//! A group as a tree: the edges at each variable, the possible starts of a program, and the
+//! constraints at each node.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

@@ -29,8 +29,8 @@ const MARK: &str = "export.json";
 pub enum ExportFormat {
     /// `conversations` of `from` and `value`, and a `system` text.
     ShareGpt,
-    /// The same fields for a trainer that accepts turns in any order (Axolotl), and so also Triad's
-    /// conversations, in which two inputs may follow each other.
+    /// The same fields for a trainer that accepts turns in any order (Axolotl). It also takes
+    /// Triad's conversations, in which two inputs may follow each other.
     ShareGptTurns,
     /// `instruction`, `output` and `history`.
     Alpaca,
@@ -191,7 +191,7 @@ fn json_lines(
     let mut failed = None;
     source.each(|line| {
         let record = encode(&line)?;
-        // A write error is not an error of the line.
+        // Tell a write error from an error in the line.
         if let Err(error) = file.push(&record) {
             failed.get_or_insert(error);
         }

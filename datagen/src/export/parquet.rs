@@ -230,7 +230,6 @@ fn columns(rows: &[ExportLine]) -> Vec<Column> {
     ]
 }
 
-/// Writes the rows as a row group.
 fn write_group(
     writer: &mut SerializedFileWriter<File>,
     rows: &[ExportLine],

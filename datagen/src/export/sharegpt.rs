@@ -17,7 +17,7 @@ pub(super) fn encode(line: &ExportLine) -> Result<Value, String> {
     )
 }
 
-/// As [`encode`], for turns in any order.
+/// Like [`encode`], for turns in any order.
 pub(super) fn encode_turns(line: &ExportLine) -> Result<Value, String> {
     let (system, turns) = line.turns();
     if turns.last().is_none_or(|last| last.role != Role::Assistant) {

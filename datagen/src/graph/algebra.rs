@@ -1,5 +1,5 @@
-//! From groups back to algebra, and rewriting of expressions. Conversion asks the graph, in SPARQL,
-//! whether the parts that a program cannot express have any effect there.
+//! From groups back to algebra, and rewriting of expressions. Conversion runs SPARQL on the graph
+//! to check whether the parts that a program cannot express have any effect there.
 
 use kg::spargebra::algebra::{Expression, GraphPattern, PropertyPathExpression};
 use kg::spargebra::term::{
@@ -28,7 +28,7 @@ fn number(variable: &Variable) -> Option<Var> {
         .and_then(|digits| digits.parse().ok())
 }
 
-/// The variable of a test that is taken out of its query.
+/// The variable in a test that was taken out of its query.
 pub(crate) fn tail() -> Variable {
     Variable::new_unchecked("t")
 }
@@ -52,7 +52,6 @@ pub(crate) fn of_tail(expression: &Expression, var: Var) -> Expression {
     })
 }
 
-/// The numbered variables of an expression.
 pub(crate) fn variables(expression: &Expression) -> Vec<Var> {
     let mut found = Vec::new();
     replace(expression, &mut |old| {
@@ -136,9 +135,9 @@ fn interval(interval: &TimeInterval) -> Expression {
     )
 }
 
-/// What a program of the group expresses, as a pattern over numbered variables: everything except
-/// inequalities between variables and [`PatternGroup::tests`]. A class may be given by any of the
-/// graph's class relations, a label by any of its label relations.
+/// The part of the group that a program expresses, as a pattern over numbered variables: everything
+/// except inequalities between variables and [`PatternGroup::tests`]. A class may be given by any
+/// of the graph's class relations, a label by any of its label relations.
 pub(crate) fn pattern(kg: &dyn Kg, group: &PatternGroup) -> GraphPattern {
     let schema: &Schema = kg.schema();
     let mut whole = nothing();
@@ -213,7 +212,6 @@ pub(crate) fn any(either: &[Comparison]) -> Expression {
     tests.reduce(or).unwrap_or_else(never)
 }
 
-/// One edge as a pattern.
 pub(crate) fn edge_pattern(edge: &Edge) -> GraphPattern {
     along(end(&edge.subject), &edge.steps, end(&edge.object))
 }

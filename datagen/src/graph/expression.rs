@@ -1,5 +1,6 @@
 //! From filter expressions to annotations: comparisons, inequalities, value lists, the halves of
-//! the from/to pattern. Language tests say nothing about the graph's structure and are set aside.
+//! the from/to pattern. Language tests do not affect the structure of the query graph and are
+//! stored separately.
 
 use kg::spargebra::algebra::{Expression, Function, GraphPattern};
 use kg::spargebra::term::{NamedNodePattern, TermPattern};

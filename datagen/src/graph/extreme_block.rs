@@ -1,5 +1,5 @@
-//! Recognises an inner `SELECT (MAX(?b) …)` that repeats the outer pattern, which is how GrailQA
-//! writes an extreme (rules A.2.2).
+//! Recognises an inner `SELECT (MAX(?b) …)` that repeats the outer pattern: GrailQA writes an
+//! extreme in this way (rules A.2.2).
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ pub(super) fn repeats(inner: &PatternGroup, outer: &PatternGroup, from: Var, to:
         && inner.intervals.len() == outer.intervals.len()
         && inner.values.len() == outer.values.len()
         && inner.labels.len() == outer.labels.len();
-    // A plain repetition contains none of these.
+    // A block that only repeats the pattern contains nothing of this kind.
     let plain = |group: &PatternGroup| {
         group.unions.is_empty() && group.ordered.is_empty() && group.bounds.is_empty()
     };

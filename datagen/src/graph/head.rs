@@ -33,7 +33,7 @@ impl<'q> Head<'q> {
             rows: false,
             body: pattern,
         };
-        // Whether LIMIT 1 waits for its ORDER BY, and whether a projection was seen.
+        // Whether a LIMIT 1 still needs its ORDER BY, and whether a projection was read.
         let (mut one, mut projected) = (false, false);
         loop {
             head.body = match head.body {
@@ -97,7 +97,7 @@ impl<'q> Head<'q> {
         }
     }
 
-    /// Reads a projection: the outermost names the answer, an inner one must keep it.
+    /// Reads a projection. The outermost one names the answer; inner ones must keep it.
     fn project(&mut self, variables: &[Variable], projected: bool) -> Result<(), Refusal> {
         match (&self.answer, variables) {
             (Some(answer), _) => {

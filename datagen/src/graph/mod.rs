@@ -1,4 +1,4 @@
-//! Query graphs (rules A.2.2): what a gold query asks for, as nodes, edges and annotations, without
+//! Query graphs (rules A.2.2): a gold query as nodes, edges and annotations, independent of
 //! SPARQL's algebra.
 //!
 //! ```text

@@ -113,7 +113,8 @@ impl Folding<'_> {
         self.exclude_literals(group);
         let constants = single_values(group, shared);
         substitute(group, &constants);
-        // Such a variable is constrained twice, or its constraints contradict each other.
+        // A variable with a literal value must have no other constraint: they would repeat or
+        // contradict each other.
         let is_constrained = |var: &Var| {
             group.values.iter().any(|(known, _)| known == var)
                 || group.labels.iter().any(|(known, _)| known == var)

@@ -100,8 +100,8 @@ impl PatternReader<'_> {
                 inner => self.path(object, inner, subject, group),
             },
             PropertyPathExpression::Sequence(first, second) => {
-                // `P31/P279*`: a class or its superclasses. Only the direct class of an instance is
-                // indexed, so the graph must show that this makes no difference.
+                // `P31/P279*`: a class or its superclasses. The tools know only direct classes, so
+                // the graph must show that superclasses make no difference.
                 if let (
                     PropertyPathExpression::NamedNode(first),
                     PropertyPathExpression::ZeroOrMore(above),

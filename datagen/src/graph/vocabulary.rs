@@ -47,7 +47,7 @@ impl Vocabulary {
         }
     }
 
-    /// Whether there is a graph, so that constructs which only a run can judge may be tried.
+    /// Whether there is a graph. If so, constructs that must be checked by a run may be tried.
     pub(crate) fn has_graph(&self) -> bool {
         self.known.is_some()
     }

@@ -1,5 +1,5 @@
 //! Names as nodes. In KQA Pro, entities and concepts are referred to by name. With a graph, a name
-//! stands for the nodes with that name; without one it stays a label to be found.
+//! stands for the nodes with that name; without a graph it stays a label that the program looks up.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! KQA Pro's programs as queries. The 27 functions are processed from the last one back: each adds
-//! its condition to the set that the previous one provides.
+//! KQA Pro's programs as queries. The 27 functions are processed from last to first: each adds its
+//! condition to the set that its predecessor gives.
 
 use kg::Kg;
 use kg::kqapro::{DIRECT, INSTANCE_OF, QUALIFIER, STATEMENT, STATEMENT_VALUE, relation, text};
@@ -126,7 +126,6 @@ pub(super) fn found(steps: &[ProgramStep]) -> Vec<String> {
         .collect()
 }
 
-/// The query of a program.
 pub(super) fn query(steps: &[ProgramStep], kg: Option<&dyn Kg>) -> Result<Query, String> {
     let last = steps.len().checked_sub(1).ok_or("`program` is empty")?;
     let mut query = QueryBuilder { steps, kg, next: 0 }.last(last)?;
@@ -327,11 +326,11 @@ impl<'p> QueryBuilder<'p> {
             "FilterConcept" => {
                 let concept = self.fresh("c");
                 let name = literal(&Literal::plain(text(self.input(at, 0)?)));
-                let own = bgp(vec![
+                let here = bgp(vec![
                     triple(variable(of), INSTANCE_OF, variable(&concept)),
                     triple(variable(&concept), RDFS_LABEL, name),
                 ]);
-                Ok(join(self.set(self.on(at, 0), of, &[])?, own))
+                Ok(join(self.set(self.on(at, 0), of, &[])?, here))
             }
             "FilterStr" | "FilterNum" | "FilterYear" | "FilterDate" => {
                 let key = self.input(at, 0)?;
@@ -340,8 +339,8 @@ impl<'p> QueryBuilder<'p> {
                     .wanted(at, function.trim_start_matches("Filter"), 1)?
                     .end(&value);
                 let fact = self.fact(variable(of).into(), key, end, qualifiers);
-                let own = filter_all(fact, condition);
-                Ok(join(self.set(self.on(at, 0), of, &[])?, own))
+                let here = filter_all(fact, condition);
+                Ok(join(self.set(self.on(at, 0), of, &[])?, here))
             }
             "QFilterStr" | "QFilterNum" | "QFilterYear" | "QFilterDate" => {
                 let key = self.input(at, 0)?.to_owned();
@@ -366,8 +365,8 @@ impl<'p> QueryBuilder<'p> {
                     }
                 };
                 let key = self.input(at, 0)?;
-                let own = self.fact(head, key, tail, qualifiers);
-                Ok(join(self.set(self.on(at, 0), &from, &[])?, own))
+                let here = self.fact(head, key, tail, qualifiers);
+                Ok(join(self.set(self.on(at, 0), &from, &[])?, here))
             }
             "And" => Ok(join(
                 self.set(self.on(at, 0), of, &[])?,
@@ -387,20 +386,20 @@ impl<'p> QueryBuilder<'p> {
         let subject: TermPattern = variable(&head).into();
         match self.steps[at].function.as_str() {
             "QueryAttr" => {
-                let own = self.fact(subject, self.input(at, 0)?, end.clone(), &[]);
-                Ok(join(self.set(self.on(at, 0), &head, &[])?, own))
+                let here = self.fact(subject, self.input(at, 0)?, end.clone(), &[]);
+                Ok(join(self.set(self.on(at, 0), &head, &[])?, here))
             }
             "QueryAttrUnderCondition" => {
                 let (key, qualifier) = (self.input(at, 0)?, self.input(at, 1)?);
                 let value = guess(self.kg, &relation(QUALIFIER, qualifier), self.input(at, 2)?);
                 let condition = ValueConstraint { op: Op::Eq, value }.end(&self.fresh("q"));
-                let own = self.fact(
+                let here = self.fact(
                     subject,
                     key,
                     end.clone(),
                     &[(qualifier.to_owned(), condition)],
                 );
-                Ok(join(self.set(self.on(at, 0), &head, &[])?, own))
+                Ok(join(self.set(self.on(at, 0), &head, &[])?, here))
             }
             "QueryAttrQualifier" => {
                 let (key, qualifier) = (self.input(at, 0)?, self.input(at, 2)?);
@@ -412,13 +411,13 @@ impl<'p> QueryBuilder<'p> {
                     tail,
                     &[(qualifier.to_owned(), (end.clone(), None))],
                 );
-                let own = filter_all(fact, condition);
-                Ok(join(self.set(self.on(at, 0), &head, &[])?, own))
+                let here = filter_all(fact, condition);
+                Ok(join(self.set(self.on(at, 0), &head, &[])?, here))
             }
             "QueryRelationQualifier" => {
                 let other = self.fresh("e");
                 let (key, qualifier) = (self.input(at, 0)?, self.input(at, 1)?);
-                let own = self.fact(
+                let here = self.fact(
                     subject,
                     key,
                     variable(&other).into(),
@@ -428,7 +427,7 @@ impl<'p> QueryBuilder<'p> {
                     self.set(self.on(at, 0), &head, &[])?,
                     self.set(self.on(at, 1), &other, &[])?,
                 );
-                Ok(join(both, own))
+                Ok(join(both, here))
             }
             _ => self.wrong(at, "it does not give a value"),
         }

@@ -63,7 +63,7 @@ struct Unpacker {
 /// Reads a query.
 ///
 /// # Errors
-/// [`Refusal::Syntax`], or what a query graph cannot represent, with details.
+/// [`Refusal::Syntax`], or the construct that a query graph cannot represent, with details.
 pub(super) fn read(sparql: &str, kg: Option<&dyn Kg>) -> Result<Query, (Refusal, String)> {
     let syntax = |message: String| (Refusal::Syntax, message);
     let normal = normalise(sparql).map_err(|error| syntax(error.to_string()))?;

@@ -42,7 +42,6 @@ impl ValueConstraint {
         }
     }
 
-    /// The condition on a variable.
     pub(super) fn condition(&self, variable: &Variable) -> Expression {
         let left = Expression::Variable(variable.clone());
         match &self.value {
@@ -78,8 +77,8 @@ pub(super) fn time_of(value: &str) -> Option<ProgramValue> {
         .or_else(|| value.parse().ok().map(ProgramValue::Year))
 }
 
-/// A constant whose type the program does not say: the type that the relation has in the graph,
-/// otherwise the type that it looks like.
+/// A constant of unknown type. It gets the type that the relation has in the graph, otherwise the
+/// type that it looks like.
 pub(super) fn guess(kg: Option<&dyn Kg>, relation: &str, value: &str) -> ProgramValue {
     let plain = Literal::plain(text(value));
     let candidates = [

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::formats::SourceFormat;
+use super::description::SourceFormat;
 use super::json::{blank, get, missing, plain, read_records, topics};
 use super::reader::{Each, QuestionReader, ReadRequest};
 use super::sample::{Likeness, Sample};

@@ -5,8 +5,8 @@
 
 use toolbox::exec::ExcludeWhen;
 
+use super::description::SourceFormat;
 use super::file;
-use super::formats::SourceFormat;
 use super::json::{bad, blank};
 use super::reader::{Each, QuestionReader, ReadRequest};
 use super::sample::{Likeness, Sample, SampleForm};

@@ -4,14 +4,14 @@
 
 use toolbox::exec::ExcludeWhen;
 
-use super::formats::SourceFormat;
+use super::description::SourceFormat;
 use super::json::{ArrayReader, Fields};
 
 pub(super) const CWQ: ArrayReader = ArrayReader {
     format: &FORMAT,
     fields: &FIELDS,
-    own: &["compositionality_type", "webqsp_ID", "machine_question"],
-    foreign: &[],
+    only_here: &["compositionality_type", "webqsp_ID", "machine_question"],
+    never_here: &[],
 };
 
 const FORMAT: SourceFormat = SourceFormat {

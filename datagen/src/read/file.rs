@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
-use super::formats::SourceFormat;
+use super::description::SourceFormat;
 use crate::{Error, limits};
 
 /// Opens a file, and decompresses it if it begins like gzip.

@@ -5,7 +5,7 @@ use kg::spargebra::Query;
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
-use super::formats::SourceFormat;
+use super::description::SourceFormat;
 use super::json::{Fields, question, read_records};
 use super::reader::{Each, QuestionReader, ReadRequest};
 use super::sample::{Likeness, Sample};

@@ -8,8 +8,8 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
+use super::description::SourceFormat;
 use super::file;
-use super::formats::SourceFormat;
 use super::reader::{Each, QuestionReader, ReadRequest};
 use super::sample::{Likeness, Sample};
 use crate::question::{GoldQuery, GoldQuestion, Topic};
@@ -33,9 +33,9 @@ pub(super) struct ArrayReader {
     pub format: &'static SourceFormat,
     pub fields: &'static Fields,
     /// Fields that only this format has.
-    pub own: &'static [&'static str],
+    pub only_here: &'static [&'static str],
     /// Fields that this format never has.
-    pub foreign: &'static [&'static str],
+    pub never_here: &'static [&'static str],
 }
 
 impl QuestionReader for ArrayReader {
@@ -46,7 +46,10 @@ impl QuestionReader for ArrayReader {
     fn likeness(&self, sample: &Sample) -> Likeness {
         let needed = sample.array_of(&[self.fields.question, self.fields.sparql]);
         let has = |fields: &[&str]| fields.iter().any(|field| sample.has(field));
-        Likeness::of(needed, needed && has(self.own) && !has(self.foreign))
+        Likeness::of(
+            needed,
+            needed && has(self.only_here) && !has(self.never_here),
+        )
     }
 
     fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
+use super::description::SourceFormat;
 use super::file;
-use super::formats::SourceFormat;
 use super::json::{Fields, bad, get, question, read_records};
 use super::reader::{Each, QuestionReader, ReadRequest};
 use super::sample::{Likeness, Sample, SampleForm};

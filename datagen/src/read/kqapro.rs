@@ -4,8 +4,8 @@
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
+use super::description::SourceFormat;
 use super::file;
-use super::formats::SourceFormat;
 use super::json::{blank, get, missing, plain, read_records};
 use super::reader::{Each, QuestionReader, ReadRequest};
 use super::sample::{Likeness, Sample};
@@ -34,8 +34,8 @@ impl QuestionReader for KqaPro {
     }
 
     fn likeness(&self, sample: &Sample) -> Likeness {
-        let own = sample.array_of(&[&["question"], &["program", "choices"]]);
-        Likeness::of(own, own)
+        let is_one = sample.array_of(&[&["question"], &["program", "choices"]]);
+        Likeness::of(is_one, is_one)
     }
 
     fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {

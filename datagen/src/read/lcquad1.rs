@@ -3,18 +3,18 @@
 
 use toolbox::exec::ExcludeWhen;
 
-use super::formats::SourceFormat;
+use super::description::SourceFormat;
 use super::json::{ArrayReader, Fields};
 
 pub(super) const LCQUAD1: ArrayReader = ArrayReader {
     format: &FORMAT,
     fields: &FIELDS,
-    own: &[
+    only_here: &[
         "corrected_question",
         "intermediary_question",
         "sparql_template_id",
     ],
-    foreign: &[],
+    never_here: &[],
 };
 
 const FORMAT: SourceFormat = SourceFormat {

@@ -5,7 +5,7 @@
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
-use super::formats::SourceFormat;
+use super::description::SourceFormat;
 use super::json::{blank, get, missing, plain, query_text, read_records, texts};
 use super::reader::{Each, QuestionReader, ReadRequest};
 use super::sample::{Likeness, Sample};

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use toolbox::exec::ExcludeWhen;
 
+use super::description::SourceFormat;
 use super::file;
-use super::formats::SourceFormat;
 use super::json::blank;
 use super::path::{Hop, query};
 use super::reader::{Each, QuestionReader, ReadRequest};

@@ -4,8 +4,8 @@
 mod creak;
 mod csv;
 mod cwq;
+mod description;
 mod file;
-mod formats;
 mod grailqa;
 mod json;
 mod jsonl;
@@ -27,8 +27,8 @@ mod trex;
 mod webqsp;
 mod zeroshot;
 
+pub use description::SourceFormat;
 pub(crate) use file::each_line as lines_of;
-pub use formats::SourceFormat;
 pub use reader::{Each, QuestionReader, ReadOptions, ReadRequest};
 pub use registry::{page, readers};
 pub use sample::{Likeness, Sample, SampleForm};

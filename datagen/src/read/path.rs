@@ -18,9 +18,9 @@ pub(super) struct Hop<'a> {
 /// The IRI of a name in a plain-text set: the graph's node with that name, or the IRI that the
 /// loader of plain-text graphs gives it.
 pub(super) fn iri(kg: Option<&dyn Kg>, name: &str) -> NamedNode {
-    let own = text_iri(name);
+    let plain = text_iri(name);
     let found = kg.and_then(|kg| {
-        if kg.find(&Term::Iri(own.clone())).is_some() {
+        if kg.find(&Term::Iri(plain.clone())).is_some() {
             return None;
         }
         match kg.by_name(name).map(|node| kg.term(node)) {
@@ -28,7 +28,7 @@ pub(super) fn iri(kg: Option<&dyn Kg>, name: &str) -> NamedNode {
             _ => None,
         }
     });
-    NamedNode::new_unchecked(found.unwrap_or(own))
+    NamedNode::new_unchecked(found.unwrap_or(plain))
 }
 
 /// The query of one or more paths that end in the same variable. With `apart`, no variable may

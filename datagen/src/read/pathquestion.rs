@@ -4,8 +4,8 @@
 
 use kg::Kg;
 
+use super::description::SourceFormat;
 use super::file;
-use super::formats::SourceFormat;
 use super::json::blank;
 use super::path::{Hop, query};
 use super::reader::{Each, QuestionReader, ReadRequest};

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
+use super::description::LANGUAGE;
+use super::description::SourceFormat;
 use super::file;
-use super::formats::LANGUAGE;
-use super::formats::SourceFormat;
 use super::json::{blank, plain, query_text, read_records};
 use super::reader::{Each, QuestionReader, ReadRequest};
 use super::sample::{Likeness, Sample, SampleForm};
@@ -102,9 +102,10 @@ fn question(record: &Value, number: usize, language: Option<&str>) -> Result<Gol
         .ok_or("`question` is not a list of wordings")?;
     let in_language = |language: Option<&str>| {
         let fits = |wording: &&Value| {
-            let own = wording["language"].as_str();
-            language
-                .is_none_or(|language| own.is_some_and(|own| own.eq_ignore_ascii_case(language)))
+            let spoken = wording["language"].as_str();
+            language.is_none_or(|language| {
+                spoken.is_some_and(|spoken| spoken.eq_ignore_ascii_case(language))
+            })
         };
         let wordings = wordings.iter().filter(fits);
         wordings

@@ -3,14 +3,14 @@
 
 use toolbox::exec::ExcludeWhen;
 
-use super::formats::SourceFormat;
+use super::description::SourceFormat;
 use super::json::{ArrayReader, Fields};
 
 pub(super) const QALD10: ArrayReader = ArrayReader {
     format: &FORMAT,
     fields: &FIELDS,
-    own: &["topic_entity"],
-    foreign: &["compositionality_type", "qid"],
+    only_here: &["topic_entity"],
+    never_here: &["compositionality_type", "qid"],
 };
 
 const FORMAT: SourceFormat = SourceFormat {

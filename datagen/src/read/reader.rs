@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use kg::Kg;
 
+use super::description::SourceFormat;
 use super::file;
-use super::formats::SourceFormat;
 use super::sample::{Likeness, Sample};
 use crate::question::GoldQuestion;
 use crate::{Error, limits};
@@ -50,8 +50,8 @@ pub trait QuestionReader: Send + Sync {
 /// Options of readers that generate questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// Maximum questions per template: every row that binds it comes in one wording, then in the
-    /// next.
+    /// Maximum questions per template. All rows are used with one wording before the next wording
+    /// starts.
     pub per_template: usize,
     /// Seed for the selection.
     pub seed: u64,

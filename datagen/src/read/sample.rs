@@ -44,17 +44,17 @@ pub struct Sample {
 pub enum Likeness {
     /// Something that the format needs is missing.
     No,
-    /// It has what the format needs; another format may fit too.
+    /// It has the fields that the format needs; another format may fit too.
     Could,
     /// It has something that only this format has.
     Sure,
 }
 
 impl Likeness {
-    /// The likeness of a file, from whether it has what the format needs and something that only
-    /// this format has.
-    pub(super) fn of(needed: bool, own: bool) -> Self {
-        match (needed, own) {
+    /// The likeness of a file: whether it has the fields that the format needs, and fields that
+    /// only this format has.
+    pub(super) fn of(needed: bool, unique: bool) -> Self {
+        match (needed, unique) {
             (_, true) => Self::Sure,
             (true, false) => Self::Could,
             (false, false) => Self::No,
@@ -95,7 +95,8 @@ impl Sample {
             return plain(SampleForm::Text, None);
         }
         let peek = Peek::default();
-        // A data error means that the peek stopped on purpose; any other error is broken JSON.
+        // A data error means that reading stopped on purpose after the first record; any other
+        // error means broken JSON.
         let stopped = serde::Deserializer::deserialize_any(
             &mut serde_json::Deserializer::from_str(text),
             Outer(&peek),
@@ -155,7 +156,7 @@ impl Sample {
         let form = match self.form {
             _ if self.line.is_empty() => return "the file is empty".to_owned(),
             _ if let Some((_, reason)) = &self.broken => {
-                return format!("it begins like JSON and breaks: {reason}");
+                return format!("it begins like JSON but is broken: {reason}");
             }
             SampleForm::Array => "a JSON array".to_owned(),
             SampleForm::Lines => "JSON Lines".to_owned(),

@@ -163,7 +163,7 @@ fn expect(
     path: &Path,
 ) -> Result<(), Error> {
     let sample = Sample::read(path)?;
-    let own = reader.likeness(&sample);
+    let asked = reader.likeness(&sample);
     let format = reader.format();
     let best = all
         .iter()
@@ -172,8 +172,8 @@ fn expect(
     let best = best
         .rev()
         .max_by_key(|(likeness, _)| *likeness)
-        .filter(|(likeness, _)| *likeness > own);
-    if own > Likeness::No && best.is_none() {
+        .filter(|(likeness, _)| *likeness > asked);
+    if asked > Likeness::No && best.is_none() {
         return Ok(());
     }
     let advice = match (best, sample.graph()) {

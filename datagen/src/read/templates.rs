@@ -8,8 +8,8 @@ use kg::{Kg, QueryAnswer, QueryLimits, parse_query};
 use serde::Deserialize;
 use toolbox::exec::ExcludeWhen;
 
+use super::description::SourceFormat;
 use super::file;
-use super::formats::SourceFormat;
 use super::json::blank;
 use super::reader::{Each, QuestionReader, ReadOptions, ReadRequest};
 use super::sample::{Likeness, Sample, SampleForm};
@@ -157,7 +157,6 @@ fn rows(kg: &dyn Kg, bind: &Query) -> Result<(Vec<String>, Vec<SlotValues>), Str
     }
 }
 
-/// A part of a wording.
 enum WordingPart<'a> {
     Text(&'a str),
     Slot(&'a str),

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::formats::SourceFormat;
+use super::description::SourceFormat;
 use super::json::{blank, get, missing, read_records, texts, topics};
 use super::reader::{Each, QuestionReader, ReadRequest};
 use super::sample::{Likeness, Sample};
@@ -38,12 +38,12 @@ impl QuestionReader for TRex {
     fn likeness(&self, sample: &Sample) -> Likeness {
         let needed =
             sample.array_of(&[&["input"], &["answer"]]) && !sample.has("template_questions");
-        let own = sample
+        let separated = sample
             .record
             .as_ref()
             .and_then(|record| record.get("input")?.as_str())
             .is_some_and(|input| input.contains(SEPARATOR));
-        Likeness::of(needed, needed && own)
+        Likeness::of(needed, needed && separated)
     }
 
     fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {

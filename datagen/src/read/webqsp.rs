@@ -1,13 +1,12 @@
 //! WebQSP: `{"Questions": [{QuestionId, RawQuestion, ProcessedQuestion, Parses: [{Sparql,
-//! TopicEntityMid, Answers, …}]}]}`. Of several parses, the first one that its annotator calls
-//! complete is used, otherwise the first. Hand-written queries (`#MANUAL SPARQL`) and parses of
-//! only a part of the question have their own kind. They are tried like all others, and
-//! verification decides.
+//! TopicEntityMid, Answers, …}]}]}`. Of several parses, the first one that is marked as complete is
+//! used, otherwise the first. Hand-written queries (`#MANUAL SPARQL`) and parses of only a part of
+//! the question have their own kind. They are tried like all others, and verification decides.
 
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
-use super::formats::SourceFormat;
+use super::description::SourceFormat;
 use super::json::{blank, get, missing, plain, query_text, read_records, texts};
 use super::reader::{Each, QuestionReader, ReadRequest};
 use super::sample::{Likeness, Sample, SampleForm};

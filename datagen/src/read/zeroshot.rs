@@ -1,7 +1,7 @@
 //! Zero-Shot RE in the form that the ODA study uses: T-REx's fields, and `template_questions`, the
 //! first of which is the wording. There are no queries.
 
-use super::formats::SourceFormat;
+use super::description::SourceFormat;
 use super::json::read_records;
 use super::reader::{Each, QuestionReader, ReadRequest};
 use super::sample::{Likeness, Sample};

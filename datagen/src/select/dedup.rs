@@ -18,7 +18,7 @@ pub enum Dedup {
     Off,
     /// The same words and the same program.
     Exact,
-    /// The same words and the same program once entities, numbers and quotations are masked.
+    /// The same words and the same program after entities, numbers and quotations are masked.
     Masked,
     /// The same masked program, and masked wordings whose word pairs have at least this Jaccard
     /// similarity.

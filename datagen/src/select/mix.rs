@@ -72,7 +72,7 @@ pub struct MixOptions {
 }
 
 impl MixOptions {
-    /// Checks a mixture against the sources, before any work is done.
+    /// Checks a mixture against the sources, before the work starts.
     ///
     /// # Errors
     /// [`Error::Mix`] names the source that the mixture or the sources lack.

@@ -1,5 +1,6 @@
-//! Splits as in GrailQA: the validation part is random, or has combinations of relations that the
-//! training part lacks (compositional), or relations that it lacks (zero-shot).
+//! Splits as in GrailQA: the validation part is random, or it has combinations of relations that
+//! the training part does not have (compositional), or relations that the training part does not
+//! have (zero-shot).
 
 use std::collections::{BTreeMap, HashMap};
 

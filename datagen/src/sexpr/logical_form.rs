@@ -14,8 +14,8 @@ use crate::algebra::{
 const NS: &str = "http://rdf.freebase.com/ns/";
 /// Freebase's relation to a class.
 const TYPE: &str = "http://rdf.freebase.com/ns/type.object.type";
-/// The time zone of dates in GrailQA's SPARQL (and in its Freebase dump). Its other forms have
-/// none.
+/// The time zone of dates in GrailQA's SPARQL (and in its Freebase dump). Its other forms have no
+/// time zone.
 const ZONE: &str = "-08:00";
 
 /// How a node's value is compared.

@@ -35,7 +35,6 @@ pub(super) struct SynthCandidate {
     pub(super) plan: QuestionPlan,
 }
 
-/// The result of a slot.
 pub(super) enum SlotResult {
     Kept(Box<SynthCandidate>),
     /// The reason why the last sample was rejected.

@@ -169,7 +169,6 @@ impl Lexicon {
             .map(|concept| (concept, false))
     }
 
-    /// The verb with this form.
     pub(super) fn verb(&self, form: &str) -> Option<&Verb> {
         self.verbs.iter().find(|verb| {
             verb.participle == form || verb.past == form || verb.third == form || verb.base == form

@@ -49,7 +49,6 @@ pub(super) struct ClassProfile {
     pub key: Option<usize>,
 }
 
-/// The profile of a graph.
 pub(super) struct GraphProfile<'g> {
     pub kg: &'g dyn Kg,
     pub relations: Vec<RelationProfile>,
@@ -121,7 +120,6 @@ impl<'g> GraphProfile<'g> {
             .min_by_key(|&class| (self.classes[class].size, class))
     }
 
-    /// The classes of a node.
     pub(super) fn classes_of(&self, node: NodeId) -> Vec<usize> {
         self.kg
             .types(node)

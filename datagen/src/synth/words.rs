@@ -26,7 +26,6 @@ const PLURALS: &[(&str, &str)] = &[
     ("datum", "data"),
 ];
 
-/// The plural of a word.
 fn plural_word(word: &str) -> String {
     if UNCOUNTED.contains(&word) || is_plural(word) {
         return word.to_owned();

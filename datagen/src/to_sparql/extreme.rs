@@ -41,7 +41,7 @@ impl QueryWriter<'_> {
             let group = group_all(pattern, vec![(best.clone(), aggregate)]);
             project(group, vec![best.clone()])
         };
-        // First the value itself, then what it may be sorted by.
+        // First the value itself, then other keys to sort it by.
         let keys: [Option<KeyFunction<'_>>; 4] = [
             None,
             Some(&|e| cast("dateTime", e.clone())),

@@ -6,12 +6,12 @@
 //! v1 = get_entity_by_constraint(v0, capacity, argmax) ?x capacity ?n . { SELECT (MAX(?o) AS ?n) { ?y city lx . ?y capacity ?o } }
 //! ```
 //! Walks, classes, intersections and unions become patterns on any graph. The tools compare by kind
-//! and by span (rules R8 to R13), SPARQL compares by datatype. The filter of a comparison is
-//! therefore chosen among several spellings by what it keeps of the set that the program compares.
-//! If no spelling keeps the same members, the program is refused. A table becomes one solution per
-//! row, and its query is run once to see that it gives these rows. Two laws are tested on random
-//! programs and on all gold sets: `program_to_query(p)` has the answers of `p`, and if it converts,
-//! so has the converted program.
+//! and by span (rules R8 to R13), SPARQL compares by datatype. So several spellings of a
+//! comparison's filter are tried on the set that the program compares. If no spelling keeps the
+//! same members as the tool, the program is refused. A table becomes one solution per row, and its
+//! query is run once to check that it gives these rows. Tests check two laws on random programs and
+//! on all gold sets: `program_to_query(p)` has the answers of `p`, and if that query converts, the
+//! converted program has them too.
 
 mod comparison;
 mod error;

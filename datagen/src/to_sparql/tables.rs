@@ -50,13 +50,13 @@ impl QueryWriter<'_> {
             .map(|row| row.into_iter().collect())
             .collect();
         let Some(mut rows) = rows else { return false };
-        let own = table.rows();
-        let mut own: Vec<Vec<Term>> = own
+        let expected = table.rows();
+        let mut expected: Vec<Vec<Term>> = expected
             .map(|row| row.iter().map(|cell| cell.term(self.kg)).collect())
             .collect();
         rows.sort_unstable();
-        own.sort_unstable();
-        rows == own
+        expected.sort_unstable();
+        rows == expected
     }
 
     /// The values of one column of a table, as those of a variable.
@@ -117,7 +117,6 @@ impl QueryWriter<'_> {
         }
     }
 
-    /// The rows that a call made.
     fn made(&mut self, call: &Call, table: &Table) -> Result<Rows, Inexpressible> {
         let invalid = || Inexpressible::Argument(call.to_string());
         let first = call.args.first().ok_or_else(invalid)?;
@@ -272,7 +271,7 @@ impl QueryWriter<'_> {
         })
     }
 
-    /// The rows of `where`. `table` is what it kept.
+    /// The rows of `where`; `table` is its result.
     fn kept_rows(
         &mut self,
         call: &Call,
@@ -284,7 +283,7 @@ impl QueryWriter<'_> {
         let [first, test, value] = call.args.as_slice() else {
             return Err(invalid());
         };
-        let own = rows.columns.get(column).ok_or_else(invalid)?.clone();
+        let variable = rows.columns.get(column).ok_or_else(invalid)?.clone();
         let kept = |pattern| {
             Ok(Rows {
                 pattern,
@@ -300,7 +299,7 @@ impl QueryWriter<'_> {
                 };
                 let text = Literal::plain(normalise(&text.lexical));
                 let text = algebra::rdf_literal(&text).into();
-                let test = Expression::FunctionCall(function, vec![folded(&own.into()), text]);
+                let test = Expression::FunctionCall(function, vec![folded(&variable.into()), text]);
                 kept(algebra::filter(rows.pattern, test))
             }
             (Arg::Op(op), Arg::Literal(literal)) => {
@@ -312,13 +311,13 @@ impl QueryWriter<'_> {
                     }
                     None => compare(algebra::tail().into(), *op, number(literal)),
                 };
-                let test = algebra::replace(&test, &mut |_| own.clone().into());
+                let test = algebra::replace(&test, &mut |_| variable.clone().into());
                 kept(algebra::filter(rows.pattern, test))
             }
             (Arg::Op(op), Arg::Column(other, place)) if matches!(first, Arg::Column(table, _) if table == other) =>
             {
                 let other = rows.columns.get(*place as usize).ok_or_else(invalid)?;
-                let test = compare(own.into(), *op, other.clone().into());
+                let test = compare(variable.into(), *op, other.clone().into());
                 kept(algebra::filter(rows.pattern, test))
             }
             (Arg::Op(op), Arg::Var(index)) if !matches!(self.call(*index)?.1, Value::Set(_)) => {
@@ -331,18 +330,18 @@ impl QueryWriter<'_> {
                     }
                 };
                 let one = project(pattern, vec![scalar.clone()]);
-                let test = compare(own.into(), *op, scalar.into());
+                let test = compare(variable.into(), *op, scalar.into());
                 kept(algebra::filter(algebra::join(rows.pattern, one), test))
             }
             (Arg::Op(kg::value::Op::Ne), set) => {
-                let right = distinct_values(self.set(set, &own)?, own);
+                let right = distinct_values(self.set(set, &variable)?, variable);
                 kept(GraphPattern::Minus {
                     left: Box::new(rows.pattern),
                     right: Box::new(right),
                 })
             }
             (Arg::Op(kg::value::Op::Eq), set) => {
-                let right = distinct_values(self.set(set, &own)?, own);
+                let right = distinct_values(self.set(set, &variable)?, variable);
                 kept(algebra::join(rows.pattern, right))
             }
             _ => Err(invalid()),

@@ -37,8 +37,8 @@ fn is_unlisted(kg: &dyn Kg, session: &Session<'_>, call: &Call) -> bool {
         })
 }
 
-/// For a question without an answer: the program up to the first relation list that lacks what the
-/// program needs, then the end.
+/// For a question without an answer: the program up to the first relation list that does not show
+/// the relation that comes next, then `end([])`.
 pub(super) fn give_up(
     kg: &dyn Kg,
     question: &GoldQuestion,
@@ -121,7 +121,7 @@ fn listed<'s>(session: &'s Session<'_>, set: &Arg) -> Option<&'s Shown> {
         })
 }
 
-/// Why no relation of a question can be hidden such that the right behaviour is to give up.
+/// Why no relation of a question can be hidden to make an example of giving up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotHidden {
     /// The program counts.
@@ -165,9 +165,9 @@ pub enum NotHidden {
     LargeSet,
 }
 
-/// Removes one relation that a verified program needs from the session's view. The right behaviour
-/// is then to stop at the list that lacks it. `choice` picks among the relations. `None` if the
-/// program is not a chain, or if another relation leads to the same nodes.
+/// Hides one relation of a verified program from the session. The right behaviour is then to stop
+/// at the list in which it is missing. `choice` picks among the relations. `None` if the program is
+/// not a chain, or if another relation leads to the same nodes.
 #[must_use]
 pub fn abstention(
     kg: &dyn Kg,
@@ -206,7 +206,7 @@ pub fn withhold(
     let mut narrowed = verified.program.clone();
     narrowed.without = vec![taken];
     narrowed.must_show.retain(|relation| !is_taken(relation));
-    // The whole program must have no answer in the narrowed view.
+    // Without the hidden relation the whole program must have no answer.
     match narrowed.run(kg, question, options) {
         Err((step, ToolError::UnknownRelation { .. } | ToolError::WrongDirection { .. }))
             if step == broken => {}

@@ -21,7 +21,7 @@ pub(super) enum GoldAnswer {
     Rows(Vec<Vec<Term>>),
 }
 
-/// How a program's answer compares with the gold answer; `Part` is a superset of it.
+/// How a program's answer compares with the gold answer; with `Part`, it is a superset of it.
 pub(super) enum AnswerFit {
     Equal,
     Part,
@@ -129,8 +129,8 @@ impl GoldAnswer {
     }
 }
 
-/// Whether a table has the gold rows, as often as they occur there. Where an order is asked for,
-/// rows with equal keys may stand in any order, so only the rows are compared.
+/// Whether a table has the gold rows, as often as they occur there. The order is not compared,
+/// because rows with equal keys may be in any order.
 fn same_rows(kg: &dyn Kg, gold: &[Vec<Term>], ours: &Table) -> bool {
     let mut ours: Vec<Vec<Term>> = ours
         .rows()

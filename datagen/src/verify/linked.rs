@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kg::term::{NodeId, RelId, Term};
 use kg::{Kg, QueryLimits};
-use toolbox::call::{Arg, Call, Tool, ToolTable};
+use toolbox::call::{Arg, Call, Param, Tool, ToolTable};
 use toolbox::exec::{Exclude, ExecOptions, Relation, Session, ToolError, Value, run_program};
 use toolbox::limits::{MAX_STEPS, QUESTION_DEADLINE, SHOWN_RELATIONS};
 use toolbox::link::Linked;
@@ -225,8 +225,8 @@ pub fn link(
         linked.require(literal);
     }
     let values_added = linked.values.len() - named;
-    // A call refers to a value by handle and reads back the spelling of the question's list, which
-    // may add the language that the graph has.
+    // A call refers to a value by handle, and so gets the spelling in the question's list, which
+    // may have a language tag from the graph.
     for call in gold
         .calls
         .iter_mut()
@@ -266,15 +266,8 @@ pub(super) fn relation_name(call: &Call) -> Option<&str> {
 /// The name of the relation that a call follows, and whether from heads to tails.
 pub(crate) fn walked_name(call: &Call) -> Option<(&str, bool)> {
     let along = call.tool != Tool::GetHeadEntity;
-    let walks = matches!(
-        call.tool,
-        Tool::GetHeadEntity
-            | Tool::GetTailEntity
-            | Tool::GetEntityByConstraint
-            | Tool::Judge
-            | Tool::Extend
-    );
-    match call.args.get(1).filter(|_| walks)? {
+    let follows = call.tool.signature().params.get(1) == Some(&Param::Relation);
+    match call.args.get(1).filter(|_| follows)? {
         Arg::Name(name) => Some((name, along)),
         Arg::Inverse(inner) => match inner.as_ref() {
             Arg::Name(name) => Some((name, !along)),

@@ -11,7 +11,6 @@ use kg::term::{Literal, Term, XSD};
 use super::{Dice, Fact, Frozen, iri, literal, name};
 
 impl Frozen {
-    /// One graph.
     pub(crate) fn graph(&self, seed: u64) -> FrozenKg {
         let mut maker = Maker {
             frozen: self,

@@ -229,8 +229,8 @@ pub(crate) struct RoundTrip {
     pub(crate) wrong: Option<String>,
 }
 
-/// The law of `program_to_query`: the query has the program's answers, and so has the query's
-/// program if it converts.
+/// The law of `program_to_query`: the query has the program's answers, and if the query converts,
+/// the converted program has them too.
 pub(crate) fn round_trip(
     kg: &FrozenKg,
     calls: &[Call],

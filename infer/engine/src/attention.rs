@@ -25,7 +25,6 @@ pub(crate) struct SegmentShape {
     pub(crate) row: usize,
     /// Position of the segment's first row in its conversation.
     pub(crate) first: usize,
-    /// Rows of the segment.
     pub(crate) rows: usize,
     /// The segment's first row in the block.
     pub(crate) begin: usize,

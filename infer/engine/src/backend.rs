@@ -74,8 +74,8 @@ impl Backend {
     }
 
     /// Runs `ids`, which must have been checked, after the tokens in `cache`. Leaves the logits of
-    /// the last token in `logits`, or those of `every` token. Before each block it looks whether
-    /// it is cancelled.
+    /// the last token in `logits`, or those of `every` token. Checks before each block whether it
+    /// is cancelled.
     pub(crate) fn forward(
         &self,
         ids: &[u32],

@@ -15,12 +15,12 @@ const LOOKAHEAD: usize = 8;
 /// `geography.mountain.elevation` can be one token.
 const UNSETTLED: usize = 64;
 
-/// A source of logits: a [`DecodeSession`](crate::DecodeSession), or a test's.
+/// A source of logits: a [`DecodeSession`](crate::DecodeSession), or a stand-in in tests.
 pub trait Decoder {
     /// Logits after `ids`, which usually share a prefix with those of the last call.
     ///
     /// # Errors
-    /// As the model.
+    /// Those of the model.
     fn next(&mut self, ids: &[u32]) -> Result<&[f32], EngineError>;
     /// Number of logits.
     fn vocab_size(&self) -> usize;

@@ -31,11 +31,9 @@ pub(crate) fn dispatch<Op: WithSimd>(op: Op) -> Op::Output {
 pub(crate) struct Panels<'a> {
     /// All values.
     pub(crate) data: &'a [f32],
-    /// Distance between panels.
     pub(crate) step: usize,
     /// Distance between terms of the sum within a panel (`PANEL` if packed).
     pub(crate) stride: usize,
-    /// Number of panels.
     pub(crate) count: usize,
     /// Whether a single row is multiplied with one panel at a time; see
     /// [`STREAMED`](crate::weight_memory::STREAMED).
@@ -45,7 +43,6 @@ pub(crate) struct Panels<'a> {
 /// Where products are written: `out[row * row_step + panel * panel_step ..][..PANEL]`.
 #[derive(Clone, Copy)]
 pub(crate) struct Target {
-    /// Distance between rows.
     pub(crate) row_step: usize,
     /// Distance between panels.
     pub(crate) panel_step: usize,

@@ -34,7 +34,6 @@ struct PanelGroup {
 pub(crate) struct Linear {
     parts: Vec<PanelGroup>,
     bias: Option<Vec<f32>>,
-    /// Width of the input.
     pub(crate) inputs: usize,
     /// Width of the output without the padding.
     pub(crate) outputs: usize,

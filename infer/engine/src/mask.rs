@@ -169,8 +169,8 @@ struct PartialText<S> {
 }
 
 impl<S> PartialText<S> {
-    /// The bytes to extend the text with: all, or within free text one of each kind and every
-    /// punctuation mark, because punctuation ends free text.
+    /// The bytes to extend the text with: all of them, or inside free text one of each kind and
+    /// every punctuation mark, because punctuation ends free text.
     fn tries(&self) -> Vec<u8> {
         let may = |b: u8| self.bytes[usize::from(b) / 64] >> (b % 64) & 1 == 1;
         let all = (0..=255u8).filter(|&b| may(b));

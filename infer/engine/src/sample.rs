@@ -1,4 +1,4 @@
-//! Choosing one of the allowed tokens from the logits, with what the choice says about the model.
+//! Chooses one of the allowed tokens from the logits, and measures how sure the model is.
 
 use crate::kernels::log_sum_exp;
 

@@ -56,9 +56,9 @@ impl DecodeSession {
         }
     }
 
-    /// From now on ends with [`EngineError::Cancelled`] when `cancel` says so: before each token
-    /// and each block of a prompt. The session then holds what it held before and can be used
-    /// again with another `cancel`.
+    /// Checks `cancel` before each token and each block of a prompt, and ends with
+    /// [`EngineError::Cancelled`] if it is set. The session is then unchanged and can be used again
+    /// with another `cancel`.
     pub fn cancelled_by(&mut self, cancel: Cancel) {
         self.cancel = cancel;
     }

@@ -7,7 +7,6 @@ use crate::EngineError;
 /// A matrix with its name, for error messages.
 pub(crate) type NamedTensor<'a> = (String, Stored<'a>);
 
-/// The error for one weight.
 pub(crate) fn weight_error(name: &str, reason: impl std::fmt::Display) -> EngineError {
     EngineError::Weight {
         name: name.to_owned(),
@@ -34,7 +33,6 @@ pub(crate) fn open<'a>(
     ))
 }
 
-/// Opens a tensor with its name.
 pub(crate) fn open_named<'a>(
     source: &'a dyn WeightSource,
     name: &str,

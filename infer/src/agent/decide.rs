@@ -1,6 +1,6 @@
-//! Propose, run, explain, decide: the program that the model writes competes with programs around
-//! the linked entities. Each is scored by the question's words that it explains, by the model's
-//! probability of it, and by its answer; giving up is a candidate like any other.
+//! Decides between candidate programs: the one that the model writes, programs that the search
+//! finds around the linked entities, and giving up. Each is scored by the words of the question
+//! that it explains, by the model's probability of it, and by its answer.
 
 use std::time::{Duration, Instant};
 
@@ -22,13 +22,14 @@ use super::task::Task;
 use crate::InferError;
 use crate::planner::Planner;
 
-/// Log-probabilities enter the decision in units of ten, so that all terms have similar sizes.
+/// Log-probabilities are divided by this before they are weighed, so that all terms have similar
+/// sizes.
 const LOGPROB_UNIT: f64 = 10.0;
 
-/// A program of this log-probability is chosen with a confidence of 1/e.
+/// The scale of the model's confidence in its own program: `exp(log-probability / SURE_UNIT)`.
 const SURE_UNIT: f64 = 2.0;
 
-/// Answers one question; without `planner`, by its words alone.
+/// Answers one question; without `planner`, by the question's words alone.
 ///
 /// # Errors
 /// [`InferError`] if the planner or the ranker fails.
@@ -55,9 +56,9 @@ pub fn answer(
     let mut candidates = proposer.propose(&weights, limits, options.candidates)?;
     let mut logprobs = Vec::new();
     if let Some(planner) = planner {
-        let greedy = kg_agent::run(task, planner, &mut record)?;
-        let failed = greedy.failure.is_some();
-        let own = proposer.ended(&greedy.session);
+        let written = kg_agent::run(task, planner, &mut record)?;
+        let failed = written.failure.is_some();
+        let own = proposer.ended(&written.session);
         candidates
             .retain(|one| one.calls != own.calls && (own.answer.is_some() || one.answer.is_some()));
         candidates.push(own);
@@ -72,7 +73,7 @@ pub fn answer(
         }
         if let (false, Some(own), Some(logprob)) = (failed, candidates.last_mut(), logprobs.last())
         {
-            // The model's own choice counts as much as the model is sure of it.
+            // The model's own program gets a bonus by its confidence.
             let sure = logprob.map_or(1.0, |log| (log / SURE_UNIT).exp() as f32);
             own.terms[DecisionTerm::ModelFirst] = sure;
             if own.answer.is_none() {
@@ -87,7 +88,7 @@ pub fn answer(
     };
     let (session, conversation) = replay(task, &calls, left(task, begun, &record)?)?;
     let why = match rejected(&candidates, &weights, chosen) {
-        // An answer that is there does not fail because there is no time left to explain it.
+        // If there is no time left to explain the decision, it stands without reasons.
         Some(calls) => left(task, begun, &record)
             .and_then(|left| replay(task, calls, left))
             .map(|(session, _)| proposer.reasons(&session))
@@ -119,8 +120,8 @@ pub fn answer(
     Ok(record.finish(Answer::of(&session)))
 }
 
-/// The program that gives up, as models are trained to write it: after a look at the relations of
-/// the first entity, so that the answer names what was looked for in vain.
+/// The program that gives up, as models are trained to write it: it lists the relations of the
+/// first entity, so that the answer can say where the search ended.
 fn giving_up(task: &Task<'_>) -> Vec<Call> {
     let first = task.linked.entities.first().map(|&node| {
         let name = Arg::name(task.kg.name(node));
@@ -131,7 +132,7 @@ fn giving_up(task: &Task<'_>) -> Vec<Call> {
 }
 
 /// The best program with an answer, if the decision is to give up: the words that it does not
-/// account for are the reason.
+/// explain are the reason.
 fn rejected<'c>(
     candidates: &'c [Candidate],
     weights: &TermWeights,
@@ -150,8 +151,8 @@ fn rejected<'c>(
         .map(|one| one.calls.as_slice())
 }
 
-/// What is left of the question's time after all that was done for it since `begun`, without the
-/// model's time.
+/// The time left for the question: its limit minus the time since `begun`, not counting the model's
+/// time.
 ///
 /// # Errors
 /// [`InferError::Cancelled`] if nothing is left.
@@ -166,7 +167,8 @@ fn left(task: &Task<'_>, begun: Instant, record: &Recorder) -> Result<Duration, 
     Ok(left)
 }
 
-/// Runs a program in a new session, as the planner would have written it.
+/// Runs a program in a new session. Returns the session, and the conversation as if the planner had
+/// written the calls.
 fn replay<'g>(
     task: &Task<'g>,
     calls: &[Call],

@@ -1,5 +1,5 @@
-//! Models behind servers: what they write is read as intended or reported, whatever form it has,
-//! and the key is never repeated.
+//! Models behind servers: replies in any form are either read correctly or reported, and the key is
+//! never repeated.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod server;
@@ -457,7 +457,7 @@ fn tools_are_defined_called_and_answered_in_their_own_messages() {
     assert_eq!(first["tool_choice"], "required");
     let role = |message: &Value| message["role"].as_str().unwrap().to_owned();
     for request in requests.iter() {
-        // Every call has an id of its own and a result right after it.
+        // Every call has its own id and a result right after it.
         let messages = request["messages"].as_array().unwrap();
         let mut ids = Vec::new();
         for (message, next) in messages.iter().zip(&messages[1..]) {
@@ -530,7 +530,7 @@ fn a_constraint_that_is_ignored_is_an_error() {
                 && error.contains("it wrote `Yes.`"),
             "{error}"
         );
-        // One that refuses the field says so itself.
+        // A server that refuses the field reports it.
         let server = Server::start(vec![Answer::Raw(400, "", b"unknown field".to_vec())]);
         let error = planner(&server, |options| options.constraint = constraint).probe();
         assert!(
@@ -686,7 +686,7 @@ fn a_server_that_asks_to_wait_is_waited_for() {
     ]);
     let begun = Instant::now();
     let red = Grammar::one_of(["red"]);
-    // More refusals than retries: 429 is no failure.
+    // More refusals than retries: status 429 is not a failure.
     let mut patient = planner(&server, |options| options.retries = 0);
     assert_eq!(patient.write(&[], &red).unwrap().text, "red");
     assert!(
@@ -695,7 +695,7 @@ fn a_server_that_asks_to_wait_is_waited_for() {
         begun.elapsed()
     );
     assert_eq!(server.requests(), 5);
-    // A server that hangs or refuses until the deadline ends with it.
+    // Requests to a server that hangs or refuses end at the deadline.
     for (answer, says) in [
         (later(""), "status 429"),
         (Answer::Hang, "no answer within 1.5s"),

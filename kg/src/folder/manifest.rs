@@ -156,7 +156,7 @@ impl Manifest {
             }
         }
         for file in &self.labels {
-            // A manifest from elsewhere must not lead out of its folder.
+            // A manifest from another source must not name files outside its folder.
             let parts: Vec<Component<'_>> = Path::new(&file.path).components().collect();
             if !matches!(parts[..], [Component::Normal(folder), Component::Normal(_)] if folder == LABELS)
             {
@@ -186,8 +186,8 @@ fn json_error(path: &Path) -> impl FnOnce(serde_json::Error) -> FsError {
 /// The fields that the owner may edit; no hash covers them.
 const EDITABLE: [&str; 2] = ["settings", "deny"];
 
-/// The hash of the fields that nobody may edit. It covers the fields in the file, so a field added
-/// in a later version does not change the hash of an older manifest.
+/// The hash of the fields that must not be edited. It covers the fields in the file, so a field
+/// added in a later version does not change the hash of an older manifest.
 fn manifest_hash(mut manifest: serde_json::Value) -> String {
     if let Some(fields) = manifest.as_object_mut() {
         fields.retain(|name, _| name != "sha256" && !EDITABLE.contains(&name.as_str()));

@@ -128,7 +128,7 @@ impl GraphFolder {
         loop {
             let opened = Self::open_once(dir);
             let now = fingerprint(dir);
-            // A load replaced the folder in the meantime, so the files are of two graphs.
+            // A load replaced the folder in the meantime, so the files belong to two graphs.
             if opened.is_ok() || now == before {
                 return opened;
             }
@@ -207,7 +207,7 @@ impl GraphFolder {
     }
 }
 
-/// What tells a folder from one that replaces it; `None` if it cannot be read.
+/// Identifies a folder, so that one that replaces it is noticed; `None` if it cannot be read.
 fn fingerprint(dir: &Path) -> Option<(u64, std::time::SystemTime)> {
     let metadata = std::fs::metadata(dir).ok()?;
     #[cfg(unix)]
@@ -241,8 +241,8 @@ fn stage(dir: &Path) -> Result<StagedFolder, FolderError> {
     }
 }
 
-/// Writes the manifest and moves the folder to its place. An empty graph replaces no graph: an empty
-/// input is more often a mistake than a wish.
+/// Writes the manifest and moves the folder to its place. An empty graph does not replace a graph,
+/// because an empty input is usually a mistake.
 fn commit(
     staged: StagedFolder,
     dir: &Path,

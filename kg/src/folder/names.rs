@@ -1,6 +1,5 @@
 //! The names of the files in a graph folder.
 
-/// The manifest.
 pub(super) const MANIFEST: &str = "manifest.json";
 /// The frozen graph.
 pub(super) const GRAPH: &str = "graph.kgf";

@@ -37,7 +37,6 @@ impl SectionWriter {
         }
     }
 
-    /// A section with these bytes.
     pub(super) fn of(section: Section, bytes: &[u8]) -> io::Result<Self> {
         let mut part = Self::new(section, None);
         part.bytes(bytes)?;

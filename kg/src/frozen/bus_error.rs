@@ -1,10 +1,10 @@
 //! Files that are cut short while they are mapped.
 //!
-//! A read beyond the end raises SIGBUS, which ends the process without a word. No library call can
-//! fail in its place, so the process ends here with a sentence. Label indexes and models are mapped
-//! too, and get the same sentence.
+//! A read beyond the end raises SIGBUS, which ends the process without a message. No library call
+//! can return an error instead, so the handler here prints a message before the process ends. Label
+//! indexes and models are mapped too, so the message also covers them.
 
-/// What the process says before it ends.
+/// The message before the process ends.
 #[cfg(unix)]
 const MESSAGE: &str = "error: a file in use (a graph, its label index or a model) was cut short, or its disk failed; \
                        restore it, or load or train it again\n";
@@ -13,7 +13,7 @@ const MESSAGE: &str = "error: a file in use (a graph, its label index or a model
 #[cfg(unix)]
 const STATUS: i32 = 2;
 
-/// Makes the process end with a sentence from now on.
+/// Installs the handler that prints the message.
 #[cfg(unix)]
 pub(super) fn explain() {
     static ONCE: std::sync::Once = std::sync::Once::new();
@@ -34,8 +34,8 @@ pub(super) fn explain() {
 #[cfg(not(unix))]
 pub(super) fn explain() {}
 
-/// Ends the process. Other causes than a file keep their default: the fault happens again and ends
-/// the process.
+/// Ends the process. If the cause is not a file, restores the default: the fault happens again and
+/// ends the process.
 #[cfg(unix)]
 extern "C" fn end(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     // SAFETY: the system passes a valid `info`; `write`, `_exit` and `signal` may be called in a

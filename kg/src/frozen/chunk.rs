@@ -182,10 +182,10 @@ impl KeyReader {
             }
         };
         let shared = number()?;
-        let own = number()?;
+        let rest = number()?;
         self.key.truncate(shared);
         let before = self.key.len();
-        self.key.resize(before + own, 0);
+        self.key.resize(before + rest, 0);
         self.reader.read_exact(&mut self.key[before..])?;
         Ok(true)
     }

@@ -100,16 +100,16 @@ struct RawGraph<'a> {
     names: &'a ShortNames,
 }
 
-impl schema::Vocabulary for RawGraph<'_> {
-    fn relations(&self) -> Vec<(RelId, String, String)> {
+impl schema::SchemaSource for RawGraph<'_> {
+    fn relations(&self) -> Vec<schema::NamedRelation> {
         let dictionary = self.image.dictionary();
         let named = self.image.ids(Section::Relations).iter().filter_map(|&id| {
             let key = dictionary.key(id);
-            Some((
-                RelId(id),
-                key.iri()?.to_owned(),
-                self.names.name(dictionary, id),
-            ))
+            Some(schema::NamedRelation {
+                id: RelId(id),
+                iri: key.iri()?.to_owned(),
+                name: self.names.name(dictionary, id),
+            })
         });
         named.collect()
     }

@@ -3,8 +3,8 @@
 //!
 //! The evaluator has no limits of time and memory, and some of its loops (joins, sorts, groups)
 //! ignore its cancellation token. But all of them handle terms. So every copy of a term and every
-//! row read is counted ([`budget`]). What passes a limit unwinds to [`evaluate`]. A real panic of
-//! the evaluator is also caught there.
+//! row read is counted ([`budget`]). When a limit is passed, the stack unwinds to [`evaluate`],
+//! which also catches real panics of the evaluator.
 
 use std::any::Any;
 use std::convert::Infallible;

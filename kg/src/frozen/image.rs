@@ -1,8 +1,8 @@
 //! The bytes of a frozen graph, divided into sections.
 //!
 //! Opening reads the header and the small sections and checks their hashes; only [`Image::verify`]
-//! checks the large ones. Later reads are bounds-checked at every use, so damaged bytes give wrong
-//! answers at worst.
+//! checks the large ones. Every later read is bounds-checked, so damaged bytes give wrong answers
+//! at worst.
 
 use std::ops::Range;
 
@@ -203,7 +203,7 @@ impl Image {
                     .map(Sha256::digest)
                     != Some(entry.hash.into())
         };
-        // A thread is only worthwhile for large sections, which are few.
+        // Threads pay off only for large sections, of which there are few.
         let found = if self
             .table
             .iter()
@@ -260,7 +260,6 @@ impl Image {
         bytemuck::try_cast_slice(self.section(section)).unwrap_or(&[])
     }
 
-    /// A section as ids.
     pub(super) fn ids(&self, section: Section) -> &[u32] {
         self.numbers(section)
     }

@@ -12,7 +12,7 @@ pub(super) struct GraphMeta {
     pub entities: usize,
     /// Languages of the labels, sorted; the empty string means untagged.
     pub label_languages: Vec<String>,
-    /// The schema; `hidden` is without the user's deny list.
+    /// The schema; `hidden` does not contain the user's deny list.
     pub schema: Schema,
     /// The naming rules.
     pub names: ShortNames,

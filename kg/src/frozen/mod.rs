@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The orders are SPO, POS and OPS. OPS keeps an object's relations together, so the heads and
-//! incoming relations of a node are found as fast as its tails, and the relations between two nodes
-//! by testing those of one of them.
+//! incoming relations of a node are found as fast as its tails. The relations between two nodes are
+//! found by testing the relations of one of them.
 
 mod access;
 mod assemble;

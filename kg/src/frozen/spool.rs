@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Size of a block, and of the write buffer.
 const BLOCK: usize = 1 << 16;
 
-/// A file of blocks that many spools share; it has no name and ends with its last user.
+/// A file of blocks that many spools share. It has no name, so the system deletes it when its last
+/// user closes it.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkFile(Arc<Mutex<Blocks>>);
 

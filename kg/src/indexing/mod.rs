@@ -100,8 +100,8 @@ fn write(kg: &dyn Kg, directory: Box<dyn Directory>) -> Result<Index, SearchErro
 }
 
 /// Renames the files of the segment so that their names depend only on the graph, and removes
-/// tantivy's list of managed files: nobody writes here again. Returns the old name of the segment
-/// (that of [`SEGMENT`] if it has no files) and the size of each file.
+/// tantivy's list of managed files, because nothing is written here again. Returns the old name of
+/// the segment (that of [`SEGMENT`] if it has no files) and the size of each file.
 fn rename_segment(dir: &Path) -> std::io::Result<(String, BTreeMap<String, u64>)> {
     let (mut segment, mut files) = (SEGMENT.to_owned(), BTreeMap::new());
     for entry in fs::read_dir(dir)? {

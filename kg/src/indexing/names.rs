@@ -36,13 +36,13 @@ pub(super) fn names_of(kg: &dyn Kg, node: NodeId) -> BTreeMap<String, (NameKind,
         add_literals(kg, &mut found, node, relation, NameKind::Label);
     }
     // The words of the IRI are a name too: the label may be missing or in another language.
-    let own = if found.is_empty() {
+    let label = if found.is_empty() {
         kg.label(node)
     } else {
         None
     };
-    if let Some(own) = own {
-        add(&mut found, &own, NameKind::Label);
+    if let Some(label) = label {
+        add(&mut found, &label, NameKind::Label);
     }
     if let Some(words) = readable(kg, node) {
         let kind = if found.is_empty() {

@@ -98,7 +98,8 @@ impl<'a> GuardedReader<'a> {
     fn check(&mut self, bytes: &[u8]) -> Result<(), String> {
         let passed = self.watch.bytes.get() + bytes.len();
         self.watch.bytes.set(passed);
-        // JSON-LD has its own measure: its parser gives all triples of an object at its end.
+        // JSON-LD is checked differently, because its parser returns the triples of an object only
+        // at its end.
         if passed > STATEMENT_BYTES && !matches!(self.syntax, Syntax::Json(_)) {
             return Err(format!(
                 "more than {STATEMENT_BYTES} bytes without a triple"

@@ -117,7 +117,7 @@ impl<'a> LoadState<'a> {
         faults.get(self.options.max_faults).cloned()
     }
 
-    /// All chunks, and the work file if they are there.
+    /// All chunks, and the work file if the chunks are on disk.
     pub(super) fn finish(&mut self) -> io::Result<(FreezeInput, Option<WorkFile>)> {
         use rayon::prelude::*;
         let spilled = self.spilled.load(Ordering::Relaxed);
@@ -190,7 +190,7 @@ impl<'a> Sink<'a> {
         self.state.options.memory
     }
 
-    /// The reason to stop at something in the file that would exhaust the memory.
+    /// The error for something in the file that would exhaust the memory.
     pub(super) fn refuse(&self, line: u64, message: String) -> ReadStop {
         ReadStop::Refused(LoadFault {
             file: self.file.index,

@@ -36,7 +36,7 @@ impl GraphSource {
         Self::copy(path, &mut file, &mut io::sink(), &AtomicBool::new(false))
     }
 
-    /// Hashes what a reader gives and writes it to `out`. If `stop` becomes true, it ends soon.
+    /// Copies a reader to `out` and hashes it. Ends soon after `stop` becomes true.
     fn copy(
         path: &Path,
         from: &mut dyn Read,

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::source::Vocabulary;
+use super::source::SchemaSource;
 use super::types::IntervalRelation;
 use crate::term::RelId;
 use crate::value::is_time;
@@ -41,7 +41,7 @@ const SAMPLED: usize = 20;
 
 /// The interval relations among `relations`, given as names and ids.
 pub(super) fn intervals(
-    graph: &dyn Vocabulary,
+    graph: &dyn SchemaSource,
     relations: &[(String, RelId)],
 ) -> Vec<IntervalRelation> {
     let ids: FxHashMap<&str, RelId> = relations
@@ -100,7 +100,7 @@ pub(super) fn intervals(
 }
 
 /// Whether the first values of a relation are all times.
-fn leads_to_times(graph: &dyn Vocabulary, relation: RelId) -> bool {
+fn leads_to_times(graph: &dyn SchemaSource, relation: RelId) -> bool {
     let values = graph.pairs(relation, SAMPLED);
     !values.is_empty()
         && values

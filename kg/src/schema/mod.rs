@@ -3,7 +3,7 @@
 //! which two form an interval.
 //!
 //! Relations are recognised by name. Statements about relations in the graph (domains, ranges,
-//! reverses) are read once, when the graph is frozen.
+//! reverses) are read once, when the graph is frozen (written in its final, read-only form).
 
 mod intervals;
 mod read;
@@ -14,7 +14,7 @@ mod vocabulary;
 
 pub(crate) use read::read;
 pub use settings::Settings;
-pub(crate) use source::Vocabulary;
+pub(crate) use source::{NamedRelation, SchemaSource};
 pub use types::{IntervalRelation, Schema};
 pub use vocabulary::is_meta_class;
 pub(crate) use vocabulary::{TITLE_NAMESPACES, is_meta_relation};

@@ -1,7 +1,8 @@
-//! Reads the schema from a graph, once, when it is frozen.
+//! Reads the schema from a graph, once, when the graph is frozen (written in its final, read-only
+//! form).
 
 use super::intervals::intervals;
-use super::source::Vocabulary;
+use super::source::{NamedRelation, SchemaSource};
 use super::types::Schema;
 use super::vocabulary::{
     DOMAIN, RANGE, REVERSE, is_alias, is_meta_relation, is_redirect, is_superclass,
@@ -13,24 +14,24 @@ use crate::term::{NodeId, RelId, Term};
 const WIKIDATA_ENTITY: &str = "http://www.wikidata.org/entity/";
 const WIKIDATA_DIRECT: &str = "http://www.wikidata.org/prop/direct/";
 
-/// Labels by which a graph whose relations are numbered names its relations to classes.
+/// Labels of the relations to classes in graphs whose relations have numbers as names.
 const INSTANCE_OF: &str = "instance of";
 const SUBCLASS_OF: &str = "subclass of";
 
-/// The relations whose label says that they lead to classes, with that label. A Wikibase of one's own
-/// numbers its properties anew, so only labels tell what they mean.
-fn labelled(graph: &dyn Vocabulary, relations: &[(RelId, String, String)]) -> Vec<(RelId, String)> {
-    let ids: Vec<RelId> = relations.iter().map(|(id, ..)| *id).collect();
+/// The relations whose label is [`INSTANCE_OF`] or [`SUBCLASS_OF`], with that label. A private
+/// Wikibase gives properties other numbers than Wikidata, so only their labels identify them.
+fn labelled(graph: &dyn SchemaSource, relations: &[NamedRelation]) -> Vec<(RelId, String)> {
+    let ids: Vec<RelId> = relations.iter().map(|relation| relation.id).collect();
     let labels = relations
         .iter()
-        .filter(|(_, iri, _)| label_rank(iri).is_some());
-    // Relations to statement nodes, and from these, have the labels of the direct ones.
+        .filter(|relation| label_rank(&relation.iri).is_some());
+    // In Wikibase, relations to and from statement nodes have the same labels as the direct ones.
     let direct = |id: RelId| {
-        let found = ids.binary_search(&id).ok().map(|at| &relations[at].1);
+        let found = ids.binary_search(&id).ok().map(|at| &relations[at].iri);
         found.is_some_and(|iri| !iri.contains("/prop/") || iri.contains("/prop/direct/"))
     };
     let mut found: Vec<(RelId, String)> = labels
-        .flat_map(|(id, ..)| graph.about_relations(*id, &ids))
+        .flat_map(|relation| graph.about_relations(relation.id, &ids))
         .filter_map(|(id, label)| {
             let label = graph.term(label).as_literal()?.lexical.to_lowercase();
             let known = label == INSTANCE_OF || label == SUBCLASS_OF;
@@ -42,8 +43,7 @@ fn labelled(graph: &dyn Vocabulary, relations: &[(RelId, String, String)]) -> Ve
     found
 }
 
-/// Reads the schema of a graph.
-pub(crate) fn read(graph: &dyn Vocabulary) -> Schema {
+pub(crate) fn read(graph: &dyn SchemaSource) -> Schema {
     let mut schema = Schema::default();
     let relations = graph.relations();
     let mut named = Vec::new();
@@ -51,7 +51,7 @@ pub(crate) fn read(graph: &dyn Vocabulary) -> Schema {
     let labelled = labelled(graph, &relations);
     let has_label =
         |id: &RelId, label: &str| labelled.iter().any(|(of, is)| of == id && is == label);
-    for (id, iri, name) in &relations {
+    for NamedRelation { id, iri, name } in &relations {
         let is_type = is_type_relation(iri) || has_label(id, INSTANCE_OF);
         let label_rank = label_rank(iri);
         if is_type {
@@ -86,13 +86,11 @@ pub(crate) fn read(graph: &dyn Vocabulary) -> Schema {
     ranked.sort_unstable();
     schema.label_relations = ranked.into_iter().map(|(_, id)| id).collect();
     schema.intervals = intervals(graph, &named);
-    let known = |node: NodeId| {
-        relations
-            .binary_search_by_key(&node.relation(), |relation| relation.0)
-            .is_ok()
-    };
-    // Only relations have reverses, and a statement of a reverse holds in both directions.
-    schema.reverses.retain(|&(_, other)| known(other));
+    // Only relations have reverses. If one relation is the reverse of another, the converse holds
+    // too.
+    schema
+        .reverses
+        .retain(|&(_, other)| is_relation(&relations, other));
     let other_way: Vec<(RelId, NodeId)> = schema
         .reverses
         .iter()
@@ -110,18 +108,14 @@ pub(crate) fn read(graph: &dyn Vocabulary) -> Schema {
     schema
 }
 
-/// Adds what `relation` states about relations of the graph to `list`.
+/// Adds the triples of `relation` (domain, range or reverse) about relations of this graph to
+/// `list`.
 fn stated(
-    graph: &dyn Vocabulary,
+    graph: &dyn SchemaSource,
     relation: RelId,
-    relations: &[(RelId, String, String)],
+    relations: &[NamedRelation],
     list: &mut Vec<(RelId, NodeId)>,
 ) {
-    let known = |node: NodeId| {
-        relations
-            .binary_search_by_key(&node.relation(), |relation| relation.0)
-            .is_ok()
-    };
     let direct = |node: NodeId| match graph.term(node) {
         Term::Iri(iri) => {
             let local = iri
@@ -132,10 +126,20 @@ fn stated(
         Term::Blank(_) | Term::Literal(_) => None,
     };
     for (about, value) in graph.pairs(relation, usize::MAX) {
-        let about = direct(about).filter(|&node| known(node)).unwrap_or(about);
-        let value = direct(value).filter(|&node| known(node)).unwrap_or(value);
-        if known(about) {
+        let about = direct(about)
+            .filter(|&node| is_relation(relations, node))
+            .unwrap_or(about);
+        let value = direct(value)
+            .filter(|&node| is_relation(relations, node))
+            .unwrap_or(value);
+        if is_relation(relations, about) {
             list.push((about.relation(), value));
         }
     }
+}
+
+fn is_relation(relations: &[NamedRelation], node: NodeId) -> bool {
+    relations
+        .binary_search_by_key(&node.relation(), |relation| relation.id)
+        .is_ok()
 }

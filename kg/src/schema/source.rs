@@ -1,14 +1,22 @@
-//! The access to a graph that reading its schema needs.
+//! The part of a graph that is needed to read its schema.
 
 use crate::term::{NodeId, RelId, Term};
 
+/// A relation of a graph.
+pub(crate) struct NamedRelation {
+    pub id: RelId,
+    pub iri: String,
+    /// The printed name.
+    pub name: String,
+}
+
 /// A graph, complete or still being frozen.
-pub(crate) trait Vocabulary {
-    /// Every relation with its IRI and its printed name, ordered by id.
-    fn relations(&self) -> Vec<(RelId, String, String)>;
+pub(crate) trait SchemaSource {
+    /// Every relation, ordered by id.
+    fn relations(&self) -> Vec<NamedRelation>;
     /// Heads and tails of the first `limit` triples of a relation.
     fn pairs(&self, relation: RelId, limit: usize) -> Vec<(NodeId, NodeId)>;
-    /// What the triples of `relation` say about the relations `about`, which are sorted.
+    /// The triples of `relation` whose subject is one of the relations in `about`, which is sorted.
     fn about_relations(&self, relation: RelId, about: &[RelId]) -> Vec<(RelId, NodeId)>;
     /// The term of an id.
     fn term(&self, node: NodeId) -> Term;

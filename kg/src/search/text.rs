@@ -4,8 +4,7 @@ use tantivy::tokenizer::{AsciiFoldingFilter, RawTokenizer, TextAnalyzer, TokenSt
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Number of characters of a name that are compared; more than the longest title of the published
-/// sets has.
+/// Number of characters of a name that are compared; longer than any title of the published sets.
 pub(crate) const NAME_CHARS: usize = 200;
 
 /// Minimum length of a text for one edit, and for two. In shorter texts nearly every word would

@@ -1,8 +1,8 @@
 //! The time and the memory of the query that this thread evaluates.
 //!
-//! The evaluator has no limits, so everything that it calls counts here: terms, rows, texts. What
-//! passes a limit unwinds to the caller of the evaluator with [`resume_unwind`], which runs no
-//! panic hook and prints nothing.
+//! The evaluator has no limits, so everything that it calls counts here: terms, rows, texts. When a
+//! limit is passed, [`resume_unwind`] returns to the caller of the evaluator; it runs no panic hook
+//! and prints nothing.
 
 use std::cell::Cell;
 use std::panic::resume_unwind;
@@ -11,7 +11,7 @@ use std::time::Instant;
 use super::query::QueryLimits;
 use crate::limits::QUERY_TEXT;
 
-/// Ticks between two looks at the limits, about 10 microseconds of work.
+/// Ticks between two checks of the limits, about 10 microseconds of work.
 const TICKS: u32 = 1024;
 
 /// Why an evaluation was unwound.

@@ -9,7 +9,6 @@ use crate::value::{TimeSpan, amount_in, sort_key};
 /// A custom function: its IRI and implementation, which returns `None` for an error.
 pub(super) type CustomFunction = (NamedNode, fn(&[OxTerm]) -> Option<OxTerm>);
 
-/// All functions.
 pub(super) fn functions() -> [CustomFunction; 6] {
     [
         (NamedNode::new_unchecked(SORT), sort),

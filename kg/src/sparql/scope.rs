@@ -1,7 +1,7 @@
 //! The variables of a query, and rows without a bound variable.
 //!
-//! The evaluator calls us for terms only: rows without any term would cost neither time nor memory
-//! that we can count. So whatever could give many such rows binds a hidden variable.
+//! The evaluator calls our code for terms only, so rows without terms would escape the limits on
+//! time and memory. Patterns that could give many such rows therefore bind a hidden variable.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,5 @@
 //! Tokens of a query: white space, IRIs, strings, names, variables, words, and everything else.
 
-/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
     /// White space and comments.

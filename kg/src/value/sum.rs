@@ -113,7 +113,7 @@ impl Default for Sum {
 }
 
 impl Sum {
-    /// Adds a literal; `false` if it is no number or the sum does not fit its datatype.
+    /// Adds a literal; `false` if it is not a number or the sum does not fit its datatype.
     pub fn add(&mut self, literal: &Literal) -> bool {
         let Some(total) = Number::of(literal).and_then(|number| self.total.plus(number)) else {
             return false;
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_or_too_large_is_refused() {
+    fn other_values_and_too_large_numbers_are_refused() {
         for bad in [
             ("1", "string"),
             ("x", "integer"),

@@ -88,7 +88,7 @@ impl TimeSpan {
                     }),
                 }
             }
-            // `2011T00:00:00` and `2011-05T08:00`: the rule is to cut at T.
+            // `2011T00:00:00` and `2011-05T08:00`: everything from the T on is cut off.
             (None | Some(_), _, Some(_)) => {
                 Self::parse(&text[..text.len() - time.map_or(0, str::len) - 1])
             }
@@ -343,7 +343,7 @@ mod tests {
         }
 
         #[test]
-        fn a_part_lies_in_its_whole(year in -2000i64..3000, month in 1i64..=12, day in 1i64..=28) {
+        fn a_part_is_inside_its_whole(year in -2000i64..3000, month in 1i64..=12, day in 1i64..=28) {
             let sign = if year < 0 { "-" } else { "" };
             let y = format!("{sign}{:04}", year.abs());
             let (m, d) = (format!("{y}-{month:02}"), format!("{y}-{month:02}-{day:02}"));

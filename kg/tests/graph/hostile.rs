@@ -70,7 +70,7 @@ fn load_in_child() {
     }
 }
 
-/// Each entity is ten of the one before it.
+/// Each entity expands to ten copies of the one before it.
 fn nested_entities() -> String {
     let mut text = "<!DOCTYPE r [\n<!ENTITY e0 \"0123456789\">\n".to_owned();
     for i in 1..=9 {
@@ -126,7 +126,7 @@ fn small_files_do_not_fill_the_memory() {
     }
 }
 
-/// What the check of JSON-LD lets pass fits the memory, whatever it looks like.
+/// JSON-LD that passes the check fits in memory, whatever it looks like.
 #[test]
 fn json_at_its_limits_fits_the_memory() {
     let dir = tempfile::tempdir().unwrap();
@@ -150,7 +150,7 @@ fn json_at_its_limits_fits_the_memory() {
     };
     let long = format!("\"a\":\"x:{}\",", "y".repeat(8_000));
     let hidden = names(&long).replace("@context", "\\u0040\\u0063ontext");
-    // The terms are defined in the order that needs the deepest recursion.
+    // The terms are in the order that needs the deepest recursion.
     let chain: String = (0..400)
         .rev()
         .map(|i| format!("\"a{}\":\"a{i}:y\",", i + 1))
@@ -288,7 +288,7 @@ fn pipes_load_as_files_do() {
 #[ignore = "runs as a child of other tests"]
 fn load_in_parts_in_child() {
     let Some(path) = input() else { return };
-    // Every triple becomes a part of its own.
+    // Every triple gets its own part.
     let options = LoadOptions {
         memory: 1,
         threads: 8,
@@ -312,7 +312,7 @@ fn many_parts_need_few_files() {
 }
 
 #[test]
-fn an_empty_input_replaces_no_graph() {
+fn an_empty_input_does_not_replace_a_graph() {
     let dir = tempfile::tempdir().unwrap();
     let (out, none) = (dir.path().join("graph"), LoadOptions::default());
     let full = [file(dir.path(), "a.nt", b"<x:a> <x:r> <x:b> .\n")];
@@ -482,7 +482,7 @@ fn comments_cost_no_time() {
 }
 
 #[test]
-fn limits_of_memory_leave_answers_as_they_are() {
+fn memory_limits_do_not_change_answers() {
     let kg = load("cities.ttl", CITIES);
     let p = "PREFIX : <http://kg.test/> PREFIX o: <http://kg.test/ontology#> ";
     for (query, answer) in [

@@ -12,8 +12,8 @@ use crate::rope::{Llama3Scaling, Rope, RopeScaling};
 use crate::source::{Stored, WeightSource};
 use crate::{Family, KgAgentInfo, ModelConfig, ModelError, Tokenizer};
 
-/// A key of this program: the content of `config.json`. Other metadata is not sufficient (it omits
-/// which scaling produced a table of factors).
+/// A key of this program: the content of `config.json`. Other metadata is not enough: it does not
+/// say which scaling produced a table of factors.
 pub(super) const CONFIG: &str = "kgagent.config";
 /// A key of this program: the content of `kgagent.json`.
 pub(super) const INFO: &str = "kgagent.info";

@@ -43,7 +43,6 @@ impl Shard {
         })
     }
 
-    /// Reads a tensor.
     pub(super) fn read(&mut self, span: &TensorSpan) -> Result<Tensor, ModelError> {
         /// Bytes read at a time, whole elements of every type.
         const BLOCK: usize = 1 << 20;

@@ -181,8 +181,8 @@ fn lines(text: &str) -> Vec<String> {
     lines
 }
 
-/// The simple commands of a line of shell, as words. Comments, redirections and what a pipe feeds
-/// are left out; quoted text is one word.
+/// The simple commands of a line of shell, as words. Comments, redirections and commands after a
+/// pipe are left out; quoted text is one word.
 fn commands(line: &str) -> Vec<Vec<String>> {
     let mut commands = vec![Vec::new()];
     let (mut word, mut quote, mut started, mut skip) = (String::new(), None, false, false);

@@ -64,9 +64,9 @@ pub(in crate::commands) fn synthesize(
     let progress = |done: usize, _: usize| stage.set_position(done as u64);
     let made = datagen::synth::synthesise(graph, synth, &progress, ui.stop())?;
     stage.finish_and_clear();
-    let (questions, beside) = made.split(hold_back, synth.seed);
+    let (questions, extras) = made.split(hold_back, synth.seed);
     let options = GenerateOptions {
-        synth: Some(beside),
+        synth: Some(extras),
         ..options
     };
     let run = json!({ "count": synth.count, "hold_back": hold_back });

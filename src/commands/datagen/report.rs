@@ -37,7 +37,6 @@ pub(super) fn print(report: &Report, ui: &Ui) -> Result<()> {
     Ok(())
 }
 
-/// A row of a name and numbers.
 pub(super) fn row(name: &str, numbers: &[usize]) -> Vec<String> {
     std::iter::once(name.to_owned())
         .chain(numbers.iter().map(ToString::to_string))

@@ -1,5 +1,5 @@
-//! `kgagent datagen words` and `datagen weights`: what the decision between candidate programs is
-//! learned from.
+//! `kgagent datagen words` and `datagen weights`: learn the word tables and the weights of the
+//! decision between candidate programs.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use crate::cli::{WeightsArgs, WordsArgs};
 use crate::exit::ExitStatus;
 use crate::ui::Ui;
 
-/// How files of word tables and of weights begin.
+/// The first bytes of files with word tables and with weights.
 const TABLES: &str = "kgagent word tables ";
 const WEIGHTS: &str = "{\n  \"explained\": ";
 

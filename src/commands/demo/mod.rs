@@ -16,7 +16,7 @@ use crate::ui::Ui;
 pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<ExitStatus> {
     ui.catch_interrupts()?;
     if !args.out.join("graph").join(LIST).is_file() {
-        // Not the folder of an earlier demo.
+        // This is not the folder of an earlier demo.
         for name in ["metrics.json", "report.html"] {
             output::file(&args.out.join(name), None)?;
         }

@@ -1,5 +1,4 @@
-//! `kgagent demo --graph FILE...`: the pipeline on the user's own graph, without any given
-//! questions.
+//! `kgagent demo --graph FILE...`: the pipeline on the user's own graph, with generated questions.
 
 use anyhow::{Context, Result};
 use datagen::pipeline::GenerateOptions;

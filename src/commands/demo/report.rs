@@ -68,7 +68,7 @@ pub(super) fn finish(
 }
 
 /// The metrics of the first evaluation, with those of the others under their names. With several
-/// agents the first one is also there under its name.
+/// agents, the first one is listed under its name as well.
 fn metrics(measured: &[Measured]) -> Result<Value> {
     let mut metrics = serde_json::to_value(&measured[0].metrics)?;
     for (i, one) in measured.iter().enumerate() {

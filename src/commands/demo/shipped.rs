@@ -31,7 +31,7 @@ const SAMPLES: [&str; 4] = [
     "What is the favourite food of Johann Wolfgang von Goethe?",
 ];
 
-/// What is said about the questions of `questions.asked.jsonl`.
+/// The heading for the questions of `questions.asked.jsonl`.
 const ASKED: &str = "6. four questions that were chosen from the graph before the run; whatever \
                      comes out is shown, with the right answer";
 

@@ -67,8 +67,8 @@ pub(super) fn dataset(source: &str) -> Result<Option<String>> {
         .map(str::to_owned))
 }
 
-/// The key of a set: its format, but QALD-JSON is the format of many sets. QALD-9-plus, which has
-/// other questions and queries than QALD-9, gives its files no name.
+/// The key of a set: its format, but QALD-JSON is the format of many sets. The files of
+/// QALD-9-plus, which has other questions and queries than QALD-9, do not name their set.
 fn key<'n>(format: &str, name: &'n str) -> Option<&'n str> {
     if format != "qald" {
         return Some(name);
@@ -342,7 +342,7 @@ mod tests {
         }
         let ours = r#""dataset": {"id": "qald-9-train-multilingual"},"#;
         assert_eq!(dataset_of("qald_9.json", ours).as_deref(), Some("qald9"));
-        // A folder with another set in it is neither.
+        // A folder that also contains another set is neither of them.
         assert_eq!(
             dataset(&format!("qald={}", dir.path().display())).unwrap(),
             None

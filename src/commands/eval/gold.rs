@@ -17,8 +17,8 @@ pub(super) struct GoldAnswers {
 }
 
 impl GoldAnswers {
-    /// The published answers if they bind or if there is no gold query; else the result of the gold
-    /// query.
+    /// The published answers if the program must give them or if there is no gold query; else the
+    /// result of the gold query.
     ///
     /// # Errors
     /// If the query cannot be parsed or evaluated, with the reason.
@@ -155,7 +155,7 @@ fn row_ids(rows: impl Iterator<Item = Vec<String>>) -> BTreeSet<String> {
 /// The labels of the gold answers.
 ///
 /// # Errors
-/// As [`GoldAnswers::of`].
+/// Those of [`GoldAnswers::of`].
 pub(in crate::commands) fn gold_labels(
     graph: &dyn Kg,
     question: &GoldQuestion,
@@ -163,7 +163,6 @@ pub(in crate::commands) fn gold_labels(
     Ok(GoldAnswers::of(graph, question)?.answers.labels)
 }
 
-/// The label of a term.
 fn label(graph: &dyn Kg, term: &Term) -> String {
     if let Some(literal) = term.as_literal() {
         return literal.lexical.clone();

@@ -29,14 +29,13 @@ use super::seen::TrainingQuestions;
 use super::setting::{Planning, Setting};
 use crate::cli::EntitySource;
 
-/// An evaluated question.
 pub(super) struct EvaluatedQuestion {
     pub(super) scored: Scored,
     /// Gold entities, linked entities, and the time that linking took.
     pub(super) linking: Option<(Vec<NodeId>, Vec<NodeId>, Duration)>,
     pub(super) prediction: Prediction,
     pub(super) events: Vec<TraceEvent>,
-    /// Its wording, if what the model was trained on is known.
+    /// Its wording, if the training questions of the model are known.
     pub(super) wording: Option<Wording>,
 }
 
@@ -304,8 +303,8 @@ pub(super) fn groups(question: &GoldQuestion) -> Vec<(String, String)> {
     hops.into_iter().chain(kinds).collect()
 }
 
-/// The gold program, verified against the gold query on this graph. Published answers do not bind:
-/// how often they differ is part of what the oracle measures.
+/// The gold program, verified against the gold query on this graph. The published answers need not
+/// be the same: the oracle also measures how often they differ.
 fn verified(graph: &dyn Kg, question: &GoldQuestion) -> Result<Verified, String> {
     let free = GoldQuestion {
         answers_bind: false,

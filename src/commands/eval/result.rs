@@ -36,7 +36,7 @@ pub(super) struct Prediction {
     pub(super) groups: Vec<(String, String)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failure: Option<String>,
-    /// Why there is no answer, if the cause is the model and not the graph.
+    /// Why there is no answer, if the model failed and not the graph.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -19,8 +19,8 @@ use crate::cli::EntitySource;
 use crate::ui::Ui;
 
 /// Answers every question and scores the answers, on the current thread pool. The result does not
-/// depend on the size of the pool. Questions that `unfinished` has are not asked again, and it gets
-/// the others, so that an interrupted evaluation can continue.
+/// depend on the size of the pool. Questions that `unfinished` contains are not asked again; the
+/// others are added to it, so that an interrupted evaluation can continue.
 pub(in crate::commands) fn evaluate(
     graph: &dyn Kg,
     questions: &[GoldQuestion],
@@ -113,7 +113,7 @@ fn collect(
     if scored.is_empty() {
         let first = evaluation.skipped.first();
         bail!(
-            "none of the {} questions can be evaluated; the first because: {}",
+            "none of the {} questions can be evaluated; the reason for the first: {}",
             questions.len(),
             first.map_or("", |(_, reason)| reason.as_str())
         );

@@ -7,7 +7,7 @@ use anyhow::Result;
 use common::wordings::{FILE, Overlap, Wording, Wordings};
 use serde_json::{Value, json};
 
-/// What is known of the questions that a model was trained on.
+/// What we know about the questions that a model was trained on.
 #[derive(Clone)]
 pub(super) enum TrainingQuestions {
     /// Nothing was trained: gold programs, or an agent without a model.

@@ -17,7 +17,7 @@ use super::super::oracle;
 use super::seen::TrainingQuestions;
 use crate::cli::{AnsweringArgs, EntitySource, Served};
 
-/// What plans for an agent.
+/// The planner of an agent.
 pub(in crate::commands) enum Planning {
     /// The gold programs.
     Oracle,
@@ -72,13 +72,13 @@ impl Planning {
             _ if !agent.needs_model() => (Self::Unneeded, usual),
             None => bail!("{} needs a model: name one with --model", agent.name()),
             Some(oracle::NAME) if !oracle::plays(agent) => bail!(
-                "there are no gold turns for {}: `--model oracle` cannot answer as it",
+                "`--model oracle` cannot replay gold programs for the agent {}",
                 agent.name()
             ),
             Some(oracle::NAME) => (Self::Oracle, usual),
             Some(url) if url.starts_with("http://") || url.starts_with("https://") => {
                 // A model that was not trained on these dialogues needs a description of the tools,
-                // which a request may also have in a field of its own.
+                // in the prompt or in a separate field of the request.
                 let toolbox = agent.writes_programs()
                     && remote.served == Served::Any
                     && remote.protocol == Protocol::Text;
@@ -117,8 +117,8 @@ impl Planning {
         }
     }
 
-    /// The number of questions to answer at a time by planners of their own threads; `None` if the
-    /// threads of the pool work independently.
+    /// The number of questions to answer at a time, each by a planner on its own thread; `None` if
+    /// the threads of the pool work independently.
     pub(super) fn batch(&self, requested: Option<usize>, questions: usize) -> Option<usize> {
         let model = match self {
             Self::Local(model) => model,
@@ -215,7 +215,7 @@ impl Setting {
         }
     }
 
-    /// With what is known of the training of the model, whose path is `model` if it is a local one.
+    /// The setting with the training questions of the local model at `model`.
     pub(in crate::commands) fn trained_as(self, model: &Path) -> Result<Self> {
         let training = match self.planning {
             Planning::Oracle | Planning::Unneeded => TrainingQuestions::None,

@@ -27,7 +27,7 @@ use super::result::Prediction;
 use super::setting::Setting;
 use crate::cli::EvalArgs;
 
-/// What all agents of an evaluation share.
+/// The parts of an evaluation that all its agents share.
 pub(super) struct Work<'a> {
     args: &'a EvalArgs,
     fixed: serde_json::Value,

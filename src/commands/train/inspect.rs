@@ -54,7 +54,7 @@ pub(crate) fn run(args: &InspectArgs, ui: &Ui) -> Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// What surrounds a token so that its borders show. With colours, trained tokens are green and
+/// The marks around a token that show its borders. With colours, trained tokens are green and
 /// control tokens dim; without, trained tokens are in guillemets and others end in a bar.
 fn marks(coloured: bool, trained: bool, control: bool) -> (&'static str, &'static str) {
     match (coloured, trained, control) {

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// The recipe with the options on top.
+/// The recipe, changed by the options.
 fn config(args: &TrainArgs) -> Result<TrainConfig> {
     let Some(mut config) = TrainConfig::recipe(&args.recipe) else {
         bail!(
@@ -93,8 +93,8 @@ pub(super) fn resumable(error: anyhow::Error, how: &str) -> anyhow::Error {
     }
 }
 
-/// Bytes of memory that the system can still give: the available memory, limited by the rest of the
-/// control group's share.
+/// Bytes of free memory: the memory that the system reports as available, or what is left in the
+/// control group if that is less.
 fn free_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text

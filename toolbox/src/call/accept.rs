@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use common::acceptor::Acceptor;
 
 use super::ast::Tool;
-use super::grammar::{Returns, ToolTable};
+use super::grammar::{Param, Returns, ToolTable};
 use crate::limits::MAX_SET_ARGS;
 
 /// A set that a call may name, with the relations shown for it.
@@ -275,13 +275,12 @@ impl CallAcceptor {
             .rows()
             .filter(|row| !self.live.last_call || row.tool == Tool::End)
         {
-            let stage = match row.tool {
-                Tool::GetEntityByType => Stage::Class,
-                Tool::GetCandidateEntity => Stage::Mention,
-                Tool::Where | Tool::Group | Tool::Columns | Tool::Sort | Tool::First => {
-                    Stage::Table(row.tool)
-                }
-                tool => Stage::Set(tool),
+            let stage = match row.params.first() {
+                Some(Param::Class) => Stage::Class,
+                Some(Param::Mention) => Stage::Mention,
+                // `where` starts with a column of a table, which the grammar counts as a set.
+                Some(Param::Set) if row.tool != Tool::Where => Stage::Set(row.tool),
+                _ => Stage::Table(row.tool),
             };
             if self.choices_exist(&stage) {
                 let target = match row.returns {

@@ -202,7 +202,8 @@ pub const SIGNATURES: [Signature; 13] = [
 ];
 
 /// The extended tools (rules D), which a session offers after the thirteen if its table is
-/// [`ToolTable::Extended`]. Where they read a table, they also read a set, as a table of one column.
+/// [`ToolTable::Extended`]. A parameter for a table also takes a set, which is then a table of one
+/// column.
 pub const EXTENDED: [Signature; 7] = [
     row(
         Tool::Difference,

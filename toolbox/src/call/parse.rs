@@ -369,7 +369,6 @@ impl Parser<'_> {
         }
     }
 
-    /// A handle of one of the kinds, or a name.
     fn named(&mut self, kinds: &[HandleKind]) -> Result<Arg, ParseError> {
         self.space();
         if self.rest().starts_with('<') {

@@ -59,7 +59,7 @@ pub fn tool_definitions() -> Vec<Value> {
     SIGNATURES.iter().filter_map(definition).collect()
 }
 
-/// The schema of a parameter when nothing is known of the state of a question.
+/// The schema of a parameter without regard to the state of a question.
 fn schema_of(param: Param) -> Value {
     let operators = OPERATORS.iter().map(ToString::to_string);
     match param {
@@ -316,7 +316,7 @@ fn argument(param: Param, value: &Value) -> Result<String, String> {
     }
 }
 
-/// A text argument as a call writes it: as it is where it can be read so, else in quotes.
+/// A text argument as a call writes it: unchanged if it parses like that, else in quotes.
 fn written(param: Param, text: &str) -> String {
     let bare = |text: &str| !text.is_empty() && !text.chars().any(is_delimiter);
     let inner = text.strip_prefix('~').unwrap_or(text);

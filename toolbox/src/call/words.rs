@@ -7,7 +7,6 @@ pub(super) fn variable(word: &str) -> Option<u32> {
     number(word.strip_prefix('v')?)
 }
 
-/// A handle of one kind.
 pub(super) fn handle(word: &str, kind: HandleKind) -> Option<Handle> {
     number(word.strip_prefix(kind.letter())?).map(|index| Handle { kind, index })
 }

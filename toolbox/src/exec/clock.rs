@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::error::ToolError;
 use common::cancel::Cancel;
 
-/// Units of work between two looks at the clock, about a millisecond.
+/// Units of work between two readings of the clock, about a millisecond.
 const TICKS: u32 = 1024;
 
 /// Counts work until a deadline.

@@ -23,8 +23,8 @@ pub struct Evidence {
     pub triples: Vec<(NodeId, RelId, NodeId)>,
     /// For each triple, the steps that use it, counting from 0.
     pub steps: Vec<BTreeSet<usize>>,
-    /// Whether they are all: false if the answer has more than [`ANSWER_MEMBERS`] members, or the
-    /// time of the question was over.
+    /// Whether these are all triples: false if the answer has more than [`ANSWER_MEMBERS`] members,
+    /// or if the question ran out of time.
     pub complete: bool,
 }
 
@@ -34,8 +34,8 @@ pub struct Evidence {
 /// keeps one full derivation; `count` keeps those of all members; an extreme keeps the values of
 /// everything it was chosen from, or only those of the winners if there were more than
 /// [`COMPARED`]. A false `judge` keeps the values that it compared. A table keeps every value that
-/// its columns read. Constants without influence
-/// keep one triple each, so that the program can still resolve them.
+/// its columns read. Every constant without influence on the answer keeps one triple, so that the
+/// program can still resolve it.
 #[must_use]
 pub fn evidence(session: &Session<'_>) -> Evidence {
     let mut derivation = Derivation {
@@ -74,7 +74,7 @@ struct Derivation<'s, 'g> {
 }
 
 impl Derivation<'_, '_> {
-    /// Follows the steps backwards. The error says that the time is over.
+    /// Follows the steps backwards. The only error is the deadline.
     fn run(&mut self) -> Result<(), ToolError> {
         for (at, step) in self.session.steps().iter().enumerate().rev() {
             self.at = at;
@@ -343,7 +343,7 @@ impl Derivation<'_, '_> {
     }
 }
 
-/// The lowest id that two sorted sets share. It costs the size of the smaller set.
+/// The lowest id that two sorted sets share, in time proportional to the smaller set.
 fn first_common(a: &[NodeId], b: &[NodeId]) -> Option<NodeId> {
     let (small, large) = if a.len() < b.len() { (a, b) } else { (b, a) };
     small

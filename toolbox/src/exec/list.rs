@@ -67,7 +67,7 @@ impl Session<'_> {
         let mut ranked = self.ranked(&all, &[])?;
         let candidates: Vec<RelationCandidate> =
             ranked.iter().map(|one| one.candidate.clone()).collect();
-        let said = self.options.ranker.score_relations(
+        let by_phrase = self.options.ranker.score_relations(
             RankingContext {
                 question: phrase,
                 path: &[],
@@ -76,8 +76,8 @@ impl Session<'_> {
         )?;
         ranked
             .iter_mut()
-            .zip(said)
-            .for_each(|(one, said)| one.score += PHRASE_WEIGHT * said);
+            .zip(by_phrase)
+            .for_each(|(one, by_phrase)| one.score += PHRASE_WEIGHT * by_phrase);
         best_first(&mut ranked);
         Ok(ranked)
     }
@@ -183,7 +183,7 @@ impl Session<'_> {
         let schema = self.kg.schema();
         // Rule R3: an in-relation is dropped if its declared reverse is among the out-relations,
         // unless a gold program follows it.
-        let said = |id: RelId| {
+        let reverse_is_listed = |id: RelId| {
             schema
                 .reverse(id)
                 .any(|reverse| out.binary_search_by_key(&reverse, |found| found.0).is_ok())
@@ -191,7 +191,7 @@ impl Session<'_> {
         let dropped = |id: RelId| {
             schema.settings.unify_directions
                 && !self.options.must_show.contains(&Relation::Plain(id))
-                && said(id)
+                && reverse_is_listed(id)
         };
         all.extend(
             incoming
@@ -203,7 +203,7 @@ impl Session<'_> {
     }
 
     /// Keeps relations that link a member of the first set to one of the second (out), or the
-    /// reverse (in). Calls `go_on` for every node that it looks at, and ends with its error.
+    /// reverse (in). Calls `go_on` for every node that it visits, and returns its error.
     fn keep_between<E>(
         &self,
         all: &mut Vec<Adjacent>,

@@ -266,7 +266,6 @@ impl<'g> Session<'g> {
         }
     }
 
-    /// The label of a relation, if it has one.
     pub(super) fn relation_label(&self, relation: Relation) -> Option<String> {
         match relation {
             Relation::Plain(id) => self.kg.label(id.node()),
@@ -396,7 +395,7 @@ mod tests {
             let calls = parse_program(&program).unwrap();
             let mut session = begin(&kg);
             session.run(&calls[0]).unwrap();
-            // Less than the call takes, and more than the call before it took.
+            // Less than the next call takes, and more than the call before it took.
             session.options.deadline = Duration::from_nanos(1);
             session.spent = Duration::ZERO;
             assert!(

@@ -43,7 +43,7 @@ impl Cell {
 pub struct TableColumn {
     /// What the column holds, for people: the name of a relation, or a word of the call.
     pub heading: String,
-    /// Whether every cell is known to be a number with a numeric datatype.
+    /// Whether every cell is a number with a numeric datatype.
     pub numbers: bool,
     /// Whether every cell is a node.
     pub nodes: bool,
@@ -149,7 +149,6 @@ impl Table {
     }
 }
 
-/// Whether every node is a number.
 pub(super) fn all_numbers(kg: &dyn Kg, nodes: &[NodeId]) -> bool {
     nodes
         .iter()

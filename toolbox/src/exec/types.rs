@@ -177,7 +177,7 @@ pub struct ExecOptions {
     /// published code does.
     pub lenient_filters: bool,
     /// Whether to compute relation lists, offered classes and the words of the question.
-    /// Verification does not need them: its calls use full names and nobody reads the lists, which
+    /// Verification does not need them: its calls use full names and does not read the lists, which
     /// stay empty.
     pub lists: bool,
     /// The tools that calls may use.
@@ -192,7 +192,7 @@ pub struct ExecOptions {
     /// Wall-clock limit for all calls of a question together; the time between calls does not
     /// count.
     pub deadline: Duration,
-    /// Ends the question early, from another thread or at a moment that its caller sets.
+    /// Ends the question early, from another thread or at a deadline of the caller.
     pub cancel: Cancel,
     /// Rule R22: `end` on a set of statement nodes is an error that lists relations to follow. Off
     /// for gold programs, which may ask for such nodes.

@@ -1,5 +1,5 @@
-//! What the words around a mention say about the nodes that it may refer to: the class that they
-//! name, the class of a coordinated mention, and the things that a node is linked with.
+//! Scores the nodes that a mention may refer to by the words around it: the class that they name,
+//! the class of a coordinated mention (`X and Y`), and the things that a node is linked with.
 
 use kg::Kg;
 use kg::term::NodeId;
@@ -42,13 +42,12 @@ pub(super) struct Surroundings<'a> {
     pub(super) bare: &'a str,
     /// The words next to the mention.
     pub(super) near: String,
-    /// The words after the mention, as far as they may name what it describes.
+    /// The words after the mention that may name the thing that it describes.
     pub(super) after: String,
     /// Whether the words before the mention ask for a value.
     pub(super) value: bool,
     /// Whether the mention follows `about`.
     pub(super) topic: bool,
-    /// The nodes of coordinated mentions.
     pub(super) coordinated: Vec<NodeId>,
 }
 
@@ -78,14 +77,14 @@ pub(super) fn scores(
     };
     let populations: Vec<f32> = nodes.iter().map(|&node| population(kg, node)).collect();
     for (i, &node) in nodes.iter().enumerate() {
-        let own = kg.types(node);
+        let types = kg.types(node);
         scores[i] += NEAR * near[i];
         // In `films by Hitchcock`, the class is that of the answer.
         let named = |class: &NodeId| is_named(kg, *class, &near_stems);
-        if !around.value && own.iter().any(named) {
+        if !around.value && types.iter().any(named) {
             scores[i] += CLASS;
         }
-        if own.iter().any(|class| classes.contains(class)) {
+        if types.iter().any(|class| classes.contains(class)) {
             scores[i] += COORDINATED;
         }
         if !after.is_empty() && is_linked(kg, node, &after) {

@@ -22,7 +22,7 @@ use kg::term::NodeId;
 const FUZZY_SPANS: usize = 4;
 /// Content words before and after a mention that tell what kind of thing it is.
 const NEAR: usize = 2;
-/// Words after a mention that may name what it describes.
+/// Number of words after a mention that may name the thing that it describes.
 const AFTER: usize = 3;
 
 /// A mention of an entity.
@@ -92,7 +92,7 @@ fn decide(
     });
     found.truncate(CHOICES);
     let nodes: Vec<NodeId> = found.iter().map(|candidate| candidate.node).collect();
-    // In a question or mention without capitals, the case of a name says nothing.
+    // In a question or mention without capitals, the case of a name means nothing.
     let capital = (span.first..=span.last).any(|at| asked.words[at].capital);
     let prior: Vec<f32> = found
         .iter()
@@ -126,7 +126,6 @@ const PRIOR: f32 = 1.0;
 /// Factor that makes an exact match count as much as one in normal form.
 const UNCASED: f32 = 0.9;
 
-/// The surroundings of a span.
 fn surroundings<'a>(
     asked: &Asked<'_>,
     bare: &'a str,

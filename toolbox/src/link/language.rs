@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn misspelt_ordinary_words_are_no_names() {
+    fn misspelt_ordinary_words_are_not_names() {
         assert!(is_nearly_ordinary("populaton") && is_nearly_ordinary("burried"));
         assert!(is_ordinary("film") && is_concept("actor"));
         assert!(!is_nearly_ordinary("hitchcock") && !is_nearly_ordinary("botswanna"));

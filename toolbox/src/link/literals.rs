@@ -166,8 +166,8 @@ pub(crate) fn year_of(value: &Literal) -> &str {
     value.lexical.trim_end_matches(LAST_DAY)
 }
 
-/// A number that is written as a word, with its length in characters, if a comparison stands before it
-/// (`more than ten`): elsewhere `one` and `two` are often no numbers.
+/// A number that is written as a word, with its length in characters. It counts only after a
+/// comparison (`more than ten`), because elsewhere `one` and `two` often mean something else.
 fn number_word(chars: &[char], at: usize) -> Option<(usize, usize)> {
     const BEFORE: [&str; 9] = [
         "than", "least", "most", "over", "above", "under", "below", "exactly", "to",
@@ -210,7 +210,8 @@ fn scaled(text: &str, after: &[char]) -> String {
     scaled_by(text, zeros).unwrap_or_else(|| text.to_owned())
 }
 
-/// A number times a power of ten; `None` if the text is no plain number, or the result no whole one.
+/// A number times a power of ten; `None` if the text is not a plain number, or the result is not
+/// whole.
 fn scaled_by(text: &str, zeros: usize) -> Option<String> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

@@ -2,8 +2,9 @@
 //! like a name.
 //!
 //! Ordinary words are names too in many graphs (`film`, `good`, `writer`). A lower-case word links
-//! only if it is no word of the graph's vocabulary, names no role (`writer of …`), and, if it is
-//! ordinary, stands where a question names its topic (`films about dreams`).
+//! only if it is not in the graph's vocabulary (names of classes and relations) and not the name of
+//! a role (`writer of …`). An ordinary word must also be where a question names its topic (`films
+//! about dreams`).
 
 use kg::Kg;
 use kg::search::{LabelIndex, LabelMatch, MatchKind, NameKind, NodeRole, SearchError, normalise};
@@ -205,7 +206,8 @@ fn read_as_names(
     if is_vocabulary_name(asked.index, &normalise(text))? {
         return Ok(Vec::new());
     }
-    // Several ordinary words (`french films`) are the name `French Film` only word for word.
+    // Several ordinary words link only to a name that is the same word for word: `french films` is
+    // not `French Film`.
     let known = content.iter().all(|(_, word)| {
         let word = normalise(&asked.question[word.start..word.end]);
         is_ordinary(&word) || is_concept(&word) || is_adjective(&word)
@@ -230,11 +232,11 @@ pub(super) fn is_vocabulary(asked: &Asked<'_>, text: &str) -> Result<bool, Searc
     if text.contains(' ') {
         return Ok(false);
     }
-    let own = stem(text);
-    let prefix: String = own.chars().take(STEM).collect();
+    let stemmed = stem(text);
+    let prefix: String = stemmed.chars().take(STEM).collect();
     asked
         .index
-        .is_vocabulary(&prefix, &|other| stem(other) == own)
+        .is_vocabulary(&prefix, &|other| stem(other) == stemmed)
 }
 
 /// Whether the words before a place ask for a value of a relation: `directed by …`, `about …`.

@@ -1,5 +1,5 @@
 //! Mentions by a part of a name (`Orwell`, `Bayern`, `Everest`) and by a misspelt name: aligns the
-//! words of a question with the words of a name and judges what is missing.
+//! words of a question with the words of a name and judges the missing words.
 
 use kg::search::nearly;
 
@@ -28,7 +28,6 @@ pub(super) struct Token {
     pub(super) word: usize,
 }
 
-/// The tokens of a question.
 pub(super) fn tokens(question: &str, words: &[Word]) -> Vec<Token> {
     let parts = words.iter().enumerate().flat_map(|(word, at)| {
         let normal = normalise(&question[at.start..at.end]);
@@ -104,7 +103,7 @@ pub(super) fn fit(
     judge(words, tokens, best, &name, cased)
 }
 
-/// Whether a token may be this word of a name: the same word, or a misspelt word that is no
+/// Whether a token may be this word of a name: the same word, or a misspelling of it that is not an
 /// ordinary word.
 fn matches(words: &[Word], token: &Token, word: &str) -> Option<bool> {
     if token.text == word {
@@ -145,8 +144,8 @@ fn run(words: &[Word], tokens: &[Token], at: usize, name: &[&str], place: usize)
 
 /// Whether a run is enough of a name to stand for it.
 fn judge(words: &[Word], tokens: &[Token], run: Run, name: &[&str], cased: bool) -> Option<Fit> {
-    let own = &tokens[run.tokens.0..run.tokens.1];
-    let (first, last) = (own.first()?.word, own.last()?.word);
+    let matched = &tokens[run.tokens.0..run.tokens.1];
+    let (first, last) = (matched.first()?.word, matched.last()?.word);
     let made = |quality: f32, part: Part| {
         let quality = quality - 0.02 * run.edits as f32;
         Some(Fit {
@@ -163,11 +162,11 @@ fn judge(words: &[Word], tokens: &[Token], run: Run, name: &[&str], cased: bool)
         .copied()
         .collect();
     // The first word of a sentence has a capital anyway.
-    let named = own
+    let named = matched
         .iter()
         .any(|token| token.word > 0 && words[token.word].capital);
-    let text = own.first()?.text.as_str();
-    let single = own.len() == 1;
+    let text = matched.first()?.text.as_str();
+    let single = matched.len() == 1;
     let chars = text.chars().count();
     if single && (cased && !named && first > 0 || is_nearly(text, run.edits)) {
         return None;
@@ -200,7 +199,7 @@ fn judge(words: &[Word], tokens: &[Token], run: Run, name: &[&str], cased: bool)
         run.name.1 == core || run.name.1 == name.len(),
     );
     if !single {
-        let enough = own.len() as f32 >= COVERAGE * name.len() as f32;
+        let enough = matched.len() as f32 >= COVERAGE * name.len() as f32;
         let quality = if head || tail { 0.7 } else { 0.6 };
         return if enough || head && run.name.1 == core {
             made(quality, Part::Tail)
@@ -221,12 +220,12 @@ fn judge(words: &[Word], tokens: &[Token], run: Run, name: &[&str], cased: bool)
     match (head, tail) {
         (_, true) => made(0.7, Part::Tail),
         (true, _) if run.edits == 0 => made(0.5, Part::Head),
-        // A middle name alone stands for nobody.
+        // A middle name alone does not identify a person.
         _ => None,
     }
 }
 
-/// Whether a single word is an ordinary word, or a misspelt one if it is no word of the name.
+/// Whether a single word is an ordinary word, or a misspelt one that is not a word of the name.
 fn is_nearly(text: &str, edits: usize) -> bool {
     if edits > 0 {
         is_nearly_ordinary(text)

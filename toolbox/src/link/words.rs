@@ -17,7 +17,6 @@ pub(super) struct Word {
     pub stop: bool,
 }
 
-/// The words of a question.
 pub(super) fn words(question: &str) -> Vec<Word> {
     let word = |(start, end): (usize, usize)| {
         let text = &question[start..end];

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use super::score::{SCORES, Scores};
 
-/// Number of resamples.
 const RESAMPLES: usize = 1000;
 /// Share of the resampled means outside the interval on each side; the interval covers 95 %.
 const TAIL: f64 = 0.025;

@@ -138,11 +138,11 @@ fn own(predicted: &Answers, gold: &Answers) -> Scores {
     }
     let sets = overlap(&predicted.ids, &gold.ids);
     let canonical = |label: &String| {
-        let own = fold_tog(label);
+        let folded = fold_tog(label);
         gold.aliases
             .iter()
-            .find(|(alias, _)| fold_tog(alias) == own)
-            .map_or(own, |(_, label)| fold_tog(label))
+            .find(|(alias, _)| fold_tog(alias) == folded)
+            .map_or(folded, |(_, label)| fold_tog(label))
     };
     let predicted_labels: BTreeSet<String> = predicted.labels.iter().map(canonical).collect();
     let plain: BTreeSet<String> = gold.labels.iter().map(|label| fold_tog(label)).collect();
@@ -248,11 +248,11 @@ fn sampled(predicted: &BTreeSet<String>, gold: &BTreeSet<String>) -> f64 {
 }
 
 fn tog_match(predicted: &[String], gold: &BTreeSet<String>) -> bool {
-    let said = |text: &&String| !text.is_empty();
+    let has_text = |text: &&String| !text.is_empty();
     let folded: Vec<String> = predicted.iter().map(|label| fold_tog(label)).collect();
-    folded.iter().filter(said).any(|p| {
+    folded.iter().filter(has_text).any(|p| {
         gold.iter()
-            .filter(said)
+            .filter(has_text)
             .any(|g| p.contains(g.as_str()) || g.contains(p.as_str()))
     })
 }
@@ -275,10 +275,10 @@ fn rog(scores: &mut Scores, predicted: &[String], gold: &[String]) {
     if gold.is_empty() {
         return;
     }
-    let said = normalise(&predicted.join(" "));
+    let joined = normalise(&predicted.join(" "));
     let matched = gold
         .iter()
-        .filter(|label| said.contains(&normalise(label)))
+        .filter(|label| joined.contains(&normalise(label)))
         .count() as f64;
     scores.rog_hit = truth(matched > 0.0);
     scores.rog_accuracy = matched / gold.len() as f64;

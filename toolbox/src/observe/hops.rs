@@ -22,7 +22,7 @@ pub struct ObserveOptions {
     /// tail only.
     pub both_directions: bool,
     /// Whether all task entities are ranked together. The paper's algorithm ranks each separately,
-    /// its text says together.
+    /// but its text ranks them together.
     pub joint: bool,
     /// Whether literals, which cannot be expanded, take places in the next frontier.
     pub literals_take_places: bool,

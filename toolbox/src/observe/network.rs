@@ -6,6 +6,7 @@ use kg::term::NodeId;
 /// An element of a path, with two ends.
 pub trait PathLink: PartialEq {
     /// The type of an end.
+    /// The type of an end.
     type End: PartialEq;
     /// The end at which it starts.
     fn near(&self) -> Self::End;

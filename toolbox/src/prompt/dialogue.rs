@@ -19,7 +19,7 @@ fn shortened(name: &str) -> Cow<'_, str> {
     Cow::Owned(kg::one_line(name, NAME_CHARS))
 }
 
-/// The size of a result as a word. Models misread exact counts, so none are shown.
+/// The size of a result as a word. Models misread exact counts, so they are not shown.
 pub(crate) fn size_word(size: usize) -> &'static str {
     match size {
         0 => "none",

@@ -6,13 +6,12 @@ use crate::config::{Method, TrainConfig};
 use crate::device::{Compute, Precision};
 use crate::reference_ops;
 
-/// Bytes of activations.
 struct ActivationBytes {
     /// Kept for the backward pass of one layer.
     layer: u64,
     /// Kept for the output layer and the loss.
     head: u64,
-    /// Temporary, during the backward pass of a layer.
+    /// Only during the backward pass of a layer.
     backward: u64,
 }
 

@@ -28,7 +28,7 @@ struct Totals {
     summed: bool,
 }
 
-/// Estimates a run of `steps`; `base_rows` as in
+/// Estimates a run of `steps`; for `base_rows` see
 /// [`Llama::with_lora`](crate::llama::Llama::with_lora).
 pub(crate) fn estimate(
     model: &ModelConfig,

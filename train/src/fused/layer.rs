@@ -21,7 +21,7 @@ pub(super) struct PassContext<'a> {
 /// An RMS norm.
 pub(super) struct NormPart(Parameter);
 
-/// A normed input and what the backward pass of the norm needs.
+/// A normed input, and the values that the backward pass of the norm needs.
 pub(super) struct Normed {
     pub(super) y: Vec<f32>,
     inverse: Vec<f32>,
@@ -78,7 +78,7 @@ pub(super) struct LayerParts {
     is_last: bool,
 }
 
-/// What the backward pass of a layer needs.
+/// The values that the backward pass of a layer needs.
 pub(super) struct LayerState {
     x: Vec<f32>,
     input: Normed,
@@ -199,7 +199,7 @@ impl LayerParts {
         self.o.width()
     }
 
-    /// Norms the heads of q and k, if the family does.
+    /// Applies the norms of the heads of q and k, if the family has them.
     fn norm_heads(&self, qkv: &mut [f32], context: &PassContext<'_>) -> Vec<NormedHeads> {
         let (width, d) = (context.shape.width(), context.shape.head_dim);
         let norms = self.head_norms.iter();

@@ -1,6 +1,6 @@
 //! The computation of [`crate::llama`] on the CPU: logits, and the loss with its gradients, by the
-//! kernels on plain slices. Every backward pass is written by hand, and gradients are added where
-//! they are kept, so that burn's operations and its automatic differentiation are not used.
+//! kernels on plain slices. Every backward pass is written by hand, and gradients are added in
+//! place, without burn's operations and its automatic differentiation.
 
 mod layer;
 mod parameter;

@@ -50,8 +50,8 @@ impl Parameter {
 pub(super) struct GradientSums<'a>(pub(super) &'a mut NamedGrads);
 
 impl GradientSums<'_> {
-    /// Calls `add` with the sum of a trained parameter's gradients and the factor of what it holds:
-    /// zero if this is the first gradient.
+    /// Calls `add` with the sum of a trained parameter's gradients and the factor for its old
+    /// content: zero if this is the first gradient, else one.
     pub(super) fn add(&mut self, parameter: &Parameter, add: impl FnOnce(&mut [f32], f32)) {
         if !parameter.trained {
             return;

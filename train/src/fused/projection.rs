@@ -22,7 +22,7 @@ pub(super) struct Projection {
     dropout: Option<(Dropout, usize)>,
 }
 
-/// What the backward pass needs besides the input.
+/// The values that the backward pass needs in addition to the input.
 #[derive(Default)]
 pub(super) struct ProjectionState {
     /// The input of LoRA corrections, if it has dropout.
@@ -39,16 +39,16 @@ impl Projection {
         dropout: Option<(Dropout, usize)>,
     ) -> Self {
         let part = |(linear, name): &(&Linear, String)| {
-            let own = |field: &str| format!("{name}.{field}");
+            let named = |field: &str| format!("{name}.{field}");
             let bias = linear.bias.as_ref();
             let (a, b) = (linear.lora_a.as_ref(), linear.lora_b.as_ref());
             Part {
-                weight: Parameter::new(own("weight"), &linear.weight),
-                bias: bias.map(|bias| Parameter::new(own("bias"), bias)),
+                weight: Parameter::new(named("weight"), &linear.weight),
+                bias: bias.map(|bias| Parameter::new(named("bias"), bias)),
                 factors: a.zip(b).map(|(a, b)| {
                     (
-                        Parameter::new(own("lora_a"), a),
-                        Parameter::new(own("lora_b"), b),
+                        Parameter::new(named("lora_a"), a),
+                        Parameter::new(named("lora_b"), b),
                     )
                 }),
             }

@@ -27,9 +27,9 @@ pub(crate) fn loss_and_grad(logits: &mut [f32], targets: &[u32], vocab: usize, s
                 for (row, target) in logits.chunks_exact_mut(vocab).zip(targets) {
                     let target = *target as usize;
                     let top = max(l, row);
-                    let own = row[target];
+                    let logit = row[target];
                     let sum = exp_sum(l, row, top);
-                    loss += f64::from(sum.ln() - (own - top));
+                    loss += f64::from(sum.ln() - (logit - top));
                     let factor = l.splat(scale / sum);
                     map(l, row, [], #[inline(always)] |x, []| l.mul(x, factor));
                     row[target] -= scale;

@@ -1,4 +1,5 @@
-//! Steps of the optimizers AdamW and Muon, one pass over memory each besides Muon's products.
+//! Steps of the optimizers AdamW and Muon, each in one pass over memory, apart from Muon's
+//! products.
 
 use rayon::prelude::*;
 
@@ -21,7 +22,6 @@ pub(crate) struct AdamwStep {
     pub(crate) rate: f64,
     /// Decoupled weight decay.
     pub(crate) decay: f32,
-    /// Factor of the gradient.
     pub(crate) factor: f32,
 }
 

@@ -34,7 +34,6 @@ pub(crate) struct Embedding {
     pub(crate) extra: Option<Param<Tensor<2>>>,
 }
 
-/// Attention.
 #[derive(Module, Debug)]
 pub(crate) struct Attention {
     pub(crate) q_proj: Linear,
@@ -94,7 +93,6 @@ pub(crate) struct Llama {
 /// Concatenated sequences and their predictions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Packed {
-    /// Token ids of all sequences.
     pub(crate) ids: Vec<u32>,
     /// Lengths of the sequences.
     pub(crate) segments: Vec<usize>,

@@ -44,7 +44,7 @@ pub(super) fn small(tied: bool) -> ModelConfig {
     config
 }
 
-/// Every switch that the families differ in.
+/// One configuration for every switch in which the families differ.
 pub(super) fn shapes() -> Vec<ModelConfig> {
     let tied = small(true);
     let yarn = Yarn {
@@ -135,7 +135,7 @@ pub(super) fn worst(a: &[f32], b: &[f32]) -> f32 {
         .fold(0.0, f32::max)
 }
 
-/// Repeat a word, which no unigram statistics can do.
+/// The task is to repeat a word, which word frequencies alone cannot solve.
 pub(super) fn copy_task(n: usize) -> Dataset {
     let mut rng = Rng::new(21);
     let mut one = |i: usize| {
@@ -161,7 +161,7 @@ pub(super) fn copy_task(n: usize) -> Dataset {
 pub(super) fn quick() -> TrainConfig {
     // 262: no merges, so that every letter is a token and the word must be copied letter by letter.
     TrainConfig {
-        // Muon's products take most of the time of so small a step.
+        // With so small a step, most of the time would go into Muon's products.
         optimizer: Algorithm::Adamw,
         epochs: 1,
         batch_tokens: 300,

@@ -71,7 +71,7 @@ impl TrainingRun<'_> {
             layouts: data.layouts.clone(),
             ranker: data.ranker.clone(),
             abstention_threshold: validation.and_then(|v| v.abstention_threshold),
-            // Nothing that differs between identical runs, whose model folders must have the same
+            // Nothing that differs between identical runs: their model folders must have the same
             // bytes.
             training: json!({
                 "config": self.state.config["train"], "base": base.name, "steps": summary.steps, "examples": summary.examples, "tokens": summary.tokens,

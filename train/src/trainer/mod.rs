@@ -1,4 +1,4 @@
-//! Training: planning, the loop, resuming and completing a run.
+//! Training: plans a run, resumes it from a checkpoint, runs the loop, and writes the model.
 
 mod finish;
 mod plan;
@@ -34,11 +34,11 @@ pub fn partial_folder(out: &Path) -> PathBuf {
     out.with_file_name(name)
 }
 
-/// Estimates memory and time of [`train`]. Reads the data and the base's configuration, but no
-/// weights, and writes nothing.
+/// Estimates memory and time of [`train`]. Reads the data and the configuration of the base (the
+/// model to start from), but no weights, and writes nothing.
 ///
 /// # Errors
-/// As [`train`] before its first step.
+/// The errors of [`train`] before its first step.
 pub fn dry_run(config: &TrainConfig, base: &Base, data: &Dataset) -> Result<Estimate, TrainError> {
     let mut plan = RunPlan::new(config, base, data)?;
     let config = &plan.config;
@@ -59,10 +59,10 @@ pub fn dry_run(config: &TrainConfig, base: &Base, data: &Dataset) -> Result<Esti
 }
 
 /// Trains a model and writes a model folder (or an adapter) to `out`, completely or not at all.
-/// Until then checkpoints are in [`partial_folder`].
+/// While training runs, its checkpoints are in [`partial_folder`].
 ///
 /// # Errors
-/// When configuration, base or data are invalid, memory is insufficient, the loss diverges, or
+/// When configuration, base or data are invalid, there is not enough memory, the loss diverges, or
 /// `stop` is set ([`TrainError::Interrupted`], with the state saved).
 pub fn train(
     config: &TrainConfig,
@@ -140,7 +140,7 @@ pub fn train(
     run.finish(&base, &estimate, data, out)
 }
 
-/// The configuration without the options that may differ between parts of a run.
+/// The configuration without the options that may change when a run is resumed.
 fn comparable(config: &TrainConfig, base: &OpenedBase) -> Value {
     let same = TrainConfig {
         resume: false,

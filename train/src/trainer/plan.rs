@@ -8,7 +8,7 @@ use crate::config::{Method, TrainConfig};
 use crate::estimate::Estimate;
 use crate::{TrainError, estimator};
 
-/// A run before its weights are read.
+/// A run that is planned, but whose weights are not read yet.
 pub(super) struct RunPlan {
     /// The configuration, with the number of devices.
     pub(super) config: TrainConfig,

@@ -10,11 +10,11 @@ use crate::checkpoint::{self, CheckpointState};
 use crate::progress::{TrainEvent, TrainProgress};
 
 impl TrainingRun<'_> {
-    /// Continues from the newest valid checkpoint, if the configuration says so.
+    /// Continues from the newest valid checkpoint, if `resume` is set.
     ///
     /// # Errors
-    /// When the checkpoint belongs to another run, or when there are checkpoints and the
-    /// configuration does not say so.
+    /// When the checkpoint belongs to another run, or when there are checkpoints and `resume` is
+    /// not set.
     pub(super) fn resume(&mut self, progress: &mut dyn TrainProgress) -> Result<(), TrainError> {
         if !self.config.resume {
             return checkpoint::clear(&self.partial);

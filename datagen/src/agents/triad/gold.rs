@@ -1,4 +1,5 @@
-//! The gold of Triad's sub-tasks: triples, links, answer type and template of a gold query graph.
+//! The right results of Triad's sub-tasks (their gold): triples, links, answer type and template of
+//! a gold query graph.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,6 @@
 //! Triad's training data: the gold of all seven sub-tasks, derived from the gold query and verified
-//! by running the filled template. The conversations are made by answering the requests of
-//! inference.
+//! by running the filled template. The conversations come from answering the requests that
+//! inference would make.
 
 mod alternatives;
 mod gold;
@@ -33,7 +33,8 @@ pub(super) struct TriadExamples<'a> {
     options: &'a VerifyOptions,
 }
 
-/// Share of the questions with two relations per selection, so that a model can do both.
+/// Share of the questions with two relations per selection; the others have one, and a model must
+/// be able to do both.
 const TWO_RELATIONS: f64 = 0.3;
 /// Share of the questions with an example of a missing relation, in addition to those of every
 /// agent.
@@ -284,7 +285,7 @@ fn gold_answer(
                         .collect::<Vec<_>>()
                         .join(", ")
                 }
-                // The relation exists but not next to this triple: something else is missing.
+                // The relation exists, but not at this triple, so something else is missing.
                 None if query.is_none() => triad::grammar::NONE.to_owned(),
                 None => return None,
             }

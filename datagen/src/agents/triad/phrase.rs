@@ -13,15 +13,15 @@ pub(super) fn relation_phrase(kg: &dyn Kg, iri: &str) -> Option<String> {
     let label = kg
         .find(&Term::Iri(iri.to_owned()))
         .and_then(|node| kg.label(node));
-    let own = name_phrase(iri);
+    let words = name_phrase(iri);
     // `P31` is not a word.
-    let readable = own
+    let readable = words
         .as_ref()
-        .is_some_and(|own| own.chars().filter(|c| c.is_alphabetic()).count() > 2);
+        .is_some_and(|words| words.chars().filter(|c| c.is_alphabetic()).count() > 2);
     if readable {
-        own
+        words
     } else {
-        label.as_deref().and_then(clean).or(own)
+        label.as_deref().and_then(clean).or(words)
     }
 }
 

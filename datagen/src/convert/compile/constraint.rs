@@ -11,8 +11,8 @@ use super::Compiler;
 use crate::graph::{GraphNode, PathStep, Var, algebra, mirrored};
 use crate::refusal::Refusal;
 
-/// With a graph, an entity constraint on the answer gets its own branch only up to this many
-/// members (rule R14: never all males).
+/// With a graph, an entity constraint on the answer gets its own branch only if the branch has at
+/// most this many members (rule R14: never the set of all males).
 const BRANCH_SIZE: usize = 1_000;
 
 impl Compiler<'_> {
@@ -36,7 +36,8 @@ impl Compiler<'_> {
 
     /// A branch that ends in an entity. A single edge on an inner node becomes a semi-join (rule
     /// R14); any other branch is compiled from the entity towards the node and intersected. On the
-    /// answer the entity starts its own branch, because the planner meets the second topic there.
+    /// answer the entity starts its own branch, because the second topic entity enters the program
+    /// there.
     pub(super) fn entity_constraint(
         &mut self,
         view: &TreeView<'_>,

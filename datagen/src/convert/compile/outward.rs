@@ -1,5 +1,5 @@
-//! Edges that lead away from a node to no entity: paths out and back, mere existence, edges that
-//! close a cycle.
+//! Edges that lead away from a node and not to an entity: paths out and back, edges that only have
+//! to exist, edges that close a cycle.
 
 use toolbox::call::Arg;
 

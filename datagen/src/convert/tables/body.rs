@@ -281,8 +281,8 @@ impl TableWriter<'_> {
         for part in &body.parts {
             parts.push(self.relation(part, &visible(part).into_iter().collect())?);
         }
-        let own: BTreeSet<String> = body.variables().into_iter().map(str::to_owned).collect();
-        let mut main = self.main(body, &own, &wanted, &mut parts, seed)?;
+        let names: BTreeSet<String> = body.variables().into_iter().map(str::to_owned).collect();
+        let mut main = self.main(body, &names, &wanted, &mut parts, seed)?;
         for (alias, of) in &body.same {
             if let Some(place) = main.index(of) {
                 main.columns[place].push(alias.clone());

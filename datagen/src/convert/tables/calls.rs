@@ -11,7 +11,7 @@ use super::super::names::CallNames;
 use super::super::program::GoldProgram;
 use crate::refusal::Refusal;
 
-/// Maximum number of calls tried, including those that are taken back.
+/// Maximum number of calls tried, including those that are undone.
 const MAX_TRIED: usize = 8 * MAX_STEPS;
 
 /// A set, a table or a number that a call assigned, with the query variables of its columns.
@@ -95,7 +95,7 @@ pub(super) struct CallWriter<'a> {
     classes: Vec<Term>,
 }
 
-/// A place to return to.
+/// A state of the writer to return to.
 pub(super) struct Snapshot<'a> {
     session: Option<Session<'a>>,
     calls: usize,
@@ -281,7 +281,6 @@ impl<'a> CallWriter<'a> {
         })
     }
 
-    /// The first rows.
     pub(super) fn first(&mut self, of: &Bound, rows: usize) -> Result<Bound, Refusal> {
         let size = Arg::Literal(Literal::plain(rows.to_string()));
         let arg = self.emit(Tool::First, vec![of.arg.clone(), size])?;
@@ -352,8 +351,9 @@ impl<'a> CallWriter<'a> {
         };
         match self.value(&of.arg) {
             Some(Value::Set(set)) => {
-                let own = table.column(0);
-                table.len() == set.len() && own.zip(set.iter()).all(|(a, b)| *a == Cell::Node(*b))
+                let column = table.column(0);
+                table.len() == set.len()
+                    && column.zip(set.iter()).all(|(a, b)| *a == Cell::Node(*b))
             }
             Some(Value::Table(before)) => {
                 let width = before.columns().len();

@@ -29,7 +29,7 @@ pub(super) fn between(filter: &Expression) -> Option<(&str, Op, &str)> {
     ))
 }
 
-/// The opposite of a filter whose variables are bound.
+/// The negation of a filter whose variables are bound.
 fn negated(filter: &Expression) -> Option<Expression> {
     let not = |op: Op| match op {
         Op::Eq => Op::Ne,
@@ -100,7 +100,7 @@ impl TableWriter<'_> {
         }
     }
 
-    /// A test that no tool expresses: on a graph every row must pass it.
+    /// A test that no tool expresses: every row must pass it on the graph.
     fn passes(&mut self, made: Bound, filter: &Expression) -> Result<Bound, Refusal> {
         let names = variables(filter);
         let name = names.iter().next().filter(|_| names.len() == 1);
@@ -236,7 +236,7 @@ impl TableWriter<'_> {
     }
 }
 
-/// The filter with the tail's variable in place of its own.
+/// The filter with the tail's variable in place of its variable.
 fn of_tail(filter: &Expression) -> Expression {
     replace(filter, &mut |_| algebra::tail().into())
 }
@@ -262,8 +262,8 @@ fn cased_variable(expression: &Expression) -> Option<&str> {
     }
 }
 
-/// A regular expression that only asks for a text: where it must stand (`None`: it is everything)
-/// and the text.
+/// A regular expression that only looks for a text: the text, and where it must be (`None`: it is
+/// the whole value).
 fn plain_part(pattern: &str) -> Option<(Option<TextTest>, String)> {
     let starts = pattern.starts_with('^');
     let inner = pattern.strip_prefix('^').unwrap_or(pattern);

@@ -113,7 +113,8 @@ impl TableWriter<'_> {
                     made = self.distinct(&made, &visible(inner))?;
                 }
                 if !made.sorted {
-                    // Which rows come first is not said; the tool keeps those of lowest ids.
+                    // LIMIT without an order does not say which rows come first; the tool would
+                    // keep those with the lowest ids.
                     return Err(Refusal::Limit);
                 }
                 self.calls.first(&made, *length)
@@ -207,7 +208,7 @@ impl TableWriter<'_> {
         if made.form == BoundForm::Number {
             return Err(Refusal::Aggregate);
         }
-        // One count of everything is the tool of the thirteen.
+        // Counting everything is the `count` tool.
         if let ([], [(output, kind, input)]) = (variables, &of[..]) {
             let counted = match (kind, input) {
                 (None, _) => Some(made.arg.clone()),
@@ -276,7 +277,7 @@ impl TableWriter<'_> {
         let [first, second] = &sides[..] else {
             return Err(Refusal::Unsupported);
         };
-        // A union of two sets is a set; SPARQL's would repeat the members of both.
+        // The union of two sets is a set, while SPARQL repeats the members that are in both.
         if first.form == BoundForm::Set && second.form == BoundForm::Set {
             let first = self.as_table(first)?;
             return self.calls.append(&first, second);
@@ -299,7 +300,7 @@ fn name(variable: &Variable) -> String {
     variable.as_str().to_owned()
 }
 
-/// Marks a column of computed values where no graph can show that it is one.
+/// Marks a column as computed, for conversion without a graph, which cannot look at its values.
 fn hidden(name: &str) -> String {
     format!("={name}")
 }

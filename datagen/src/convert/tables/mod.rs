@@ -6,11 +6,11 @@
 //!                                                  │
 //!                        start, extend, where ◀────┘
 //! ```
-//! The tools on tables are SPARQL's own operators on bags of rows, so the algebra is followed
-//! operator by operator. A group of triples starts from one constant, class or sub-query and gets a
-//! column per variable. On a graph every call runs as it is written: columns and class tests that
-//! change nothing are left out, and a comparison must keep the rows that the query's own test
-//! keeps.
+//! The tools on tables correspond to SPARQL's operators on bags of rows, so the algebra is
+//! translated operator by operator. A group of triples starts from one constant, class or sub-query
+//! and gets a column per variable. With a graph every call is run as soon as it is written. Columns
+//! and class tests that change nothing are left out, and a comparison must keep the rows that the
+//! query's own test keeps.
 
 mod body;
 mod calls;

@@ -1,4 +1,4 @@
-//! Parts of a group that meet the main table in one column: semi-joins, MINUS, EXISTS, and
+//! Parts of a group that share one column with the main table: semi-joins, MINUS, EXISTS, and
 //! comparisons with a number of a sub-query.
 
 use std::collections::BTreeSet;
@@ -160,7 +160,7 @@ impl TableWriter<'_> {
         for part in &body.parts {
             inside.extend(visible(part));
         }
-        // `FILTER(?outer = ?inner)` in the pattern says which values must meet.
+        // `FILTER(?outer = ?inner)` in the pattern says which values must be equal.
         let link = |filter: &&Expression| {
             let (a, op, b) = between(filter)?;
             let outer = |name: &str| main.has(name) && !inside.contains(name);

@@ -24,18 +24,18 @@ impl TableWriter<'_> {
     pub(super) fn main(
         &mut self,
         body: &Body<'_>,
-        own: &BTreeSet<String>,
+        variables: &BTreeSet<String>,
         wanted: &Wanted,
         parts: &mut [Bound],
         seed: Option<&Bound>,
     ) -> Result<Bound, Refusal> {
         let tables = || parts.iter().filter(|part| part.form != BoundForm::Number);
-        if own.is_empty() {
+        if variables.is_empty() {
             let has = |part: &&Bound| wanted.iter().any(|name| part.has(name));
             let chosen = tables().find(has).or_else(|| parts.iter().find(has));
             return chosen.cloned().ok_or(Refusal::Disconnected);
         }
-        let here: BTreeSet<String> = wanted.intersection(own).cloned().collect();
+        let here: BTreeSet<String> = wanted.intersection(variables).cloned().collect();
         let first = || {
             let mentioned = body.triples.iter();
             let mentioned =
@@ -59,7 +59,7 @@ impl TableWriter<'_> {
             needed.extend(visible(other));
         }
         let sharing = tables().find(|table| part.iter().any(|name| table.has(name)));
-        let outside: Vec<&String> = wanted.difference(own).collect();
+        let outside: Vec<&String> = wanted.difference(variables).collect();
         if outside
             .iter()
             .any(|name| tables().any(|table| table.has(name)))
@@ -138,8 +138,8 @@ impl TableWriter<'_> {
         }
     }
 
-    /// The set that the table starts from: what an entity leads to, listed entities, a class, or
-    /// what a literal leads to.
+    /// The set that the table starts from: the nodes that an entity or a literal leads to, listed
+    /// entities, or a class.
     fn start(
         &mut self,
         body: &Body<'_>,
@@ -252,12 +252,12 @@ impl TableWriter<'_> {
         name: &str,
         open: &mut Open<'_>,
     ) -> Result<Bound, Refusal> {
-        let own: Vec<String> = open
+        let classes: Vec<String> = open
             .classes
             .extract_if(.., |(other, _)| other == name)
             .map(|(_, class)| class.clone())
             .collect();
-        for class in own {
+        for class in classes {
             let place = made.index(name).ok_or(Refusal::Disconnected)?;
             let (kg, nodes) = (self.calls.kg(), self.calls.nodes(&made, place));
             if let (Some(kg), Some(nodes)) = (kg, nodes) {

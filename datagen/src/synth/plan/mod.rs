@@ -1,5 +1,5 @@
-//! The question as a tree: sets of things, described from the inside out. Both wording and SPARQL
-//! algebra are made from this tree, so that they cannot diverge.
+//! The question as a tree: sets of things, described from the inside out. Wording and SPARQL
+//! algebra are both made from this tree, so they always mean the same.
 
 mod query;
 
@@ -65,7 +65,6 @@ pub(super) enum Test {
     During { interval: usize, year: u32 },
 }
 
-/// A question plan.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum QuestionPlan {
     /// Which things are in the set; `by` is the attribute that names them.

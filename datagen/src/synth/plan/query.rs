@@ -132,7 +132,6 @@ impl AlgebraBuilder<'_, '_> {
         Some(self.order.take())
     }
 
-    /// The term of a set.
     fn set(&mut self, set: &Set) -> Option<TermPattern> {
         if let Set::Entity(node) = set {
             return self.named(*node).map(TermPattern::NamedNode);

@@ -46,7 +46,6 @@ impl SampledEdge {
 }
 
 impl QuestionSampler<'_, '_> {
-    /// A question of a shape around an edge.
     pub(super) fn around_edge(&mut self, shape: Shape, edge: &SampledEdge) -> Option<QuestionPlan> {
         match shape {
             Shape::Attribute => {

@@ -30,7 +30,7 @@ impl<'g> QuestionSampler<'_, 'g> {
             return Some(QuestionPlan::List { set, by: None });
         }
         let Some((_, key, _)) = profile.key(end) else {
-            // A member without a name is listed by the only thing it joins to.
+            // A member without a name is replaced by the only thing that it joins to.
             let mut joined = profile.kg.out_relations(end).into_iter().filter_map(|id| {
                 let to = profile
                     .kg
@@ -94,7 +94,6 @@ impl<'g> QuestionSampler<'_, 'g> {
         (self.profile.is_thing(node) && self.profile.is_labelled(node)).then_some(Set::Entity(node))
     }
 
-    /// The class of a node.
     pub(super) fn class(&mut self, node: NodeId) -> Option<usize> {
         let classes = self.profile.classes_of(node);
         // Usually the most specific class, sometimes a wider one.

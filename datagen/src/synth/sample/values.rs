@@ -233,8 +233,8 @@ impl QuestionSampler<'_, '_> {
         Some(Test::value(relation, op, value))
     }
 
-    /// Another value of the relation, suitable as an alternative: texts, years and small numbers
-    /// are, measurements are not.
+    /// Another value of the relation that may be an alternative: texts, years and small numbers,
+    /// but not measurements.
     pub(super) fn other_value(&mut self, relation: usize, value: &Literal) -> Option<Literal> {
         let profile = self.profile;
         let other = self.rng.pick(&profile.relations[relation].sample)?.1;

@@ -44,7 +44,6 @@ impl Verbalizer<'_, '_> {
         }
     }
 
-    /// The modifier of a test.
     pub(super) fn test(&mut self, test: &Test) -> Modifier {
         match test {
             Test::Value {

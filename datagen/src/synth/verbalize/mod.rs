@@ -72,7 +72,7 @@ impl Verbalizer<'_, '_> {
     fn noun_of(&mut self, relation: usize) -> String {
         let nouns = self.profile.relations[relation].wording.nouns.clone();
         if self.rng.chance(0.05) {
-            // The relation's name itself, as users who know the graph write it.
+            // The name of the relation as it is, because users who know the graph write it.
             let name = self
                 .relation(relation)
                 .name
@@ -92,7 +92,6 @@ impl Verbalizer<'_, '_> {
         self.early(&nouns).to_owned()
     }
 
-    /// The noun for the heads of a relation.
     fn heads_noun(&mut self, relation: usize) -> String {
         let relation = self.relation(relation);
         let (heads, class) = (relation.wording.heads.clone(), relation.heads);
@@ -115,7 +114,6 @@ impl Verbalizer<'_, '_> {
         }
     }
 
-    /// The name of a node.
     fn name(&mut self, node: NodeId) -> String {
         let named = if self.profile.is_labelled(node) {
             None
@@ -160,7 +158,6 @@ impl Verbalizer<'_, '_> {
         text
     }
 
-    /// The text of a noun phrase.
     fn text(&mut self, phrase: &NounPhrase, many: bool, determined: bool) -> String {
         let mut text = String::new();
         let many = many || phrase.many;

@@ -1,13 +1,11 @@
 //! Noun phrases and modifiers.
 
-/// A noun phrase.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NounPhrase {
     /// Text before the noun: a superlative or a possessor.
     pub(super) before: String,
     /// The noun in the singular, or a name.
     pub(super) noun: String,
-    /// Modifiers after the noun.
     pub(super) after: Vec<Modifier>,
     /// The noun is a name, without article and plural.
     pub(super) proper: bool,

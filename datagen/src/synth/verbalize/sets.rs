@@ -56,7 +56,6 @@ pub(super) fn behind_silent(mut set: &Set) -> &Set {
 }
 
 impl Verbalizer<'_, '_> {
-    /// The noun phrase of a set.
     pub(super) fn noun_phrase(&mut self, set: &Set) -> NounPhrase {
         match set {
             Set::Entity(node) => {

@@ -78,7 +78,6 @@ impl KvCache {
         self.dim.next_multiple_of(PANEL)
     }
 
-    /// Writes one position of one head.
     pub(crate) fn write(
         &mut self,
         layer: usize,

@@ -86,13 +86,13 @@ impl DeviceLlama {
             let (q, k, v) = self.heads(layer, &y, &cos, &sin)?;
             let mut mixed = Vec::with_capacity(parts.len());
             for (part, segment) in parts.iter().zip(segments.iter_mut()) {
-                let own = |x: &Tensor| {
+                let of_part = |x: &Tensor| {
                     x.narrow(0, part.begin, part.rows)?
                         .transpose(0, 1)?
                         .contiguous()
                 };
                 let cache = &segment.cache.device;
-                cache.write(l, part.first, &own(&k)?, &own(&v)?)?;
+                cache.write(l, part.first, &of_part(&k)?, &of_part(&v)?)?;
                 // After the last layer's keys and values only rows with read logits matter.
                 let skip = if last { part.skip } else { 0 };
                 if skip < part.rows {
@@ -152,10 +152,11 @@ impl DeviceLlama {
         }
         let seen = first + rows;
         // f32 holds integers up to 2²⁴ exactly, more than any context.
-        let own = Tensor::arange(first as f32, seen as f32, &self.device)?.reshape((rows, 1))?;
+        let rows_at =
+            Tensor::arange(first as f32, seen as f32, &self.device)?.reshape((rows, 1))?;
         let keys = Tensor::arange(0.0, seen as f32, &self.device)?.reshape((1, seen))?;
         let hidden = keys
-            .broadcast_gt(&own)?
+            .broadcast_gt(&rows_at)?
             .to_dtype(DType::F32)?
             .affine(HIDDEN, 0.0)?;
         Ok(Some(hidden.to_dtype(self.dtype)?.reshape((rows, 1, seen))?))

@@ -31,7 +31,6 @@ pub(super) struct VectorCache {
     width: usize,
 }
 
-/// The key of a text.
 fn key(text: &str) -> TextKey {
     let mut key = [0; KEY];
     key.copy_from_slice(&sha256([text.as_bytes()])[..KEY]);

@@ -1,6 +1,6 @@
 //! The LLaMA family on the CPU: grouped-query attention, half-split rotary positions, RMSNorm,
-//! SwiGLU, tied or untied output layer, optional biases and head norms, as [`model::ModelConfig`]
-//! says.
+//! SwiGLU, tied or untied output layer, optional biases and head norms, depending on
+//! [`model::ModelConfig`].
 //!
 //! Reference: `LlamaForCausalLM`, `Qwen2ForCausalLM` and `Qwen3ForCausalLM` of transformers; logits
 //! agree to 1e-4 in f32. The arithmetic is [`kernels`]. K and V are never repeated per query head,

@@ -68,7 +68,6 @@ fn load(chunk: &Chunk) -> __m256i {
     bytemuck::cast(chunk.0)
 }
 
-/// Half of a chunk.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
 fn half(chunk: &Chunk, h: usize) -> __m128i {

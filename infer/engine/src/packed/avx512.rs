@@ -1,6 +1,6 @@
 //! Products with AVX-512 and VNNI: the sixteen outputs of a panel are the lanes of one register.
 //! One instruction multiplies four numbers of a row with four of each output and adds them to the
-//! sums. The order of the sums is the same as everywhere, so the bits are too.
+//! sums. The order of the sums is the same for all instruction sets, so the bits are the same.
 
 use std::arch::x86_64::*;
 
@@ -65,7 +65,6 @@ fn load2(chunks: &[Chunk; 2]) -> __m512i {
     bytemuck::cast(*chunks)
 }
 
-/// Half of a chunk.
 #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 #[inline]
 fn half(chunk: &Chunk, h: usize) -> __m128i {

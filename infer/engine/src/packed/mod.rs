@@ -51,7 +51,6 @@ pub(crate) struct PackedMatrix {
 
 /// A product of some panels with all rows of activations.
 pub(crate) struct ProductJob<'a> {
-    /// The first panel, and the number of panels.
     pub(crate) first: usize,
     pub(crate) count: usize,
     pub(crate) x: &'a Activations,

@@ -78,7 +78,8 @@ fn others_in_a_batch_are_not_disturbed_by_a_cancelled_session() {
     });
 }
 
-/// Logits that ask for one more token of the longest text; after `left` tokens nobody wants it.
+/// A decoder that always wants one more token of the longest text, and that is cancelled after
+/// `left` tokens.
 struct Unwanted {
     left: usize,
     logits: Vec<f32>,
@@ -105,7 +106,7 @@ impl Decoder for Unwanted {
 }
 
 #[test]
-fn a_text_ends_at_the_token_at_which_nobody_wants_it() {
+fn a_cancelled_text_ends_at_the_next_token() {
     let bytes = (0..=255u8).map(|byte| (u32::from(byte), vec![byte]));
     let vocab = Vocab {
         trie: TokenTrie::new(bytes),

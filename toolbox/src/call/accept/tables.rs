@@ -42,7 +42,6 @@ impl CallAcceptor {
             .collect()
     }
 
-    /// The tests of a column.
     pub(super) fn row_tests(&self, table: usize, column: usize) -> Vec<Choice> {
         let mut texts = Vec::new();
         if !self.live.values.is_empty() {
@@ -65,10 +64,10 @@ impl CallAcceptor {
     /// What a column may be compared with: values, numbers, other columns of its table, and with
     /// `=` and `!=` sets.
     pub(super) fn row_values(&self, table: usize, column: usize, equal: bool) -> Vec<String> {
-        let own = &self.live.tables[table].columns;
-        let others = own.iter().enumerate().filter(|(k, _)| *k != column);
+        let columns = &self.live.tables[table].columns;
+        let others = columns.iter().enumerate().filter(|(k, _)| *k != column);
         let others: Vec<String> = others.map(|(_, column)| column.text.clone()).collect();
-        let of_table = |text: &String| own.iter().any(|column| column.text == *text);
+        let of_table = |text: &String| columns.iter().any(|column| column.text == *text);
         let sets = self.nodes().map(|(_, set)| &set.text);
         let sets = sets.filter(|text| equal && !of_table(text));
         let literals = self.live.values.iter().chain(&self.live.numbers);
@@ -122,7 +121,7 @@ impl CallAcceptor {
         words
     }
 
-    /// The first table of a union: one that another table has as many columns as.
+    /// The first table of a union: there must be another table with as many columns.
     pub(super) fn first_tables(&self) -> Vec<Choice> {
         let tables = self.live.tables.iter().enumerate();
         tables

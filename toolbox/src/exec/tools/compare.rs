@@ -157,7 +157,7 @@ impl Session<'_> {
     }
 
     /// The members of `from` with a value of the relation that satisfies a comparison; empty if the
-    /// comparison means nothing.
+    /// comparison has no meaning.
     pub(crate) fn satisfying_value(
         &self,
         from: &[NodeId],

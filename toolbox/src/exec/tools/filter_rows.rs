@@ -31,11 +31,11 @@ impl Session<'_> {
             (Arg::Text(test), RowValue::Literal(text)) => {
                 let text = normalise(&text.lexical);
                 let holds = |cell: &Cell| {
-                    let own = normalise(&cell.text(self.kg));
+                    let cell_text = normalise(&cell.text(self.kg));
                     match test {
-                        TextTest::Contains => own.contains(&text),
-                        TextTest::Starts => own.starts_with(&text),
-                        TextTest::Ends => own.ends_with(&text),
+                        TextTest::Contains => cell_text.contains(&text),
+                        TextTest::Starts => cell_text.starts_with(&text),
+                        TextTest::Ends => cell_text.ends_with(&text),
                     }
                 };
                 self.rows_with(&table, column, holds)?
@@ -50,8 +50,10 @@ impl Session<'_> {
             (Arg::Op(op), RowValue::Literal(literal)) => {
                 let kind = self.column_kind(&table, &[column])?;
                 let holds = |cell: &Cell| {
-                    let own = self.cell_literal(cell);
-                    own.is_some_and(|own| value::compare(&own, *op, literal, kind))
+                    let value_of_cell = self.cell_literal(cell);
+                    value_of_cell.is_some_and(|value_of_cell| {
+                        value::compare(&value_of_cell, *op, literal, kind)
+                    })
                 };
                 self.rows_with(&table, column, holds)?
             }

@@ -175,7 +175,6 @@ fn empty<'t>(wanted: &[GroupColumn], row: Option<&'t [Cell]>) -> Vec<Gathered<'t
     wanted.iter().map(one).collect()
 }
 
-/// The cell of one column of a group.
 fn finished(column: GroupColumn, gathered: Gathered<'_>) -> Result<Cell, ToolError> {
     Ok(match (gathered, column) {
         (Gathered::First(cell) | Gathered::Best(Some((_, cell))), _) => cell.clone(),

@@ -145,7 +145,7 @@ impl Session<'_> {
             Observation::Value(Value::Table(table)) => held += table.cells().len(),
             _ => {}
         }
-        // Variables are shared; a list is a set of its own.
+        // Variables are shared between calls; a list argument is a new set.
         for (arg, set) in call.args.iter().zip(&done.inputs) {
             if matches!(arg, Arg::List(_)) {
                 held += set.len();

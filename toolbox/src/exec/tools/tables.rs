@@ -160,7 +160,8 @@ impl Session<'_> {
                 Ok((self.read_table(&Arg::Var(*index))?, column))
             }
             other => {
-                // A table of several columns needs the name of one; `set` says so.
+                // For a table with several columns a column must be named; `set` returns that
+                // error.
                 self.set(other)?;
                 Ok((self.read_table(other)?, 0))
             }

@@ -1,7 +1,8 @@
-//! The lexical ranker. It has no network and reads no files, but 15 constants (the module `weight`)
-//! that were fitted on the data sets on which recall and answers are reported. It compares the words of the question with those
-//! of a relation by stem (rare words count more) and by trigrams, the target of the relation with
-//! what the question asks for, and discounts question words that the path to the set has used up.
+//! The lexical ranker. It needs no model and no files: its 15 constants (the module `weight`) were
+//! fitted on the data sets on which recall and answers are reported. It compares the words of the
+//! question with those of a relation by stem (rare words count more) and by trigrams, the target of
+//! the relation with what the question asks for, and discounts question words that the path to the
+//! set has used up.
 
 mod question;
 
@@ -15,8 +16,8 @@ use super::text::stem;
 use question::{Met, Question};
 
 /// Feature weights, fitted by a conditional logit on the relation choices of all available data
-/// sets together and rounded. So figures on those sets are not of unseen data; fits without one
-/// family of sets find 0 to 4 points fewer relations in that family.
+/// sets together and rounded. So figures on those sets are not figures on unseen data. Fitted
+/// without one family of sets, the ranker finds 0 to 4 points fewer relations in that family.
 mod weight {
     /// Unused question words found in name, domain and label.
     pub(super) const MET: f32 = 2.8;
@@ -129,11 +130,11 @@ impl LexicalRanker {
     }
 
     fn is_of(&self, kinds: &FxHashSet<u64>, parts: &Parts, out: bool) -> bool {
-        let own = parts
+        let named = parts
             .own()
             .chain(parts.classes.iter().flat_map(|class| &class.segment));
         let more = parts.name.domain.iter().filter(|_| !out);
-        own.chain(more).any(|word| kinds.contains(&word.stem))
+        named.chain(more).any(|word| kinds.contains(&word.stem))
     }
 }
 
@@ -389,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_the_path_used_up_count_no_more() {
+    fn words_used_up_by_the_path_no_longer_count() {
         let list = candidates(&["person.spouse", "person.place_of_birth"]);
         assert_eq!(
             best(

@@ -57,7 +57,7 @@ impl Question {
 
     fn new(text: &str) -> Self {
         let all = words(text);
-        let own: Vec<String> = all.iter().filter(|word| !is_stop(word)).cloned().collect();
+        let content: Vec<String> = all.iter().filter(|word| !is_stop(word)).cloned().collect();
         let has_word = |cues: &[&str]| all.iter().any(|word| cues.contains(&word.as_str()));
         let has_cue = |cues: &FxHashSet<&str>| all.iter().any(|word| cues.contains(word.as_str()));
         let year = |word: &String| {
@@ -68,9 +68,9 @@ impl Question {
         };
         let number = |word: &String| word.bytes().all(|byte| byte.is_ascii_digit()) && !year(word);
         Self {
-            profile: Rc::new(Profile::of(&own)),
-            fresh: vec![1.0; own.len()],
-            words: own.iter().map(|word| Word::of(word)).collect(),
+            profile: Rc::new(Profile::of(&content)),
+            fresh: vec![1.0; content.len()],
+            words: content.iter().map(|word| Word::of(word)).collect(),
             known: Rc::default(),
             person: has_word(&["who", "whom", "whose"]),
             place: has_word(&["where"]),
