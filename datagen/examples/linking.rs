@@ -7,6 +7,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use common::cancel::Cancel;
 use datagen::linking::{Linking, gold_entities};
 use datagen::read::{QuestionSource, ReadOptions};
 use kg::term::NodeId;
@@ -51,7 +52,8 @@ fn measure(kg: &FrozenKg, source: &str, mut shown: usize) -> Result<(), Box<dyn 
             continue;
         };
         let begun = Instant::now();
-        let mentions = link::detect(kg, &question.question, lexical().as_ref())?;
+        let ranker = lexical();
+        let mentions = link::detect(kg, &question.question, ranker.as_ref(), &Cancel::default())?;
         let mut linked: Vec<NodeId> = mentions.iter().map(|mention| mention.node).collect();
         linked.sort_unstable();
         linked.dedup();
