@@ -390,7 +390,7 @@ fn served_model(base: &Base, at: usize, rng: &mut Rng) -> Sent {
         &|| http("", &vec![b' '; 60 << 20]),
     ];
     let reply = match at {
-        _ if at >= known.len() && at % 2 == 0 => http("", &changed(good.as_bytes(), rng)),
+        _ if at >= known.len() && at.is_multiple_of(2) => http("", &changed(good.as_bytes(), rng)),
         _ => known_or_changed(&known, &[&whole], at, rng),
     };
     let graph = base.text("g");
