@@ -234,6 +234,8 @@ impl<'a> Trial<'a> {
         let text = fs::read_to_string(count).unwrap();
         trial.calls = text.trim().parse().unwrap();
         trial.after = tree(place.path());
+        // Some names and files have the time in seconds.
+        std::thread::sleep(std::time::Duration::from_millis(1_100));
         let again = trial.place();
         done(again.path(), work.command);
         let again = tree(again.path());
@@ -314,8 +316,8 @@ impl<'a> Trial<'a> {
         self.is_whole(&left)?;
         let again = kgagent(place.path(), self.work.command).output().unwrap();
         let said = String::from_utf8_lossy(&again.stderr);
-        if said.contains("this exists") && left == self.after {
-            // A finished output that this command never replaces.
+        // This command replaces nothing; its output was found whole above.
+        if said.contains("this exists") && left.keys().any(|name| self.is_output(name)) {
             return Ok(());
         }
         if !matches!(again.status.code(), Some(0 | 1)) {
