@@ -44,9 +44,9 @@ impl Default for SearchLimits {
 /// Branches of each entity that others are intersected with.
 const BRANCHES: usize = 24;
 
-/// Members and words of all plans that a search holds, some 200 MB. Plans beyond it are left out: a
+/// Members and words of all plans that a search holds, some 512 MB. Plans beyond it are left out: a
 /// graph of a few megabytes can have billions.
-const HELD: usize = 50_000_000;
+const HELD: usize = 128_000_000;
 /// What a plan takes besides its members and words.
 const PLAN: usize = 128;
 
