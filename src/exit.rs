@@ -20,9 +20,13 @@ impl From<ExitStatus> for ExitCode {
     }
 }
 
-/// An error and its causes in one line. A cause that the line already contains is not repeated.
+/// Characters of an error's line. An error quotes what is wrong, which may be a whole file.
+const LINE_CHARS: usize = 1_000;
+
+/// An error and its causes in one line, shortened. A cause that the line already contains is not
+/// repeated.
 pub(crate) fn error_line(error: &anyhow::Error) -> String {
-    error
+    let line = error
         .chain()
         .map(ToString::to_string)
         .reduce(|line, cause| {
@@ -32,5 +36,9 @@ pub(crate) fn error_line(error: &anyhow::Error) -> String {
                 format!("{line}: {cause}")
             }
         })
-        .unwrap_or_default()
+        .unwrap_or_default();
+    match line.char_indices().nth(LINE_CHARS) {
+        Some((end, _)) => format!("{} …", &line[..end]),
+        None => line,
+    }
 }

@@ -745,6 +745,18 @@ fn formats_are_listed_and_a_file_of_another_format_is_named() {
     );
     let report = place.json(&words("datagen check --source creak=claims.json --json"));
     assert_eq!(report["refused"]["answers-only"], 1);
+    place.write(
+        "q.jsonl",
+        "{\"id\": \"q7\", \"question\": \"who?\", \"sparql\": \"SELECT ?x { ?x <a:b> }\"}\n",
+    );
+    let shown = place.run(&words("datagen check --source jsonl=q.jsonl --show"));
+    let shown = text(&shown.stdout);
+    assert!(
+        shown.contains("q7: the query does not parse: ") && shown.contains("1:"),
+        "{shown}"
+    );
+    let shown = place.json(&words("datagen check --source jsonl=q.jsonl --show --json"));
+    assert_eq!(shown["refused_questions"][0]["id"], "q7");
 }
 
 #[test]

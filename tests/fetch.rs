@@ -26,6 +26,8 @@ struct Hub {
     commit: Option<String>,
     /// Whether to send more bytes than the file has.
     endless: bool,
+    /// Whether to say and send half of what is requested.
+    short: bool,
     /// Bytes after which each connection of a file breaks.
     breaks: BTreeMap<String, Vec<usize>>,
     /// `FILE FROM`: requested bytes, without the short requests for a file's size.
@@ -90,6 +92,9 @@ fn answer(stream: TcpStream, hub: &Mutex<Hub>) -> Option<()> {
         .cloned()
         .unwrap_or_else(|| sha256_hex([body.as_slice()]));
     let mut part = &body[from..to];
+    if hub.short && !size {
+        part = &part[..part.len() / 2];
+    }
     write!(
         out,
         "HTTP/1.1 206 Partial Content\r\ncontent-range: bytes {from}-{}/{}\r\n",
@@ -98,7 +103,7 @@ fn answer(stream: TcpStream, hub: &Mutex<Hub>) -> Option<()> {
     )
     .ok()?;
     if size || !hub.endless {
-        write!(out, "content-length: {}\r\n", to - from).ok()?;
+        write!(out, "content-length: {}\r\n", part.len()).ok()?;
     }
     let etag = hub.etag.clone().unwrap_or(digest);
     let commit = hub.commit.clone().unwrap_or_else(|| COMMIT.to_owned());
@@ -262,6 +267,20 @@ fn an_unrecorded_file_is_fetched_again_and_a_corrupt_one_is_not_kept() {
     hub.lock().unwrap().told.clear();
     assert!(fetch(&address, home.path()).status.success());
     assert!(fs::read(snapshot(home.path()).join("model.safetensors")).unwrap() == weights());
+}
+
+#[test]
+fn a_hub_that_never_sends_everything_is_given_up() {
+    let home = tempfile::tempdir().unwrap();
+    let (address, hub) = serve(Hub {
+        short: true,
+        ..hub()
+    });
+    let output = fetch(&address, home.path());
+    let said = said(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("the hub sends less than the"), "{said}");
+    assert!(hub.lock().unwrap().asked.len() < 30);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::{Builder, TempDir};
+use tempfile::{Builder, NamedTempFile, TempDir};
 
 use crate::listing;
 
@@ -18,6 +18,9 @@ const PARTIAL: &str = ".partial-";
 
 /// The lock file in the work folder of a [`StagedFolder`].
 const LOCK: &str = "lock";
+
+/// Characters of a target's name in the name of unfinished work.
+const NAME_CHARS: usize = 48;
 
 /// Buffer size of [`write_with`].
 const BUFFER: usize = 1 << 18;
@@ -156,24 +159,30 @@ impl StagedFolder {
     /// # Errors
     /// If `place` cannot be created or written.
     pub fn within(place: &Path, target: &Path) -> Result<Self, FsError> {
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let prefix = format!("{PARTIAL}{name}-");
+        let prefix = prefix_of(target);
         fs::create_dir_all(place).map_err(FsError::at(place))?;
         sweep(place, &prefix);
-        let work = Builder::new()
-            .prefix(&prefix)
-            .tempdir_in(place)
-            .map_err(FsError::at(place))?;
-        // Without a lock no later run removes the work folder; that costs only space.
-        let lock = lock(work.path()).ok();
-        let fresh = work.path().join("new");
-        fs::create_dir(&fresh).map_err(FsError::at(&fresh))?;
-        Ok(Self {
-            work,
-            _lock: lock,
-            fresh,
-            target: target.to_path_buf(),
-        })
+        loop {
+            let work = Builder::new()
+                .prefix(&prefix)
+                .tempdir_in(place)
+                .map_err(FsError::at(place))?;
+            // Without a lock a work folder that is not empty is never swept; that costs space, not
+            // correctness.
+            let lock = lock(work.path()).ok();
+            let fresh = work.path().join("new");
+            match fs::create_dir(&fresh) {
+                // Another process has swept it before it was locked.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                made => made.map_err(FsError::at(&fresh))?,
+            }
+            return Ok(Self {
+                work,
+                _lock: lock,
+                fresh,
+                target: target.to_path_buf(),
+            });
+        }
     }
 
     /// The folder to fill.
@@ -214,24 +223,73 @@ impl StagedFolder {
     }
 }
 
-/// Creates the lock of a work folder. It gets its name after it is locked, so that no other process
-/// ever sees it unlocked.
+impl Drop for StagedFolder {
+    fn drop(&mut self) {
+        clear(self.work.path());
+    }
+}
+
+/// Removes everything in a work folder but its lock, so that a process that is killed meanwhile leaves
+/// a folder that is swept.
+fn clear(work: &Path) {
+    for entry in fs::read_dir(work).into_iter().flatten().flatten() {
+        let path = entry.path();
+        // Best effort, as in `sweep`.
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            let _ = fs::remove_dir_all(path);
+        } else if entry.file_name() != LOCK {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Creates and takes the lock of a work folder.
 fn lock(work: &Path) -> io::Result<File> {
-    let unnamed = work.join("lock.new");
-    let file = File::create_new(&unnamed)?;
+    let path = work.join(LOCK);
+    let file = File::create_new(&path)?;
     file.lock()?;
-    fs::rename(&unnamed, work.join(LOCK))?;
+    // Another process that sweeps may have held it first, and removed it.
+    fs::metadata(path)?;
     Ok(file)
 }
 
-/// Removes the work folders of killed processes: those whose lock is free.
+/// How the names of unfinished work on a target begin. Long names are cut, so that a random ending fits.
+fn prefix_of(target: &Path) -> String {
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let name: String = name.chars().take(NAME_CHARS).collect();
+    format!("{PARTIAL}{name}-")
+}
+
+/// Removes the work folders and files of killed processes: those whose lock nobody holds.
 fn sweep(place: &Path, prefix: &str) {
     for entry in fs::read_dir(place).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(prefix)
-            && File::open(entry.path().join(LOCK)).is_ok_and(|lock| lock.try_lock().is_ok())
-        {
-            // Best effort: a leftover costs space only.
-            let _ = fs::remove_dir_all(entry.path());
+        if !entry.file_name().to_string_lossy().starts_with(prefix) {
+            continue;
+        }
+        let path = entry.path();
+        let unlocked =
+            |path: &Path| File::open(path).and_then(|file| Ok(file.try_lock().map(|()| file)?));
+        // Best effort: a leftover costs space only. The lock is held until the leftover is removed.
+        if entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            let _ = unlocked(&path).and_then(|_lock| fs::remove_file(&path));
+        } else if let Ok(_lock) = unlocked(&path.join(LOCK)) {
+            clear(&path);
+            let _ = fs::remove_dir_all(&path);
+        } else {
+            // One without a lock yet, or any more, is empty.
+            let _ = fs::remove_dir(&path);
+        }
+    }
+}
+
+/// A temporary file next to its target, locked. Another process that sweeps may remove it before it
+/// is locked; then the next one is taken.
+fn staged_file(parent: &Path, prefix: &str) -> io::Result<NamedTempFile> {
+    loop {
+        let temp = temporary(prefix).tempfile_in(parent)?;
+        // Without locks nothing is swept.
+        if temp.as_file().lock().is_err() || temp.path().exists() {
+            return Ok(temp);
         }
     }
 }
@@ -252,9 +310,10 @@ pub fn write_with<T>(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<T>,
 ) -> Result<T, FsError> {
-    let parent = parent_of(path);
+    let (parent, prefix) = (parent_of(path), prefix_of(path));
     let staged = || {
-        let temp = temporary().tempfile_in(&parent)?;
+        sweep(&parent, &prefix);
+        let temp = staged_file(&parent, &prefix)?;
         let mut out = BufWriter::with_capacity(BUFFER, temp.as_file());
         let result = write(&mut out)?;
         out.flush()?;
@@ -270,9 +329,9 @@ pub fn write_with<T>(
 
 /// A builder of temporary files with the mode of any new file. The default mode allows only the
 /// owner to read the file, also after the rename; a service of another user could not read it.
-fn temporary<'a>() -> Builder<'a, 'static> {
+fn temporary(prefix: &str) -> Builder<'_, 'static> {
     let mut builder = Builder::new();
-    builder.prefix(PARTIAL);
+    builder.prefix(prefix);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -331,15 +390,10 @@ mod tests {
         std::fs::create_dir(&target).unwrap();
         check(&target, ours).unwrap();
         std::fs::write(target.join("a"), "").unwrap();
-        assert_eq!(
-            check(&target, ours).unwrap_err().kind(),
-            io::ErrorKind::AlreadyExists
-        );
+        let exists = io::ErrorKind::AlreadyExists;
+        assert_eq!(check(&target, ours).unwrap_err().kind(), exists);
         std::fs::write(target.join("b"), "").unwrap();
-        assert_eq!(
-            check(&target, ours).unwrap_err().kind(),
-            io::ErrorKind::AlreadyExists
-        );
+        assert_eq!(check(&target, ours).unwrap_err().kind(), exists);
         std::fs::write(target.join(listing::LIST), "a\nb\n.kgagent-files\n").unwrap();
         check(&target, ours).unwrap();
         assert_eq!(
@@ -409,12 +463,22 @@ mod tests {
         let held = File::open(work(".partial-out-alive").join(LOCK)).unwrap();
         held.lock().unwrap();
         StagedFolder::new(&work("out")).unwrap().commit().unwrap();
-        let mut left: Vec<_> = fs::read_dir(dir.path())
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
+        // Files likewise.
+        fs::write(work(".partial-out-file"), "half").unwrap();
+        fs::write(work(".partial-out-busy"), "half").unwrap();
+        let busy = File::open(work(".partial-out-busy")).unwrap();
+        busy.lock().unwrap();
+        write_file(&work("out-file"), b"1").unwrap();
+        StagedFolder::new(&work("out")).unwrap().commit().unwrap();
+        let names = fs::read_dir(dir.path()).unwrap().flatten();
+        let mut left: Vec<_> = names.map(|entry| entry.file_name()).collect();
         left.sort_unstable();
-        assert_eq!(left, [".partial-other-killed", ".partial-out-alive", "out"]);
+        let kept = [
+            ".partial-other-killed",
+            ".partial-out-alive",
+            ".partial-out-busy",
+        ];
+        assert_eq!(left, [&kept[..], &["out", "out-file"]].concat());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 use std::{fs, io};
 
@@ -67,8 +68,8 @@ pub fn fetch(repo: &str, progress: &mut dyn FnMut(Fetching<'_>)) -> Result<PathB
         .build()
         .map_err(|error| failed(error.to_string()))?;
     let model = api.model(repo.to_owned());
-    let info = model
-        .info()
+    let listed = api.model(repo.to_owned());
+    let info = answered(move || listed.info().map_err(|error| error.to_string()))
         .map_err(|error| failed(format!("its list of files: {error}")))?;
     let has = |file: &str| {
         info.siblings
@@ -137,8 +138,23 @@ fn is_plain(part: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
-/// Returns one file from the cache or the hub. hf-hub would use the hub's answers as paths. So here
-/// it only sends the request, and the names are checked before anything is written.
+/// What a request of hf-hub gives, which waits for ever. A thread that still waits when the time is
+/// over ends with the process.
+fn answered<T: Send + 'static>(
+    ask: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let unreadable = |panic| format!("the hub's answer cannot be read: {panic}");
+        // Nobody receives it if the time is over.
+        let _ = sender.send(guarded(ask).map_err(unreadable));
+    });
+    let answer = receiver.recv_timeout(ANSWER);
+    answer.map_err(|_| format!("the hub gives no answer within {ANSWER:?}"))??
+}
+
+/// Returns one file from the cache or the hub. hf-hub would put what the hub answers into paths, so
+/// it only asks here; the names are checked before anything is written.
 fn get(
     api: &Api,
     repo: &ApiRepo,
@@ -151,9 +167,8 @@ fn get(
         return Ok(path);
     }
     let url = repo.url(file);
-    let told = guarded(|| api.metadata(&url))
-        .map_err(|panic| format!("the hub's answer cannot be read: {panic}"))?
-        .map_err(|error| error.to_string())?;
+    let (asked, of) = (api.clone(), url.clone());
+    let told = answered(move || asked.metadata(&of).map_err(|error| error.to_string()))?;
     let (digest, commit) = (told.etag(), told.commit_hash());
     for (what, told) in [("digest", digest), ("commit", commit)] {
         if told.starts_with('.') || !is_plain(told) {
@@ -220,6 +235,12 @@ fn download(
         match append(url, &mut out, done, size, progress) {
             Err(Broken { why, .. }) if attempts == ATTEMPTS => return Err(why),
             Err(Broken { why, again: false }) => return Err(why),
+            // A reply may end early without an error.
+            Ok(()) if attempts == ATTEMPTS && out.metadata().map_err(io)?.len() != size => {
+                return Err(format!(
+                    "the hub sends less than the {size} bytes that it named"
+                ));
+            }
             _ => {}
         }
     }

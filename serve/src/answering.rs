@@ -154,9 +154,16 @@ impl Question {
         let kg = &self.graph.kg;
         let question = self.request.question.as_str();
         let ranker = &service.ranker;
-        let topics = link::topics(kg, question, &self.request.entities, ranker.as_ref());
+        let topics = link::topics(
+            kg,
+            question,
+            &self.request.entities,
+            ranker.as_ref(),
+            &cancel,
+        );
         let entities = topics.map_err(|error| match error {
             LinkError::Unknown(_) => Fault::bad("unknown_entity", error.to_string()),
+            LinkError::Cancelled(why) => ended(why),
             LinkError::TooLong(_) => Fault::bad("too_long", error.to_string()),
             LinkError::Search(_) | LinkError::Rank(_) => failed(service, &error),
         })?;

@@ -21,6 +21,8 @@ use crate::view;
 const SEARCHED: usize = 200;
 /// Maximum rows of a result, which is held in memory.
 const ROWS: usize = 200_000;
+/// Maximum bytes of the rows of a query, which its result holds again as text.
+const MEMORY: usize = 1 << 27;
 /// Maximum bytes of a program.
 const PROGRAM: usize = 20_000;
 
@@ -127,6 +129,7 @@ pub(crate) fn query(
 fn run(kg: &dyn Kg, query: &str, accepted: Accepted) -> Result<Written, Fault> {
     let limits = QueryLimits {
         rows: ROWS,
+        memory: MEMORY,
         ..QueryLimits::default()
     };
     let refused = |error: QueryError| fault(&error);

@@ -284,6 +284,9 @@ pub(crate) struct CheckArgs {
     /// on graphs made from the queries.
     #[arg(long)]
     pub(crate) fronts: bool,
+    /// Name each refused question with its reason and the place in its query.
+    #[arg(long, conflicts_with = "fronts")]
+    pub(crate) show: bool,
     /// Tools that programs may use.
     #[arg(long, value_parser = one_of(TOOLS), default_value = "paper")]
     pub(crate) tools: ToolTable,

@@ -4,12 +4,14 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use common::cancel::Cancel;
 use infer::agent::{AgentKind, Outcome, Task, answer_with};
 use infer::planner::{Planner, Scripted, public_address};
 use kg::Kg;
 use toolbox::answer::{AnswerTable, AnswerValue, Provenance};
 use toolbox::call::ToolTable;
 use toolbox::exec::{Exclude, ExecOptions};
+use toolbox::limits::QUESTION_DEADLINE;
 use toolbox::link;
 use toolbox::prompt::Template;
 use toolbox::rank::Ranker;
@@ -35,7 +37,14 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<ExitStatus> {
     }
     let graph = graph::open(&args.answering.graph)?;
     let ranker = ranking::open(&args.answering.ranking)?;
-    let entities = link::topics(&graph, &args.question, &args.entities, ranker.as_ref())?;
+    let cancel = Cancel::default().within(QUESTION_DEADLINE);
+    let entities = link::topics(
+        &graph,
+        &args.question,
+        &args.entities,
+        ranker.as_ref(),
+        &cancel,
+    )?;
     let options = &args.answering.agents;
     let agent = (args.agent)(options, args.entities.is_empty());
     let agent = options.for_planner(agent, args.model.as_deref());

@@ -7,25 +7,29 @@ use serde_json::Value;
 
 use crate::source::{CRATES, root};
 
+/// What Cargo says of all packages, with the features that the binary has by default. Needs no network.
+fn metadata() -> Value {
+    let version = Command::new(env!("CARGO")).arg("-vV").output().unwrap();
+    let version = String::from_utf8(version.stdout).unwrap();
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--offline", "--locked"])
+        // Crates for other systems need not have been downloaded.
+        .args(["--filter-platform", host.unwrap()])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "cargo metadata: {said}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
 /// Packages by name and the names of what they link, without development dependencies.
 struct Links(BTreeMap<String, BTreeSet<String>>);
 
 impl Links {
-    /// Asks Cargo, with the features that the binary has by default. Needs no network.
     fn read() -> Self {
-        let version = Command::new(env!("CARGO")).arg("-vV").output().unwrap();
-        let version = String::from_utf8(version.stdout).unwrap();
-        let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-        let output = Command::new(env!("CARGO"))
-            .args(["metadata", "--format-version", "1", "--offline", "--locked"])
-            // Crates for other systems need not have been downloaded.
-            .args(["--filter-platform", host.unwrap()])
-            .current_dir(root())
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "cargo metadata: {said}");
-        let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let metadata = metadata();
         let names: BTreeMap<&str, &str> = metadata["packages"]
             .as_array()
             .unwrap()
@@ -178,4 +182,51 @@ fn our_crates_depend_on_each_other_in_one_direction() {
             );
         }
     }
+}
+
+/// Whether a licence allows what one of these does: `A OR B` one of both, `A AND B` both.
+fn allowed(licence: &str, known: &[&str]) -> bool {
+    let either = |part: &str| {
+        let part = part.trim().trim_matches(['(', ')']).replace('/', " OR ");
+        part.split(" OR ").any(|name| known.contains(&name.trim()))
+    };
+    licence.split(" AND ").all(either)
+}
+
+/// The lists are those of `cargo deny`, which also looks for advisories and needs a network.
+#[test]
+fn licences_and_sources_are_those_that_deny_toml_allows() {
+    let text = std::fs::read_to_string(root().join("deny.toml")).unwrap();
+    let rules: toml::Table = text.parse().unwrap();
+    let list = |table: &str, key: &str| -> Vec<String> {
+        let items = rules[table][key].as_array().unwrap().iter();
+        items
+            .map(|item| item.as_str().unwrap().to_owned())
+            .collect()
+    };
+    let (licences, sources) = (list("licenses", "allow"), list("sources", "allow-registry"));
+    let licences: Vec<&str> = licences.iter().map(String::as_str).collect();
+    let metadata = metadata();
+    let mut seen = 0;
+    for package in metadata["packages"].as_array().unwrap() {
+        let Some(source) = package["source"].as_str() else {
+            continue; // Our own crates.
+        };
+        let (name, licence) = (&package["name"], &package["license"]);
+        let from = source.strip_prefix("registry+").unwrap_or(source);
+        assert!(
+            sources.iter().any(|known| known == from),
+            "{name}: {source}"
+        );
+        // The LICENSE file of this one says it.
+        let licence = match name.as_str() {
+            Some("cfg_block") => "Apache-2.0",
+            _ => licence.as_str().unwrap_or_default(),
+        };
+        assert!(allowed(licence, &licences), "{name}: {licence:?}");
+        seen += 1;
+    }
+    assert!(seen > 300, "{seen}");
+    assert!(allowed("(MIT OR X) AND ISC", &["MIT", "ISC"]));
+    assert!(!allowed("MIT AND GPL-3.0", &["MIT"]) && !allowed("", &["MIT"]));
 }

@@ -30,6 +30,10 @@ pub const MAX_TRIPLES: usize = 8;
 /// grows with the length.
 pub const QUESTION_CHARS: usize = 4_000;
 
+/// Maximum number of values of a question. People's questions have fewer than ten; the search for
+/// programs compares each with every relation.
+pub const QUESTION_VALUES: usize = 64;
+
 /// Maximum characters of a name in a prompt. Names of published graphs have fewer than 120. A
 /// relation or class with a longer name is not offered: a call writes the name, so it cannot be
 /// cut.

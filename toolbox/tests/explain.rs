@@ -15,6 +15,7 @@ use toolbox::exec::{ExecOptions, Session, Value, evidence, run_program};
 use toolbox::explain::{
     Candidate, ProposeError, Proposer, SearchLimits, TERMS, TermWeights, Terms, WordTables, decide,
 };
+use toolbox::limits::QUESTION_VALUES;
 use toolbox::link::{self, Linked};
 use toolbox::rank::lexical;
 
@@ -1037,4 +1038,29 @@ fn large_sets_are_grouped_within_the_limits_and_the_deadline() {
     let chosen = decide(&found, &TermWeights::default()).unwrap();
     assert_eq!(rows(&kg, &found[chosen]).len(), 700);
     stops(Duration::from_millis(1), propose);
+}
+
+/// Each of 900 numbers would be compared with each of 1,000 relations.
+#[test]
+fn questions_with_many_values_take_little_time_and_memory() {
+    let relations: String = (0..1_000)
+        .map(|i| format!(":lisbon :population{i} {i} .\n"))
+        .collect();
+    let kg = graph_of(&format!(
+        "@prefix : <http://h/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n\
+         :lisbon rdfs:label \"Lisbon\" .\n{relations}"
+    ));
+    let numbers: Vec<String> = (0..900).map(|i| i.to_string()).collect();
+    let question = format!("Is Lisbon {}?", numbers.join(" "));
+    let begun = Instant::now();
+    let session = session(&kg, &question);
+    assert_eq!(session.linked().values.len(), QUESTION_VALUES);
+    let proposer = Proposer::new(&session, WordTables::base());
+    let proposed = proposer.propose(&TermWeights::default(), SearchLimits::default(), MOST);
+    assert!(!proposed.unwrap().is_empty());
+    assert!(
+        begun.elapsed() < Duration::from_secs(15),
+        "{:?}",
+        begun.elapsed()
+    );
 }

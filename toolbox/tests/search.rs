@@ -5,11 +5,12 @@
 use std::fs;
 use std::path::Path;
 
+use common::cancel::{Cancel, Cancelled};
 use kg::search::{LabelIndex, MatchKind, NodeRole, SearchError};
 use kg::term::{Literal, RDFS_LABEL, Term};
 use kg::{FrozenKg, Kg, LoadOptions};
 use proptest::prelude::*;
-use toolbox::link::{self, Linked};
+use toolbox::link::{self, LinkError, Linked};
 use toolbox::rank::lexical;
 
 const GRAPH: &str = r#"
@@ -223,10 +224,24 @@ fn questions_mention_entities() {
 }
 
 #[test]
+fn linking_ends_when_it_is_cancelled() {
+    let kg = load(GRAPH);
+    let cancel = Cancel::default();
+    cancel.cancel();
+    for given in [Vec::new(), vec!["Lisbon".to_owned()]] {
+        let topics = link::topics(&kg, "is Lisbon big", &given, lexical().as_ref(), &cancel);
+        assert!(matches!(
+            topics,
+            Err(LinkError::Cancelled(Cancelled::Asked))
+        ));
+    }
+}
+
+#[test]
 fn mentions_say_where_and_how() {
     let kg = load(GRAPH);
     let question = "Does the Seine flow through Lisbbon?";
-    let mentions = link::detect(&kg, question, lexical().as_ref()).unwrap();
+    let mentions = link::detect(&kg, question, lexical().as_ref(), &Cancel::default()).unwrap();
     let seen: Vec<(&str, MatchKind)> = mentions
         .iter()
         .map(|m| (&question[m.span.0..m.span.1], m.how))
@@ -272,7 +287,7 @@ proptest! {
             prop_assert!(found.iter().any(|candidate| candidate.node == node), "{label:?}: {found:?}");
         }
         index.candidates(&other, 5).unwrap();
-        let mentions = link::detect(&kg, &other, lexical().as_ref()).unwrap();
+        let mentions = link::detect(&kg, &other, lexical().as_ref(), &Cancel::default()).unwrap();
         prop_assert!(mentions.windows(2).all(|pair| pair[0].span.1 <= pair[1].span.0));
     }
 }

@@ -17,6 +17,9 @@ use crate::term::NodeId;
 const PARTIAL: usize = 64;
 /// Maximum number of fuzzy matches: only very common short names have more.
 const FUZZY: usize = 256;
+/// Maximum number of nodes with one name whose text is read, those with the most facts. Names of
+/// published graphs have fewer, apart from those of pages that nobody asks for.
+const SAME: usize = 4_096;
 /// Minimum similarity of a partial match that does not contain every word.
 const SIMILAR: f32 = 0.5;
 /// Factors for a name in a weaker form (article, plural) and for a name that is not a label.
@@ -80,6 +83,10 @@ impl LabelIndex {
                 for form in variants(&normal) {
                     self.term(&searcher, &form, WEAKER, role, &mut hits)?;
                 }
+            }
+            if hits.len() > SAME {
+                hits.sort_by_key(|hit| (std::cmp::Reverse(hit.degree), hit.node, hit.at));
+                hits.truncate(SAME);
             }
             let score = |hit: &Hit, text: &str| {
                 let exact = text == mention.trim() && hit.kind != NameKind::Short;

@@ -114,7 +114,7 @@ pub(super) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
         Ok(request) => next.run(request).await,
         Err(fault) => fault.into_response(),
     };
-    let mut response = fill(passed, &path);
+    let mut response = fill(app.unsent.hold(passed).await, &path);
     let headers = response.headers_mut();
     let mut set = |name, value| headers.insert(name, HeaderValue::from_static(value));
     set(header::CONTENT_SECURITY_POLICY, POLICY);

@@ -12,6 +12,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
+use super::unsent::Room;
 use super::{AccessRules, App, router};
 use crate::error::{ServeError, TOKEN_LENGTH};
 use crate::service::Service;
@@ -68,7 +69,11 @@ impl Server {
         Ok(Self {
             runtime,
             listener,
-            app: Arc::new(App { service, access }),
+            app: Arc::new(App {
+                service,
+                access,
+                unsent: Room::default(),
+            }),
         })
     }
 

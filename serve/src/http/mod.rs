@@ -11,6 +11,7 @@ mod page;
 mod parameters;
 mod reply;
 mod sparql;
+mod unsent;
 
 use std::sync::Arc;
 
@@ -28,6 +29,8 @@ pub use listen::Server;
 pub(crate) struct App {
     pub(crate) service: Arc<Service>,
     pub(crate) access: AccessRules,
+    /// Room for large bodies that clients have not read.
+    pub(crate) unsent: unsent::Room,
 }
 
 /// All addresses behind the guard.

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use datagen::agree::{Agreements, agreements};
 use datagen::read::{QuestionSource, ReadOptions, readers};
 
-use super::report::{print, row};
+use super::report::{counts, row};
 use super::source::read;
 use crate::cli::CheckArgs;
 use crate::exit::ExitStatus;
@@ -17,8 +17,21 @@ pub(crate) fn run(args: &CheckArgs, ui: &Ui) -> Result<ExitStatus> {
         return fronts(&args.sources, ui);
     }
     let questions = read(&args.sources, None, &ReadOptions::default())?;
-    let (report, _) = datagen::pipeline::check(&questions, args.tools, 0);
-    print(&report, ui)?;
+    let (report, refused) = datagen::pipeline::check(&questions, args.tools, 0);
+    let mut object = serde_json::to_value(&report)?;
+    if args.show {
+        object["refused_questions"] = serde_json::to_value(&refused)?;
+    }
+    ui.object(&object);
+    counts(&report, ui);
+    for one in refused.iter().filter(|_| args.show) {
+        let (id, reason) = (&one.id, one.reason);
+        let detail = match one.detail.as_str() {
+            "" => String::new(),
+            detail => format!(": {detail}"),
+        };
+        ui.say(format!("{id}: {reason}{detail}"));
+    }
     Ok(ExitStatus::Done)
 }
 

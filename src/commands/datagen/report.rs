@@ -5,9 +5,15 @@ use datagen::report::{Counts, Report};
 
 use crate::ui::{Ui, header, seconds};
 
-/// Prints a report: one row per source, then the reasons for refusals.
+/// Prints a report, as an object or as tables.
 pub(super) fn print(report: &Report, ui: &Ui) -> Result<()> {
     ui.object(&serde_json::to_value(report)?);
+    counts(report, ui);
+    Ok(())
+}
+
+/// Prints one row per source, then the reasons for refusals.
+pub(super) fn counts(report: &Report, ui: &Ui) {
     let counted = |name: &str, counts: &Counts| {
         let numbers = [
             counts.questions,
@@ -34,7 +40,6 @@ pub(super) fn print(report: &Report, ui: &Ui) -> Result<()> {
         ui.say("");
         ui.table(&rows);
     }
-    Ok(())
 }
 
 pub(super) fn row(name: &str, numbers: &[usize]) -> Vec<String> {

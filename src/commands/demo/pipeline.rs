@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Result, anyhow};
+use common::cancel::Cancel;
 use datagen::question::GoldQuestion;
 use datagen::read::ReadOptions;
 use infer::agent::{AgentKind, Task, answer_with};
@@ -198,7 +199,9 @@ impl<'a> Demo<'a> {
         let (template, agent) = (trained.model.template(agent)?, AgentKind::best(agent));
         let mut answers = Vec::new();
         for &question in questions {
-            let entities = link::topics(&self.graph, question, &[], rank::lexical().as_ref())?;
+            let ranker = rank::lexical();
+            let cancel = Cancel::default();
+            let entities = link::topics(&self.graph, question, &[], ranker.as_ref(), &cancel)?;
             let mut planner = LocalPlanner::new(&trained.model)
                 .with_abstention_threshold(trained.model.abstention_threshold());
             let options = ExecOptions {

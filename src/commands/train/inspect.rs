@@ -44,7 +44,8 @@ pub(crate) fn run(args: &InspectArgs, ui: &Ui) -> Result<ExitStatus> {
             clean(&conversation.id),
             tokens.len()
         ));
-        let tokens = tokens.iter();
+        // An object for each token takes much memory.
+        let tokens = tokens.iter().filter(|_| ui.json());
         let tokens: Vec<_> = tokens
             .map(|token| json!({ "id": token.id, "text": token.text, "trained": token.trained }))
             .collect();

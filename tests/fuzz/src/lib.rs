@@ -1,6 +1,8 @@
 //! The fuzz targets: each function accepts any bytes and must return. A violated law is a panic,
-//! which both drivers report: `cargo fuzz` with coverage, and `datagen/tests/fuzz.rs` on a stable
+//! which both drivers report: `cargo fuzz` with coverage, and `tests/fuzzing.rs` on a stable
 //! toolchain without.
+
+pub mod opened;
 
 use std::fs;
 use std::path::PathBuf;
@@ -27,6 +29,14 @@ pub const TARGETS: &[(&str, Target, Seeds)] = &[
     ("conversion", conversion, queries),
     ("dataset", dataset, lines),
     ("graph", graph, || vec![GRAPH_FILE.clone()]),
+    ("tokenizer", opened::tokenizer, opened::tokenizers),
+    ("weights", opened::weights, opened::weight_files),
+    ("gguf", opened::gguf, opened::gguf_files),
+    ("adapter", opened::adapter, opened::adapters),
+    ("trace", opened::traces, opened::trace_files),
+    ("journal", opened::journal, opened::journals),
+    ("manifest", opened::manifest, opened::manifests),
+    ("words", opened::words, opened::word_files),
 ];
 
 /// The call parser: printed calls and programs parse back to the same.
@@ -180,6 +190,11 @@ pub fn dataset(bytes: &[u8]) {
     {
         let _ = source.read(Some(&*FILMS as &dyn Kg), &ReadOptions::default());
     }
+}
+
+/// The value; an error of our own set-up ends the process.
+fn must<T, E: std::fmt::Display>(result: Result<T, E>) -> T {
+    result.unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A folder for this process.

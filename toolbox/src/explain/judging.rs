@@ -102,7 +102,7 @@ impl Search<'_> {
         let mut done = state.finish(Finish::Judge(relation, op, against));
         done.words = compared.words;
         done.tally = compared.tally;
-        self.found.push(Found {
+        self.record(Found {
             state: done,
             answer: Value::Bool(held),
         });

@@ -120,8 +120,11 @@ impl<'s, 'g> Proposer<'s, 'g> {
             .iter()
             .map(|found| (terms::of_found(found, &explainer), Proposed::Plan(found)))
             .chain((tables.into_iter()).map(|(terms, calls)| (terms, Proposed::Table(calls))))
-            .map(|(terms, proposed)| (weights.score(&terms), terms, proposed))
-            .collect();
+            .map(|(terms, proposed)| {
+                cancel.check()?;
+                Ok((weights.score(&terms), terms, proposed))
+            })
+            .collect::<Result<_, Cancelled>>()?;
         scored.sort_by(|a, b| b.0.total_cmp(&a.0));
         let mut candidates: Vec<Candidate> = Vec::new();
         for (_, terms, proposed) in scored {

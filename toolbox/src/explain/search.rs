@@ -1,6 +1,8 @@
 //! The search for plans around the linked entities and classes of a question: a beam over steps,
 //! pruned by what each plan explains and by execution.
 
+use std::cell::Cell;
+
 use common::cancel::{Cancel, Cancelled};
 use kg::term::NodeId;
 use kg::value::{Kind, Op};
@@ -44,6 +46,12 @@ impl Default for SearchLimits {
 /// Branches of each entity that others are intersected with.
 const BRANCHES: usize = 24;
 
+/// Members and words of all plans that a search holds, some 512 MB. Plans beyond it are left out: a
+/// graph of a few megabytes can have billions.
+const HELD: usize = 128_000_000;
+/// What a plan takes besides its members and words.
+const PLAN: usize = 128;
+
 /// A part of the search is done, or the search ended early.
 pub(super) type Searched = Result<(), Cancelled>;
 
@@ -65,6 +73,7 @@ pub(super) fn search(
         branches: Vec::new(),
         classes: Vec::new(),
         found: Vec::new(),
+        held: Cell::new(0),
     };
     search.run(explainer)?;
     Ok(search.found)
@@ -79,7 +88,9 @@ pub(super) struct Search<'c> {
     branches: Vec<(usize, State)>,
     /// Classes that the question names.
     classes: Vec<NodeId>,
-    pub(super) found: Vec<Found>,
+    found: Vec<Found>,
+    /// What the plans so far take of [`HELD`].
+    held: Cell<usize>,
 }
 
 impl Search<'_> {
@@ -115,6 +126,30 @@ impl Search<'_> {
             open = next;
         }
         Ok(())
+    }
+
+    /// Whether the search may hold one more plan, which then counts.
+    fn fits(&self, state: &State) -> bool {
+        let held = self.held.get() + state.nodes.len() + state.words.len() + PLAN;
+        let fits = held <= HELD;
+        if fits {
+            self.held.set(held);
+        }
+        fits
+    }
+
+    /// Adds a plan that fits.
+    fn keep(&self, next: &mut Vec<State>, state: State) {
+        if self.fits(&state) {
+            next.push(state);
+        }
+    }
+
+    /// Records a plan that has an answer.
+    pub(super) fn record(&mut self, found: Found) {
+        if self.fits(&found.state) {
+            self.found.push(found);
+        }
     }
 
     fn starts(&self, explainer: &mut Explainer<'_, '_>) -> Vec<State> {
@@ -192,7 +227,8 @@ impl Search<'_> {
                     let kept = session.satisfying_value(&start.nodes, one.relation, op, own);
                     if !kept.is_empty() {
                         let against = Against::Own(index);
-                        next.push(start.compare(one.relation, op, against, kept, explainer));
+                        let state = start.compare(one.relation, op, against, kept, explainer);
+                        self.keep(next, state);
                     }
                 }
             }
@@ -314,7 +350,7 @@ impl Search<'_> {
                     matches!(step, PlanStep::Compare(relation, Op::Eq, _) if *relation == hop.relation)
                 });
             if !nodes.is_empty() && !back && !known {
-                next.push(state.walk(hop, nodes, explainer));
+                self.keep(next, state.walk(hop, nodes, explainer));
             }
         }
         Ok(())
@@ -342,7 +378,8 @@ impl Search<'_> {
                         continue;
                     }
                     let against = Against::Value(index);
-                    next.push(state.compare(one.relation, op, against, kept, explainer));
+                    let state = state.compare(one.relation, op, against, kept, explainer);
+                    self.keep(next, state);
                 }
             }
         }
@@ -359,7 +396,8 @@ impl Search<'_> {
             let kept = session.satisfying_value(&state.nodes, one.relation, Op::Eq, &value);
             if !kept.is_empty() && kept.len() < state.nodes.len() {
                 let against = Against::Truth(value);
-                next.push(state.compare(one.relation, Op::Eq, against, kept, explainer));
+                let state = state.compare(one.relation, Op::Eq, against, kept, explainer);
+                self.keep(next, state);
             }
         }
         Ok(())
@@ -392,7 +430,7 @@ impl Search<'_> {
             };
             let kept = session.extreme_of(&state.nodes, one.relation, extreme);
             if !kept.is_empty() {
-                next.push(state.extreme(one.relation, extreme, kept, explainer));
+                self.keep(next, state.extreme(one.relation, extreme, kept, explainer));
             }
         }
         Ok(())
@@ -427,10 +465,11 @@ impl Search<'_> {
                 ] = branch.plan.steps.as_slice()
             {
                 let against = Against::Entity(*index);
-                next.push(state.compare(*relation, Op::Eq, against, nodes, explainer));
+                let state = state.compare(*relation, Op::Eq, against, nodes, explainer);
+                self.keep(next, state);
                 continue;
             }
-            next.push(state.meet(branch, nodes));
+            self.keep(next, state.meet(branch, nodes));
         }
     }
 
@@ -446,7 +485,7 @@ impl Search<'_> {
             let members = explainer.session.kg().instances(class);
             let nodes: EntSet = intersection(&[&*state.nodes, &*members]).into();
             if !nodes.is_empty() && nodes.len() < state.nodes.len() {
-                next.push(state.class(class, nodes, explainer));
+                self.keep(next, state.class(class, nodes, explainer));
             }
         }
     }

@@ -6,6 +6,8 @@
 //! (`names`), then other words for a node (`loose`). In a question that uses capitals, a lower-case
 //! word counts as a common noun unless the graph writes the name in lower case too.
 
+use common::cancel::Cancel;
+
 use super::context::{Surroundings, scores};
 use super::error::{LinkError, check_question};
 use super::loose::{add_nations, add_pieces, last_word};
@@ -41,11 +43,17 @@ pub struct Mention {
 /// The entities that a question mentions, in order of mention.
 ///
 /// # Errors
-/// Returns [`LinkError`] if the question is too long, the label index is damaged or the ranker fails.
-pub fn detect(kg: &dyn Kg, question: &str, ranker: &dyn Ranker) -> Result<Vec<Mention>, LinkError> {
+/// Returns [`LinkError`] if the question is too long or cancelled, the label index is damaged or the
+/// ranker fails.
+pub fn detect(
+    kg: &dyn Kg,
+    question: &str,
+    ranker: &dyn Ranker,
+    cancel: &Cancel,
+) -> Result<Vec<Mention>, LinkError> {
     check_question(question)?;
     let words = words(question);
-    let asked = Asked::new(kg, question, &words)?;
+    let asked = Asked::new(kg, question, &words, cancel)?;
     let mut spans = match marked(asked.index, question, &words)? {
         // Brackets mark all topic entities, so nothing else is a mention.
         Some(spans) => spans,
@@ -69,6 +77,7 @@ pub fn detect(kg: &dyn Kg, question: &str, ranker: &dyn Ranker) -> Result<Vec<Me
     }
     let mut mentions = Vec::with_capacity(spans.len());
     for at in 0..spans.len() {
+        asked.check()?;
         mentions.extend(decide(&asked, &bare, &spans, at, ranker)?);
     }
     Ok(mentions)
@@ -208,7 +217,7 @@ fn marked(
 
 /// Runs of several capitalised words without a matching name, searched with edits: a name whose
 /// words are split or joined in another way.
-fn misspelt_runs(asked: &Asked<'_>, kept: &[Span]) -> Result<Vec<Span>, SearchError> {
+fn misspelt_runs(asked: &Asked<'_>, kept: &[Span]) -> Result<Vec<Span>, LinkError> {
     let words = asked.words;
     let free = |at: usize| kept.iter().all(|span| !span.covers(at));
     let mut spans = Vec::new();
@@ -233,6 +242,7 @@ fn misspelt_runs(asked: &Asked<'_>, kept: &[Span]) -> Result<Vec<Span>, SearchEr
         }
         if last > at {
             searched += 1;
+            asked.check()?;
             let text = asked.text(at, last);
             let found = asked.index.fuzzy(text, CHOICES, NodeRole::Entity)?;
             if !found.is_empty() {

@@ -1,5 +1,7 @@
 //! Why a question cannot be linked.
 
+use common::cancel::Cancelled;
+
 use crate::rank::RankError;
 use kg::search::SearchError;
 
@@ -39,6 +41,9 @@ pub enum LinkError {
     /// The ranker failed.
     #[error(transparent)]
     Rank(#[from] RankError),
+    /// The question was cancelled, or ran past its deadline.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
     /// A given topic entity is not in the graph.
     #[error("the graph has no entity `{0}`; give an id or a label as shown by `kg query`")]
     Unknown(String),

@@ -7,6 +7,7 @@ use kg::search::{
 };
 use kg::term::NodeId;
 
+use super::error::LinkError;
 use super::language::{
     is_adjective, is_club, is_concept, is_designator, is_nation, is_nearly_ordinary, is_ordinary,
     nations, other_names,
@@ -47,10 +48,11 @@ const LANGUAGE: &[&str] = &[
 ];
 
 /// Adds nations that are mentioned by an adjective or by another name.
-pub(super) fn add_nations(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(), SearchError> {
+pub(super) fn add_nations(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(), LinkError> {
     let words = asked.words;
     let mut end_of_last = 0;
     for first in 0..words.len() {
+        asked.check()?;
         // The longest adjective counts: `south american` is not `american`.
         for last in (first.max(end_of_last)..words.len().min(first + NATION_WORDS)).rev() {
             let (begin, end) = (words[first], words[last]);
@@ -111,11 +113,12 @@ fn describes(asked: &Asked<'_>, first: usize, last: usize, text: &str) -> bool {
 }
 
 /// Adds nodes that are mentioned by a part of their name, by a misspelt name, or by initials.
-pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(), SearchError> {
+pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(), LinkError> {
     let tokens = tokens(asked.question, asked.words);
     let mut budget = MISSPELT;
     let mut pieces: Vec<(Fit, LabelMatch)> = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
+        asked.check()?;
         let word = asked.words[token.word];
         let text = token.text.as_str();
         let known = spans

@@ -20,8 +20,10 @@ pub(crate) use language::is_adjective as is_nationality;
 pub use literals::literals;
 pub(crate) use literals::{LAST_DAY, number_of_word, year_of};
 
+use common::cancel::Cancel;
 use rustc_hash::FxHashSet;
 
+use crate::limits::QUESTION_VALUES;
 use crate::rank::Ranker;
 use crate::text::{find_words, replace_ranges, word_spans};
 use kg::Kg;
@@ -42,7 +44,8 @@ pub struct Linked {
 
 impl Linked {
     /// Links the given topic entities and the literals of the question. Entities are sorted by
-    /// their mention; those without a mention by label follow in id order.
+    /// their mention; those without a mention by label follow in id order. Of more than
+    /// [`QUESTION_VALUES`] literals, the first are kept.
     #[must_use]
     pub fn new(kg: &dyn Kg, question: &str, entities: &[NodeId]) -> Self {
         let mut places: Vec<_> = entities
@@ -65,6 +68,7 @@ impl Linked {
                 values.push(value);
             }
         }
+        values.truncate(QUESTION_VALUES);
         Self {
             entities,
             values,
@@ -149,7 +153,7 @@ fn spoken(kg: &dyn Kg, question: &str, node: NodeId, label: &str) -> Option<(usi
         .flat_map(|length| spans.windows(length));
     let label = normalise(label);
     // Most windows have too few or too many letters for any name, which is cheap to check.
-    let lengths: Vec<usize> = names.iter().map(|name| letters(name)).collect();
+    let lengths: FxHashSet<usize> = names.iter().map(|name| letters(name)).collect();
     let (length, edits) = (letters(&label), edits_of(&label));
     let may_fit = |text: &str| {
         normal_letters(text)
@@ -248,37 +252,39 @@ pub fn candidates(kg: &dyn Kg, mention: &str) -> Result<Vec<LabelMatch>, SearchE
 /// The entities that a question mentions, in order of mention: linking without gold entities.
 ///
 /// # Errors
-/// Returns [`LinkError`] if the label index is damaged or the ranker fails.
+/// Returns [`LinkError`] if the question is too long, the label index is damaged or the ranker fails.
 pub fn entities_of(
     kg: &dyn Kg,
     question: &str,
     ranker: &dyn Ranker,
 ) -> Result<Vec<NodeId>, LinkError> {
-    let mut nodes = Vec::new();
-    for mention in detect(kg, question, ranker)? {
-        if !nodes.contains(&mention.node) {
-            nodes.push(mention.node);
-        }
-    }
-    Ok(nodes)
+    topics(kg, question, &[], ranker, &Cancel::default())
 }
 
 /// The given topic entities by name, id or label, or else those that the question mentions. `ranker`
 /// decides between entities of the same name.
 ///
 /// # Errors
-/// [`LinkError`]; [`LinkError::Unknown`] for a given entity that the graph does not have.
+/// [`LinkError`]; [`LinkError::Unknown`] for a given entity that the graph does not have,
+/// [`LinkError::Cancelled`] when `cancel` says so.
 pub fn topics(
     kg: &dyn Kg,
     question: &str,
     given: &[String],
     ranker: &dyn Ranker,
+    cancel: &Cancel,
 ) -> Result<Vec<NodeId>, LinkError> {
-    if given.is_empty() {
-        return entities_of(kg, question, ranker);
-    }
     let mut nodes = Vec::new();
+    if given.is_empty() {
+        for mention in detect(kg, question, ranker, cancel)? {
+            if !nodes.contains(&mention.node) {
+                nodes.push(mention.node);
+            }
+        }
+        return Ok(nodes);
+    }
     for name in given {
+        cancel.check()?;
         let node = match kg.by_name(name) {
             Some(node) => Some(node),
             None => candidates(kg, name)?.first().map(|found| found.node),

@@ -6,9 +6,11 @@
 //! a role (`writer of …`). An ordinary word must also be where a question names its topic (`films
 //! about dreams`).
 
+use common::cancel::{Cancel, Cancelled};
 use kg::Kg;
 use kg::search::{LabelIndex, LabelMatch, MatchKind, NameKind, NodeRole, SearchError, normalise};
 
+use super::error::LinkError;
 use super::language::{is_adjective, is_concept, is_nearly_ordinary, is_ordinary};
 use super::span::{CHOICES, LONGEST, Span};
 use super::words::Word;
@@ -25,6 +27,8 @@ pub(super) struct Asked<'a> {
     pub(super) words: &'a [Word],
     /// Whether the question writes names with capitals.
     pub(super) cased: bool,
+    /// Ends the linking early. Looked at before each word.
+    cancel: &'a Cancel,
 }
 
 impl<'a> Asked<'a> {
@@ -32,6 +36,7 @@ impl<'a> Asked<'a> {
         kg: &'a dyn Kg,
         question: &'a str,
         words: &'a [Word],
+        cancel: &'a Cancel,
     ) -> Result<Self, SearchError> {
         Ok(Self {
             kg,
@@ -39,7 +44,13 @@ impl<'a> Asked<'a> {
             question,
             words,
             cased: words.iter().skip(1).any(|word| word.capital),
+            cancel,
         })
+    }
+
+    /// Whether the linking may go on.
+    pub(super) fn check(&self) -> Result<(), Cancelled> {
+        self.cancel.check()
     }
 
     /// The text of a span of words.
@@ -62,10 +73,11 @@ impl<'a> Asked<'a> {
 }
 
 /// Every span of words that is the name of a node and is written like a name.
-pub(super) fn named(asked: &Asked<'_>) -> Result<Vec<Span>, SearchError> {
+pub(super) fn named(asked: &Asked<'_>) -> Result<Vec<Span>, LinkError> {
     let words = asked.words;
     let mut spans = Vec::new();
     for first in 0..words.len() {
+        asked.check()?;
         for last in first..words.len().min(first + LONGEST) {
             let inside = &words[first..=last];
             let year = first == last && is_year_value(asked, first);

@@ -87,7 +87,7 @@ type MetWords = FxHashMap<u64, Met>;
 struct Names<'r> {
     ranker: &'r LexicalRanker,
     known: Option<RwLockReadGuard<'r, FxHashMap<String, Arc<Name>>>>,
-    made: Vec<(String, Arc<Name>)>,
+    made: FxHashMap<String, Arc<Name>>,
 }
 
 impl Names<'_> {
@@ -95,11 +95,11 @@ impl Names<'_> {
         if let Some(found) = self.known.as_ref().and_then(|known| known.get(name)) {
             return Arc::clone(found);
         }
-        if let Some((_, made)) = self.made.iter().find(|(other, _)| other == name) {
+        if let Some(made) = self.made.get(name) {
             return Arc::clone(made);
         }
         let made = Arc::new(Name::of(name));
-        self.made.push((name.to_owned(), Arc::clone(&made)));
+        self.made.insert(name.to_owned(), Arc::clone(&made));
         made
     }
 }
@@ -111,7 +111,7 @@ impl Drop for Names<'_> {
             return;
         }
         if let Ok(mut known) = self.ranker.known.write() {
-            for (name, made) in self.made.drain(..) {
+            for (name, made) in self.made.drain() {
                 if known.len() < NAME_CACHE {
                     known.insert(name, made);
                 }
@@ -125,7 +125,7 @@ impl LexicalRanker {
         Names {
             ranker: self,
             known: self.known.read().ok(),
-            made: Vec::new(),
+            made: FxHashMap::default(),
         }
     }
 

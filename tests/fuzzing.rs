@@ -1,12 +1,12 @@
 //! Fuzzing on a stable toolchain, without coverage: known inputs are mutated at random (bytes,
 //! numbers, pieces of each other) and passed to the functions of `tests/fuzz`. A few hundred each
-//! by default; longer with `KGAGENT_FUZZ_SECONDS=600 KGAGENT_FUZZ_SEED=7 cargo test -p datagen
-//! --test fuzz -- --nocapture`. `KGAGENT_FUZZ_SEEDS=tests/fuzz/corpus` writes the known inputs
+//! by default; longer with `KGAGENT_FUZZ_SECONDS=600 KGAGENT_FUZZ_SEED=7 cargo test --test
+//! fuzzing -- --nocapture`. `KGAGENT_FUZZ_SEEDS=tests/fuzz/corpus` writes the known inputs
 //! there, one folder per target, as the starting corpus of `cargo fuzz`.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[allow(unreachable_pub)]
-#[path = "../../tests/fuzz/src/lib.rs"]
+#[path = "fuzz/src/lib.rs"]
 mod fuzz;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -103,7 +103,6 @@ fn run(name: &str) {
     let inputs = inputs();
     if let Some(corpus) = std::env::var_os("KGAGENT_FUZZ_SEEDS") {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("..")
             .join(corpus)
             .join(name);
         std::fs::create_dir_all(&folder).unwrap();
@@ -168,4 +167,18 @@ fn question_files_are_read_or_refused() {
 #[test]
 fn graph_files_are_opened_or_refused() {
     run("graph");
+}
+
+#[test]
+fn files_of_models_are_opened_or_refused() {
+    for name in ["tokenizer", "weights", "gguf", "adapter"] {
+        run(name);
+    }
+}
+
+#[test]
+fn records_of_work_are_read_or_refused() {
+    for name in ["trace", "journal", "manifest", "words"] {
+        run(name);
+    }
 }
