@@ -13,6 +13,7 @@
 //! environment.
 
 mod answering;
+mod clients;
 mod clock;
 mod error;
 mod explain;
@@ -25,10 +26,14 @@ mod markdown;
 mod mcp;
 mod metrics;
 mod pool;
+mod queue;
+mod schemas;
+mod served;
 mod service;
 mod store;
 mod view;
 
+pub use clients::ClientLimits;
 pub use error::ServeError;
 pub use http::{AccessRules, Server};
 pub use mcp::serve_mcp;

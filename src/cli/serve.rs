@@ -74,4 +74,23 @@ pub(crate) struct ServeArgs {
     /// repeat for more.
     #[arg(long = "host", value_name = "NAME")]
     pub(crate) hosts: Vec<String>,
+    /// Number of questions and queries that one address may ask at the same time; more are refused
+    /// with status 429.
+    ///
+    /// Behind a proxy all clients have its address, so this and the next limit are those of all.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 32,
+        value_parser = clap::value_parser!(u16).range(1..=10_000)
+    )]
+    pub(crate) client_questions: u16,
+    /// Number of connections that one address may have; more are refused with status 429.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 128,
+        value_parser = clap::value_parser!(u16).range(1..=10_000)
+    )]
+    pub(crate) client_connections: u16,
 }

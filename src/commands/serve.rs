@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use serve::{AccessRules, Server, Service, ServiceOptions, serve_mcp};
+use serve::{AccessRules, ClientLimits, Server, Service, ServiceOptions, serve_mcp};
 
 use super::ranking;
 use crate::cli::{ServeArgs, ServedArgs};
@@ -13,10 +13,14 @@ use crate::exit::ExitStatus;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &ServeArgs, ui: &Ui) -> Result<ExitStatus> {
-    ui.catch_interrupts()?;
+    let reload = ui.catch_interrupts_and_reloads()?;
     let access = AccessRules {
         token: token(args)?,
         hosts: args.hosts.clone(),
+        limits: ClientLimits {
+            connections: usize::from(args.client_connections),
+            questions: usize::from(args.client_questions),
+        },
     };
     let service = Service::open(ServiceOptions {
         feedback: args.feedback.clone(),
@@ -26,14 +30,14 @@ pub(crate) fn run(args: &ServeArgs, ui: &Ui) -> Result<ExitStatus> {
     let address = server.address()?;
     ui.say(format!("listening on http://{address}/"));
     ui.object(&json!({ "listening": format!("http://{address}/") }));
-    server.run(ui.stop())?;
+    server.run(ui.stop(), &reload)?;
     ui.say("stopped");
     Ok(ExitStatus::Done)
 }
 
 pub(crate) fn mcp(args: &ServedArgs) -> Result<ExitStatus> {
     let service = Service::open(options(args)?)?;
-    serve_mcp(&service, std::io::stdin().lock(), std::io::stdout().lock())
+    serve_mcp(&service, std::io::stdin().lock(), std::io::stdout())
         .context("the connection failed")?;
     Ok(ExitStatus::Done)
 }

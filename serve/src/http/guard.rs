@@ -17,6 +17,7 @@ use subtle::ConstantTimeEq;
 
 use super::App;
 use super::reply::fill;
+use crate::clients::ClientLimits;
 use crate::fault::Fault;
 
 /// Maximum bytes of a body.
@@ -36,6 +37,8 @@ pub struct AccessRules {
     pub token: Option<String>,
     /// Host names besides `localhost` and addresses in numbers.
     pub hosts: Vec<String>,
+    /// What one client may use at the same time.
+    pub limits: ClientLimits,
 }
 
 impl AccessRules {

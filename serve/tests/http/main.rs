@@ -3,7 +3,10 @@
 
 mod access;
 mod answers;
+mod clients;
+mod interface;
 mod mcp;
 mod page;
 mod queries;
+mod reload;
 mod support;

@@ -73,15 +73,16 @@ fn results_come_in_the_accepted_format() {
         "CONSTRUCT {{ ?x <http://e/of> <http://e/peru> }} {}",
         &LIMA[10..]
     );
-    for (accept, media_type) in [
-        ("*/*", "application/n-triples"),
-        ("text/turtle", "text/turtle"),
+    let lines = "<http://kgagent.example/lima> <http://e/of> <http://e/peru> .\n";
+    let turtle = "@prefix n0: <http://e/> .\n<http://kgagent.example/lima> n0:of n0:peru .\n";
+    for (accept, media_type, body) in [
+        ("*/*", "application/n-triples", lines),
+        ("text/turtle", "text/turtle", turtle),
     ] {
         let headers = [QUERY, ("Accept", accept)];
         let reply = server.send("POST", "/sparql/demo", &headers, &construct);
         assert_eq!(reply.header("content-type"), media_type);
-        let triple = "<http://kgagent.example/lima> <http://e/of> <http://e/peru> .\n";
-        assert_eq!(reply.body, triple);
+        assert_eq!(reply.body, body);
     }
     let headers = [QUERY, ("Accept", "text/csv")];
     let reply = server.send("POST", "/sparql/demo", &headers, &construct);

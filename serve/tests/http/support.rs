@@ -67,7 +67,9 @@ impl Running {
         let address = server.address().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&stop);
-        let thread = Some(std::thread::spawn(move || server.run(&flag)));
+        let thread = Some(std::thread::spawn(move || {
+            server.run(&flag, &AtomicBool::new(false))
+        }));
         Self {
             address,
             stop,
