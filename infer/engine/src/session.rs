@@ -56,6 +56,12 @@ impl DecodeSession {
         }
     }
 
+    /// From now on shares its steps with the other sessions of `batch`, which must belong to the same
+    /// engine, or runs them alone. What the session holds stays.
+    pub fn share_steps(&mut self, batch: Option<&Arc<Batch>>) {
+        self.slot = batch.map(|batch| Arc::new(BatchSlot::take(batch)));
+    }
+
     /// From now on ends with [`EngineError::Cancelled`] when `cancel` says so: before each token
     /// and each block of a prompt. The session then holds what it held before and can be used
     /// again with another `cancel`.
