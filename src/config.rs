@@ -28,7 +28,7 @@ const SERVERS: [&str; 2] = ["kg", "model"];
 const OUTPUTS: [&str; 5] = ["feedback", "out", "pairs", "trace", "vectors"];
 
 /// Options of `serve` that decide who may ask.
-const ACCESS: [&str; 3] = ["host", "listen", "token-file"];
+const ACCESS: [&str; 5] = ["host", "listen", "tls-cert", "tls-key", "token-file"];
 
 /// Options that say which servers to believe.
 const TRUST: [&str; 1] = ["ca"];
@@ -249,6 +249,8 @@ mod tests {
             "predictions",
             "skip",
             "start",
+            "tls-cert",
+            "tls-key",
             "token-file",
             "words",
         ];

@@ -35,6 +35,6 @@ mod view;
 
 pub use clients::ClientLimits;
 pub use error::ServeError;
-pub use http::{AccessRules, Server};
+pub use http::{AccessRules, Server, TlsFiles};
 pub use mcp::serve_mcp;
 pub use service::{Service, ServiceOptions};

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use infer::engine::EngineDevice;
+use infer::InferError;
+use infer::engine::{Batch, EngineDevice};
 use infer::planner::{LocalModel, LocalPlanner};
 use kg::{FrozenKg, GraphFolder};
 use toolbox::agent::Agent;
@@ -44,27 +45,41 @@ pub(crate) struct ServedModel {
     /// Decoding states that no question uses now. A prompt that begins like an earlier one is not
     /// read again from its beginning.
     idle: Mutex<Vec<LocalPlanner>>,
+    /// What the planners of running questions share their steps in, so that the weights are read
+    /// once for all of them; `None` if each decodes alone.
+    batch: Option<Arc<Batch>>,
     files: FileTimes,
 }
 
 impl ServedModel {
-    /// Opens a model folder or a GGUF file.
+    /// Opens a model folder or a GGUF file. Up to `batch` questions share the steps of the model; by
+    /// default as many as are worth it.
     ///
     /// # Errors
     /// [`ServeError::Model`].
-    pub(crate) fn open(device: EngineDevice, name: &str, path: &Path) -> Result<Self, ServeError> {
+    pub(crate) fn open(
+        device: EngineDevice,
+        batch: Option<usize>,
+        name: &str,
+        path: &Path,
+    ) -> Result<Self, ServeError> {
         let files = FileTimes::of(path);
-        let opened = LocalModel::open_on(device, path);
-        let model = opened.map_err(|source| ServeError::Model {
+        let wrong = |source: InferError| ServeError::Model {
             name: name.to_owned(),
             source: Box::new(source),
-        })?;
+        };
+        let model = LocalModel::open_on(device, path).map_err(wrong)?;
+        let shared = batch.unwrap_or(model.batch_size()) > 1;
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let batch = shared.then(|| Batch::new(model.engine(), threads));
+        let batch = batch.transpose().map_err(|error| wrong(error.into()))?;
         let trained = |agent| Some((agent, model.template(agent).ok()?));
         Ok(Self {
             name: name.to_owned(),
             templates: Agent::ALL.into_iter().filter_map(trained).collect(),
             model: Arc::new(model),
             idle: Mutex::default(),
+            batch,
             files,
         })
     }
@@ -80,6 +95,11 @@ impl ServedModel {
         known.map(|(_, template)| template)
     }
 
+    /// How many questions it is asked at the same time to be fast.
+    pub(crate) fn questions_at_once(&self, batch: Option<usize>) -> usize {
+        batch.unwrap_or(self.model.batch_size())
+    }
+
     /// Lends a decoding state to `work`. It is not used again if `work` panics.
     pub(crate) fn with_planner<T>(&self, work: impl FnOnce(&mut LocalPlanner) -> T) -> T {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
@@ -88,7 +108,9 @@ impl ServedModel {
             let threshold = self.model.abstention_threshold();
             LocalPlanner::new(&self.model).with_abstention_threshold(threshold)
         });
+        planner.share_steps(self.batch.as_ref());
         let done = work(&mut planner);
+        planner.share_steps(None);
         idle().push(planner);
         done
     }

@@ -33,8 +33,11 @@ pub struct ServiceOptions {
     pub device: EngineDevice,
     /// What orders relations and classes.
     pub ranker: Arc<dyn Ranker>,
-    /// Number of threads that answer.
-    pub workers: usize,
+    /// Number of threads that answer; by default one for each core, or one for each question of the
+    /// largest batch.
+    pub workers: Option<usize>,
+    /// Number of questions that share the steps of a model; by default what is fast for the model.
+    pub batch: Option<usize>,
     /// Number of questions and queries that may wait for a thread.
     pub queue: usize,
     /// Time for a question, from its arrival to its answer.
@@ -50,6 +53,25 @@ struct Sources {
     graphs: Vec<(String, PathBuf)>,
     models: Vec<(String, PathBuf)>,
     device: EngineDevice,
+    batch: Option<usize>,
+}
+
+impl Sources {
+    fn model(&self, name: &str, path: &Path) -> Result<ServedModel, ServeError> {
+        ServedModel::open(self.device, self.batch, name, path)
+    }
+
+    /// Opens all graphs and models.
+    fn open(&self) -> Result<Served, ServeError> {
+        let mut served = Served::default();
+        for (name, path) in &self.graphs {
+            served.graphs.push(Arc::new(ServedGraph::open(name, path)?));
+        }
+        for (name, path) in &self.models {
+            served.models.push(Arc::new(self.model(name, path)?));
+        }
+        Ok(served)
+    }
 }
 
 /// Everything that requests share.
@@ -89,14 +111,21 @@ impl Service {
             FeedbackFiles::open(path).map_err(io(what))
         };
         let feedback = options.feedback.as_ref().map(opened).transpose()?;
-        let pool = Pool::start(options.workers, options.queue);
+        let sources = Sources {
+            graphs: options.graphs,
+            models: options.models,
+            device: options.device,
+            batch: options.batch,
+        };
+        let served = sources.open()?;
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let models = served.models.iter();
+        let batches = models.map(|model| model.questions_at_once(options.batch));
+        let usual = batches.fold(cores, usize::max);
+        let pool = Pool::start(options.workers.unwrap_or(usual), options.queue);
         let service = Self {
-            sources: Sources {
-                graphs: options.graphs,
-                models: options.models,
-                device: options.device,
-            },
-            served: RwLock::default(),
+            sources,
+            served: RwLock::new(Arc::new(served)),
             reloading: Mutex::default(),
             ranker: options.ranker,
             tools: options.tools,
@@ -109,23 +138,16 @@ impl Service {
             stopping: AtomicBool::new(false),
             log: options.log,
         };
-        let mut served = Served::default();
-        for (name, path) in &service.sources.graphs {
-            served.graphs.push(Arc::new(ServedGraph::open(name, path)?));
+        for model in &service.served().models {
+            service.warn_of_ranker(model);
         }
-        for (name, path) in &service.sources.models {
-            served.models.push(service.open_model(name, path)?);
-        }
-        service.serve(served);
         Ok(Arc::new(service))
     }
 
-    fn open_model(&self, name: &str, path: &Path) -> Result<Arc<ServedModel>, ServeError> {
-        let model = ServedModel::open(self.sources.device, name, path)?;
+    fn warn_of_ranker(&self, model: &ServedModel) {
         if let Some(warning) = model.model.other_ranker(self.ranker.as_ref()) {
-            self.log(&format!("the model `{name}`: {warning}"));
+            self.log(&format!("the model `{}`: {warning}", model.name));
         }
-        Ok(Arc::new(model))
     }
 
     /// New questions get this from now on.
@@ -162,8 +184,9 @@ impl Service {
         }
         for (at, (name, path)) in self.sources.models.iter().enumerate() {
             let row = if served.models[at].has_changed(path) {
-                self.row(name, self.open_model(name, path), |model| {
-                    served.models[at] = model;
+                self.row(name, self.sources.model(name, path), |model| {
+                    self.warn_of_ranker(&model);
+                    served.models[at] = Arc::new(model);
                     true
                 })
             } else {

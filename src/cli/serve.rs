@@ -33,7 +33,11 @@ pub(crate) struct ServedArgs {
     /// Device for the models.
     #[arg(long, value_parser = one_of(DEVICES), default_value = "cpu", value_name = "DEVICE")]
     pub(crate) device: EngineDevice,
-    /// Number of threads that answer [default: all cores].
+    /// Number of questions that share the steps of a model, so that its weights are read once for all of
+    /// them [default: 16 on a GPU and for models larger than 32 MiB, otherwise 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) batch: Option<u16>,
+    /// Number of threads that answer [default: all cores, or the size of a batch].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) workers: Option<u16>,
     /// Number of questions and queries that may wait for a thread; more are refused with status 503.
@@ -65,6 +69,12 @@ pub(crate) struct ServeArgs {
     /// variable KGAGENT_TOKEN].
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+    /// File with the server's certificate in PEM form, for https; needs --tls-key.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// File with the private key of the certificate in PEM form.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
     /// File to which feedback of users is appended, as questions in the format `jsonl`.
     ///
     /// Answers called wrong without a right one go to FILE with the ending `.wrong.jsonl`.

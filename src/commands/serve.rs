@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use serve::{AccessRules, ClientLimits, Server, Service, ServiceOptions, serve_mcp};
+use serve::{AccessRules, ClientLimits, Server, Service, ServiceOptions, TlsFiles, serve_mcp};
 
 use super::ranking;
 use crate::cli::{ServeArgs, ServedArgs};
@@ -26,10 +26,18 @@ pub(crate) fn run(args: &ServeArgs, ui: &Ui) -> Result<ExitStatus> {
         feedback: args.feedback.clone(),
         ..options(&args.served)?
     })?;
-    let server = Server::bind(service, args.listen, access)?;
-    let address = server.address()?;
-    ui.say(format!("listening on http://{address}/"));
-    ui.object(&json!({ "listening": format!("http://{address}/") }));
+    let mut server = Server::bind(service, args.listen, access)?;
+    let mut scheme = "http";
+    if let (Some(certificates), Some(key)) = (&args.tls_cert, &args.tls_key) {
+        server = server.with_tls(TlsFiles {
+            certificates: certificates.clone(),
+            key: key.clone(),
+        })?;
+        scheme = "https";
+    }
+    let address = format!("{scheme}://{}/", server.address()?);
+    ui.say(format!("listening on {address}"));
+    ui.object(&json!({ "listening": address }));
     server.run(ui.stop(), &reload)?;
     ui.say("stopped");
     Ok(ExitStatus::Done)
@@ -44,14 +52,14 @@ pub(crate) fn mcp(args: &ServedArgs) -> Result<ExitStatus> {
 
 /// What the options name, not opened yet.
 fn options(args: &ServedArgs) -> Result<ServiceOptions> {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     Ok(ServiceOptions {
         graphs: args.graphs.clone(),
         models: args.models.clone(),
         tools: args.tools,
         device: args.device,
         ranker: ranking::open(&args.ranking)?,
-        workers: args.workers.map_or(cores, usize::from),
+        workers: args.workers.map(usize::from),
+        batch: args.batch.map(usize::from),
         queue: usize::from(args.queue),
         deadline: Duration::from_secs(args.deadline),
         feedback: None,

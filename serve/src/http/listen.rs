@@ -10,10 +10,12 @@ use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
+use super::tls::{Tls, TlsFiles};
 use super::{AccessRules, App, router};
 use crate::clients::{Client, Clients};
 use crate::error::{ServeError, TOKEN_LENGTH};
@@ -39,6 +41,7 @@ pub struct Server {
     runtime: tokio::runtime::Runtime,
     listener: TcpListener,
     app: Arc<App>,
+    tls: Option<Arc<Tls>>,
 }
 
 impl Server {
@@ -78,7 +81,17 @@ impl Server {
                 service,
                 access,
             }),
+            tls: None,
         })
+    }
+
+    /// The same server, whose connections are secret.
+    ///
+    /// # Errors
+    /// [`ServeError::Tls`] if a file is missing or wrong.
+    pub fn with_tls(self, files: TlsFiles) -> Result<Self, ServeError> {
+        let tls = Some(Arc::new(Tls::open(files)?));
+        Ok(Self { tls, ..self })
     }
 
     /// The address, with the port that the system chose for port 0.
@@ -94,7 +107,7 @@ impl Server {
 
     /// Serves until `stop` is set. Then nothing new is accepted, accepted questions have four
     /// seconds to finish, and those that still wait are told that the server stops. When `reload` is
-    /// set, graphs and models are opened again.
+    /// set, graphs, models and certificates are opened again.
     ///
     /// # Errors
     /// [`ServeError::Io`].
@@ -103,8 +116,9 @@ impl Server {
             runtime,
             listener,
             app,
+            tls,
         } = self;
-        let served = runtime.block_on(serve(listener, app, stop, reload));
+        let served = runtime.block_on(serve(listener, app, tls, stop, reload));
         runtime.shutdown_timeout(Duration::from_millis(200));
         served
     }
@@ -113,6 +127,7 @@ impl Server {
 async fn serve(
     listener: TcpListener,
     app: Arc<App>,
+    tls: Option<Arc<Tls>>,
     stop: &AtomicBool,
     reload: &AtomicBool,
 ) -> Result<(), ServeError> {
@@ -146,16 +161,28 @@ async fn serve(
                 };
                 let Ok(place) = Arc::clone(&room).try_acquire_owned() else { continue };
                 let (router, ends) = (router.clone(), ends.clone());
+                let acceptor = tls.as_ref().map(|tls| tls.acceptor());
+                // Events are small and should arrive one by one.
+                let _ = stream.set_nodelay(true);
                 connections.spawn(async move {
-                    connection(stream, client, router, ends).await;
+                    match acceptor {
+                        None => connection(stream, client, router, ends).await,
+                        Some(acceptor) => {
+                            let accepted = timeout(HEAD_TIME, acceptor.accept(stream)).await;
+                            // A client that does not trust the certificate has left.
+                            if let Ok(Ok(stream)) = accepted {
+                                connection(stream, client, router, ends).await;
+                            }
+                        }
+                    }
                     drop((place, share));
                 });
             }
             Some(_) = connections.join_next() => {}
             _ = glance.tick() => {
                 if reload.swap(false, Ordering::Relaxed) {
-                    let service = Arc::clone(&service);
-                    tokio::task::spawn_blocking(move || reload_and_log(&service));
+                    let (service, tls) = (Arc::clone(&service), tls.clone());
+                    tokio::task::spawn_blocking(move || reload_and_log(&service, tls.as_deref()));
                 }
             }
         }
@@ -164,13 +191,16 @@ async fn serve(
     service.stopping.store(true, Ordering::Relaxed);
     let _ = ending.send(true);
     let rest = async { while connections.join_next().await.is_some() {} };
-    if tokio::time::timeout(GRACE, rest).await.is_err() {
+    if timeout(GRACE, rest).await.is_err() {
         service.log("stopping: some connections did not end in time and are closed");
     }
     Ok(())
 }
 
-fn reload_and_log(service: &Service) {
+fn reload_and_log(service: &Service, tls: Option<&Tls>) {
+    if let Some(Err(error)) = tls.map(Tls::reopen) {
+        service.log(&format!("reload: {error}; the earlier certificate stays"));
+    }
     let line = match service.reload() {
         Ok(rows) => format!("reloaded: {rows}"),
         Err(fault) => format!("not reloaded: {}", fault.message),
@@ -180,13 +210,11 @@ fn reload_and_log(service: &Service) {
 
 /// Serves one connection until it closes or the server stops.
 async fn connection(
-    stream: TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Unpin,
     client: Client,
     router: axum::Router,
     mut ends: watch::Receiver<bool>,
 ) {
-    // Events are small and should arrive one by one.
-    let _ = stream.set_nodelay(true);
     let router = TowerToHyperService::new(router);
     let service = service_fn(|mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(client.clone());

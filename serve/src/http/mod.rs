@@ -14,6 +14,7 @@ mod parameters;
 mod reply;
 mod sparql;
 mod text2sparql;
+mod tls;
 
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ use crate::service::Service;
 
 pub use guard::AccessRules;
 pub use listen::Server;
+pub use tls::TlsFiles;
 
 /// What every request can reach.
 pub(crate) struct App {

@@ -18,8 +18,9 @@ use crate::lookup::{self, Accepted, not_acceptable};
 use crate::queue::{Asker, queued};
 use crate::service::Service;
 
-/// The parameters of the protocol. A dataset description is refused: a graph is one dataset.
-const KNOWN: [&str; 3] = ["query", "default-graph-uri", "named-graph-uri"];
+/// The parameters of the protocol. Others, such as `format`, are ignored: clients send the ones of
+/// other servers.
+const KNOWN: [&str; 4] = ["query", "update", "default-graph-uri", "named-graph-uri"];
 
 pub(super) async fn get(
     State(app): State<Arc<App>>,
@@ -44,8 +45,7 @@ pub(super) async fn post(
     let body = body.map_err(|_| Fault::bad("body", "the body is not UTF-8"))?;
     let query = match media_type(&headers).as_deref() {
         Some("application/sparql-query") => {
-            let given = Parameters::of(parameters.as_deref(), &KNOWN[1..])?;
-            no_dataset(&given)?;
+            only_query(&Parameters::some_of(parameters.as_deref(), &KNOWN)?)?;
             body
         }
         Some("application/x-www-form-urlencoded") => from_parameters(Some(&body))?,
@@ -67,13 +67,17 @@ pub(super) async fn post(
 }
 
 fn from_parameters(text: Option<&str>) -> Result<String, Fault> {
-    let given = Parameters::of(text, &KNOWN)?;
-    no_dataset(&given)?;
+    let given = Parameters::some_of(text, &KNOWN)?;
+    only_query(&given)?;
     Ok(given.need("query")?.to_owned())
 }
 
-fn no_dataset(given: &Parameters) -> Result<(), Fault> {
-    if KNOWN[1..].iter().all(|name| given.get(name).is_none()) {
+/// A graph is one dataset, and it is read-only.
+fn only_query(given: &Parameters) -> Result<(), Fault> {
+    if given.get("update").is_some() {
+        return Err(Fault::bad("update", "graphs are read-only here"));
+    }
+    if KNOWN[2..].iter().all(|name| given.get(name).is_none()) {
         return Ok(());
     }
     let message = "a dataset cannot be chosen here: the address names the graph";

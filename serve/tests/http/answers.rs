@@ -501,7 +501,7 @@ fn feedback_becomes_questions_that_can_be_read() {
 fn busy(queue: usize, query: &str) -> (Running, TcpStream) {
     let server = Running::start(
         ServiceOptions {
-            workers: 1,
+            workers: Some(1),
             queue,
             ..options()
         },

@@ -4,6 +4,7 @@
 mod access;
 mod answers;
 mod clients;
+mod fuzz;
 mod interface;
 mod mcp;
 mod page;
