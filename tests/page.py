@@ -70,8 +70,8 @@ def downloads(page):
         assert text in Path(saved.value.path()).read_text(), label
 
 
-def shares(page, browser):
-    other = browser.new_page()
+def shares(page):
+    other = page.context.new_page()
     other.goto(page.url)
     expect(answer(other)).to_contain_text("Lisbon")
     other.close()
@@ -143,7 +143,7 @@ def screenshots(browser):
         wide = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
         assert not wide, f"{name}: the page is wider than the screen"
         if SHOTS:
-            page.screenshot(path=SHOTS / f"page-{name}.png")
+            page.screenshot(path=SHOTS / f"{name}.png")
         page.close()
 
 
@@ -157,9 +157,9 @@ def main():
         page.on("request", lambda one: one.url.startswith((BASE, "blob:")) or foreign.append(one.url))
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("dialog", lambda dialog: wrong.append(dialog.message) or dialog.dismiss())
-        for part in (asks_and_shows, downloads, lambda page: shares(page, context), opens_sparql, browses, completes, compares, says_what_is_right, hostile_labels_are_text):
+        for part in (asks_and_shows, downloads, shares, opens_sparql, browses, completes, compares, says_what_is_right, hostile_labels_are_text):
             part(page)
-            print(f"ok {getattr(part, '__name__', part)}")
+            print(f"ok {part.__name__}")
         with open(FEEDBACK) as lines:
             assert all(json.loads(line) for line in lines)
         screenshots(browser)

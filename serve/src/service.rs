@@ -15,10 +15,14 @@ use crate::clock::now;
 use crate::error::ServeError;
 use crate::fault::Fault;
 use crate::feedback_files::FeedbackFiles;
+use crate::log::LogLine;
 use crate::metrics::{Metrics, count};
 use crate::pool::Pool;
 use crate::served::{Served, ServedGraph, ServedModel};
 use crate::store::{AnswerStore, StoredAnswer};
+
+/// Takes lines for the operator's log.
+pub type Log = Box<dyn Fn(&LogLine<'_>) + Send + Sync>;
 
 /// What to serve, and with how much.
 pub struct ServiceOptions {
@@ -44,8 +48,8 @@ pub struct ServiceOptions {
     pub deadline: Duration,
     /// File to which feedback is appended; without it, there is no feedback.
     pub feedback: Option<PathBuf>,
-    /// Takes a line for the operator's log. Lines have no text of a question.
-    pub log: Box<dyn Fn(&str) + Send + Sync>,
+    /// Takes a line for the operator's log.
+    pub log: Log,
 }
 
 /// Where graphs and models come from.
@@ -91,7 +95,7 @@ pub struct Service {
     pub(crate) started: u64,
     pub(crate) deadline: Duration,
     pub(crate) stopping: AtomicBool,
-    log: Box<dyn Fn(&str) + Send + Sync>,
+    log: Log,
 }
 
 impl Service {
@@ -228,8 +232,13 @@ impl Service {
     }
 
     /// Writes a line to the operator's log.
-    pub(crate) fn log(&self, line: &str) {
-        (self.log)(line);
+    pub(crate) fn log(&self, message: &str) {
+        self.log_with(message, &[]);
+    }
+
+    /// Writes a line with its parts to the operator's log.
+    pub(crate) fn log_with(&self, message: &str, fields: &[(&'static str, Value)]) {
+        (self.log)(&LogLine { message, fields });
     }
 
     /// Whether the server is ending, so that nothing new is begun.

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use infer::engine::EngineDevice;
 use toolbox::call::ToolTable;
 
@@ -58,6 +58,15 @@ pub(crate) struct ServedArgs {
     pub(crate) deadline: u64,
 }
 
+/// Form of a log.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Lines for people.
+    Text,
+    /// An object in each line.
+    Json,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
@@ -75,6 +84,12 @@ pub(crate) struct ServeArgs {
     /// File with the private key of the certificate in PEM form.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
+    /// Form of the log on standard error: lines of text, or of JSON.
+    #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
+    pub(crate) log: LogFormat,
+    /// Log every request: method, path, status and milliseconds; neither questions nor queries.
+    #[arg(long)]
+    pub(crate) log_requests: bool,
     /// File to which feedback of users is appended, as questions in the format `jsonl`.
     ///
     /// Answers called wrong without a right one go to FILE with the ending `.wrong.jsonl`.

@@ -1,28 +1,30 @@
 //! `kgagent serve`: answer over HTTP until the process is told to stop. `kgagent mcp`: answer a
 //! program that started this process, over standard input and output.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use serve::{AccessRules, ClientLimits, Server, Service, ServiceOptions, TlsFiles, serve_mcp};
+use serve::{AccessRules, ClientLimits, Log, Server, Service, ServiceOptions, TlsFiles, serve_mcp};
 
 use super::ranking;
-use crate::cli::{ServeArgs, ServedArgs};
+use crate::cli::{LogFormat, ServeArgs, ServedArgs};
 use crate::exit::ExitStatus;
-use crate::ui::Ui;
+use crate::ui::{Ui, notice};
 
 pub(crate) fn run(args: &ServeArgs, ui: &Ui) -> Result<ExitStatus> {
     let reload = ui.catch_interrupts_and_reloads()?;
     let access = AccessRules {
         token: token(args)?,
         hosts: args.hosts.clone(),
+        log_requests: args.log_requests,
         limits: ClientLimits {
             connections: usize::from(args.client_connections),
             questions: usize::from(args.client_questions),
         },
     };
     let service = Service::open(ServiceOptions {
+        log: log(args.log),
         feedback: args.feedback.clone(),
         ..options(&args.served)?
     })?;
@@ -63,7 +65,23 @@ fn options(args: &ServedArgs) -> Result<ServiceOptions> {
         queue: usize::from(args.queue),
         deadline: Duration::from_secs(args.deadline),
         feedback: None,
-        log: Box::new(|line| eprintln!("kgagent: {line}")),
+        log: log(LogFormat::Text),
+    })
+}
+
+/// Writes the log to standard error.
+fn log(format: LogFormat) -> Log {
+    Box::new(move |line| match format {
+        LogFormat::Text => notice(&format!("kgagent: {line}")),
+        LogFormat::Json => {
+            let seconds = SystemTime::now().duration_since(UNIX_EPOCH);
+            let seconds = seconds.map_or(0.0, |since| since.as_secs_f64());
+            let mut object = json!({ "time": seconds, "message": line.message });
+            for (name, value) in line.fields {
+                object[*name] = value.clone();
+            }
+            notice(&object.to_string());
+        }
     })
 }
 
