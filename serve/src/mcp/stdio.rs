@@ -54,13 +54,13 @@ pub fn serve_mcp(
                         ..Asker::default()
                     };
                     match request.begin(service, asker, Some(talk.notify())) {
-                        Begun::Done(done) => talk.finish(&request, request.reply(done))?,
+                        Begun::Done(done) => talk.finish(&request, &request.reply(done))?,
                         Begun::Working(pending, result) => {
                             let talk = &talk;
                             scope.spawn(move || {
                                 let reply = request.reply(result(pending.wait()));
                                 // The main thread notices a closed output by itself.
-                                let _ = talk.finish(&request, reply);
+                                let _ = talk.finish(&request, &reply);
                             });
                         }
                     }
@@ -117,9 +117,9 @@ impl<W: Write + Send + 'static> Talk<W> {
     }
 
     /// Writes the reply to a request, unless it was cancelled.
-    fn finish(&self, request: &McpRequest, reply: Value) -> io::Result<()> {
+    fn finish(&self, request: &McpRequest, reply: &Value) -> io::Result<()> {
         match self.running().remove(&request.id.to_string()) {
-            Some(_) => self.write(&reply),
+            Some(_) => self.write(reply),
             None => Ok(()),
         }
     }

@@ -173,13 +173,13 @@ fn what_is_no_message_is_answered_with_an_error_and_the_next_one_works() {
 /// A query that keeps a thread busy until it is cancelled or its time is over.
 const SLOWEST: &str = "SELECT (COUNT(*) AS ?n) { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f }";
 
-fn message(id: u32, method: &str, params: Value) -> String {
+fn message(id: u32, method: &str, params: &Value) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string() + "\n"
 }
 
 fn slow_query(id: u32) -> String {
     let params = json!({ "name": "sparql", "arguments": { "query": SLOWEST } });
-    message(id, "tools/call", params)
+    message(id, "tools/call", &params)
 }
 
 #[test]
@@ -189,8 +189,8 @@ fn a_long_request_does_not_hold_up_the_next_and_can_be_cancelled() {
     let lines = format!(
         "{}{}{cancel}\n{}",
         slow_query(1),
-        message(2, "ping", json!({})),
-        message(3, "ping", json!({}))
+        message(2, "ping", &json!({})),
+        message(3, "ping", &json!({}))
     );
     let replies = talk(&lines);
     let ids: Vec<&Value> = replies.iter().map(|reply| &reply["id"]).collect();
@@ -208,7 +208,7 @@ fn a_client_that_wants_it_hears_of_every_step() {
         "name": "ask", "arguments": { "question": "capital of peru?" },
         "_meta": { "progressToken": "p1" },
     });
-    let replies = talk(&message(1, "tools/call", params));
+    let replies = talk(&message(1, "tools/call", &params));
     let (result, progress) = replies.split_last().unwrap();
     assert_eq!(result["result"]["structuredContent"]["text"], "Lima");
     let steps: Vec<&str> = progress
@@ -227,10 +227,10 @@ fn a_client_that_wants_it_hears_of_every_step() {
 
 #[test]
 fn graphs_and_answers_are_resources() {
-    let read = |id: u32, uri: &str| message(id, "resources/read", json!({ "uri": uri }));
+    let read = |id: u32, uri: &str| message(id, "resources/read", &json!({ "uri": uri }));
     let lines = format!(
         "{}{}{}{}",
-        message(1, "resources/list", json!({})),
+        message(1, "resources/list", &json!({})),
         read(2, "kgagent://graphs/demo/statistics"),
         read(3, "kgagent://graphs/demo/schema"),
         read(4, "kgagent://graphs/other/schema"),
@@ -261,9 +261,9 @@ fn the_newest_revision_needs_no_beginning() {
     let other = json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": "1999-01-01" } });
     let lines = format!(
         "{}{}{}",
-        message(1, "server/discover", newest(json!({}))),
-        message(2, "tools/list", newest(json!({}))),
-        message(3, "ping", other),
+        message(1, "server/discover", &newest(json!({}))),
+        message(2, "tools/list", &newest(json!({}))),
+        message(3, "ping", &other),
     );
     let replies = talk(&lines);
     let found = &replies[0]["result"];
@@ -294,19 +294,19 @@ fn messages_come_by_post_as_well() {
         server.send("POST", "/mcp", &[&[JSON], headers].concat(), body)
     };
     let begin = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {} });
-    let reply = post(&[], &message(1, "initialize", begin)).json();
+    let reply = post(&[], &message(1, "initialize", &begin)).json();
     assert_eq!(reply["result"]["protocolVersion"], "2025-06-18");
     let noted = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     let reply = post(&[], &noted.to_string());
     assert_eq!((reply.status, reply.body.as_str()), (202, ""));
     let params = json!({ "name": "ask", "arguments": { "question": "capital of peru?" } });
-    let reply = post(&[], &message(2, "tools/call", params.clone())).json();
+    let reply = post(&[], &message(2, "tools/call", &params.clone())).json();
     assert_eq!(reply["result"]["structuredContent"]["text"], "Lima");
     // With progress the answer is a stream.
     let mut watched = params.clone();
     watched["_meta"] = json!({ "progressToken": 7 });
     let both = ("Accept", "application/json, text/event-stream");
-    let reply = post(&[both], &message(3, "tools/call", watched));
+    let reply = post(&[both], &message(3, "tools/call", &watched));
     assert_eq!(reply.header("content-type"), "text/event-stream");
     let events = reply.events();
     assert_eq!(events.len(), 4);
@@ -314,7 +314,7 @@ fn messages_come_by_post_as_well() {
     assert_eq!(last["result"]["structuredContent"]["text"], "Lima");
     // The newest revision: statuses, and headers that say what the message says.
     let said = |method: &'static str| [("Mcp-Protocol-Version", NEWEST), ("Mcp-Method", method)];
-    let call = message(4, "tools/call", newest(params));
+    let call = message(4, "tools/call", &newest(params));
     let named = [&said("tools/call")[..], &[("Mcp-Name", "ask")]].concat();
     assert_eq!(
         post(&named, &call).json()["result"]["resultType"],
@@ -325,9 +325,9 @@ fn messages_come_by_post_as_well() {
         (reply.status, reply.json()["error"]["code"].as_i64())
     };
     assert_eq!(status(&said("tools/call"), &call), (400, Some(-32020)));
-    let fly = message(5, "fly", newest(json!({})));
+    let fly = message(5, "fly", &newest(json!({})));
     assert_eq!(status(&said("fly"), &fly), (404, Some(-32601)));
-    let ping = message(6, "ping", json!({}));
+    let ping = message(6, "ping", &json!({}));
     let old = [("Mcp-Protocol-Version", "1999-01-01")];
     assert_eq!(status(&old, &ping), (400, Some(-32022)));
     assert_eq!(status(&[], "nonsense"), (400, Some(-32700)));
