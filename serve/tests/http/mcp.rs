@@ -300,7 +300,7 @@ fn messages_come_by_post_as_well() {
     let reply = post(&[], &noted.to_string());
     assert_eq!((reply.status, reply.body.as_str()), (202, ""));
     let params = json!({ "name": "ask", "arguments": { "question": "capital of peru?" } });
-    let reply = post(&[], &message(2, "tools/call", &params.clone())).json();
+    let reply = post(&[], &message(2, "tools/call", &params)).json();
     assert_eq!(reply["result"]["structuredContent"]["text"], "Lima");
     // With progress the answer is a stream.
     let mut watched = params.clone();
