@@ -29,7 +29,7 @@ const SERVERS: [&str; 2] = ["kg", "model"];
 const OUTPUTS: [&str; 5] = ["feedback", "out", "pairs", "trace", "vectors"];
 
 /// Options of `serve` that decide who may ask.
-const ACCESS: [&str; 3] = ["host", "listen", "token-file"];
+const ACCESS: [&str; 5] = ["host", "listen", "tls-cert", "tls-key", "token-file"];
 
 /// Options that choose which servers to trust.
 const TRUST: [&str; 1] = ["ca"];
@@ -250,6 +250,8 @@ mod tests {
             "predictions",
             "skip",
             "start",
+            "tls-cert",
+            "tls-key",
             "token-file",
             "words",
         ];

@@ -8,6 +8,9 @@ mod table;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
 use self::clean::clean_json;
 pub(crate) use self::clean::{clean, clean_value};
 pub(crate) use self::progress::StageProgress;
@@ -42,13 +45,34 @@ impl Ui {
     /// Makes Ctrl-C and a termination request set [`Ui::stop`] instead of ending the process; the
     /// second one ends it.
     pub(crate) fn catch_interrupts(&self) -> anyhow::Result<()> {
+        self.catch_signals(None)
+    }
+
+    /// As [`catch_interrupts`](Self::catch_interrupts), but SIGHUP sets the result.
+    pub(crate) fn catch_interrupts_and_reloads(&self) -> anyhow::Result<Arc<AtomicBool>> {
+        let reload = Arc::new(AtomicBool::new(false));
+        self.catch_signals(Some(Arc::clone(&reload)))?;
+        Ok(reload)
+    }
+
+    fn catch_signals(&self, reload: Option<Arc<AtomicBool>>) -> anyhow::Result<()> {
         let stop = Arc::clone(&self.stop);
-        ctrlc::set_handler(move || {
-            if stop.swap(true, Ordering::SeqCst) {
-                std::process::exit(130);
+        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+        let watch = move || {
+            for signal in signals.forever() {
+                if let (SIGHUP, Some(reload)) = (signal, &reload) {
+                    reload.store(true, Ordering::SeqCst);
+                    continue;
+                }
+                if stop.swap(true, Ordering::SeqCst) {
+                    std::process::exit(130);
+                }
+                notice("interrupted: finishing the current step (interrupt again to stop at once)");
             }
-            notice("interrupted: finishing the current step (interrupt again to stop at once)");
-        })?;
+        };
+        std::thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(watch)?;
         Ok(())
     }
 

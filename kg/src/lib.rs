@@ -46,7 +46,8 @@ pub use names::text_iri;
 pub use readable::readable_name;
 pub use schema::{IntervalRelation, Schema, Settings, is_meta_class};
 pub use sparql::{
-    QueryAnswer, QueryError, QueryLimits, ResultsFormat, RewrittenQuery, normalise, parse_query,
+    QueryAnswer, QueryError, QueryLimits, ResultsFormat, RewrittenQuery, TriplesFormat,
+    cancelled_by, normalise, parse_query,
 };
 
 /// The SPARQL algebra of gold queries, re-exported so that every crate uses the same version.

@@ -1,8 +1,9 @@
 // Asking: the question, the steps as they happen, the answer and what proves it.
-import { byId, el, entityLink, failure, json, request, short, show } from "./dom.js";
+import { byId, el, entityLink, failure, json, request, saveFile, short, show } from "./dom.js";
 import { combo } from "./combo.js";
 import { draw, key } from "./graph.js";
 import { callLine, resultText } from "./calls.js";
+import { compare } from "./compare.js";
 
 const HISTORY = "kgagent-history";
 const KEPT = 30;
@@ -34,6 +35,11 @@ export function startAsk(graphOf, served) {
     event.preventDefault();
     const question = byId("question").value.trim();
     if (question) ask(question);
+  });
+  byId("compare").hidden = agents.length < 2;
+  byId("compare").addEventListener("click", () => {
+    const question = byId("question").value.trim();
+    if (question) compareAll(question, agents);
   });
   byId("stop").addEventListener("click", () => running?.abort());
   byId("question").addEventListener("input", () => {
@@ -112,6 +118,22 @@ async function ask(question) {
       busy(false);
     }
     showHistory();
+  }
+}
+
+/** Asks every agent the same. */
+async function compareAll(question, agents) {
+  running?.abort();
+  completion.close();
+  const mine = new AbortController();
+  running = mine;
+  shown = null;
+  history.replaceState(null, "", "#/");
+  busy(true);
+  await compare(agents, { question, graph: graph(), entities: topics.map((one) => one.name) }, mine.signal);
+  if (running === mine) {
+    running = null;
+    busy(false);
   }
 }
 
@@ -288,6 +310,12 @@ function opinion(answer) {
   return el("div", {}, el("div", { class: "bar" }, el("span", { class: "hint" }, "Is this right?"), yes, no, note), correct);
 }
 
+/** Saves what an address gives as a file. */
+async function save(path, accept, name) {
+  const response = await request(path, { headers: { Accept: accept } });
+  if (response.ok) saveFile(await response.blob(), name);
+}
+
 async function copy(button, text) {
   await navigator.clipboard.writeText(text);
   button.textContent = "Copied";
@@ -303,7 +331,11 @@ function showEvidence(card, answer, lines) {
     [0, 1, 2].map((place) => el("td", { class: place === 1 ? "rel" : null },
       triple[place].literal ? text[place] : el("a", { href: entityLink(answer.graph, answer.names[i][place]) }, text[place])))));
   const table = el("table", {}, el("thead", {}, el("tr", {}, ["Subject", "Relation", "Object"].map((name) => el("th", { scope: "col" }, name)))), el("tbody", {}, rows));
-  show(card, el("h2", {}, `Evidence · ${evidence.length} ${evidence.length === 1 ? "triple" : "triples"}`), el("div", { class: "evidence" }, picture, el("div", { class: "scroll" }, table)));
+  const file = (label, part, accept, name) =>
+    el("button", { type: "button", class: "quiet small", onclick: () => save(`/api/answers/${answer.id}/${part}`, accept, name) }, label);
+  show(card, el("h2", {}, `Evidence · ${evidence.length} ${evidence.length === 1 ? "triple" : "triples"}`), el("div", { class: "evidence" }, picture, el("div", { class: "scroll" }, table)),
+    el("p", { class: "bar" }, el("span", { class: "hint" }, "Download"), file("Turtle", "evidence", "text/turtle", "evidence.ttl"),
+      file("JSON-LD", "evidence", "application/ld+json", "evidence.jsonld"), file("Trace", "trace", "*/*", "trace.jsonl")));
   card.hidden = false;
 
   const light = (triples, steps) => {

@@ -72,3 +72,10 @@ export const entityLink = (graph, name) =>
   `#/browse/${encodeURIComponent(graph)}/${encodeURIComponent(name)}`;
 
 export const failure = (error) => el("p", { class: "notice", role: "alert" }, String(error.message ?? error));
+
+/** Offers a file for saving. */
+export function saveFile(blob, name) {
+  const address = URL.createObjectURL(blob);
+  el("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+}

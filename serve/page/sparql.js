@@ -1,5 +1,5 @@
 // Writing and running SPARQL.
-import { byId, el, entityLink, failure, request, show } from "./dom.js";
+import { byId, el, entityLink, failure, request, saveFile, show } from "./dom.js";
 
 const SHOWN = 500;
 const START = "SELECT ?class (COUNT(?x) AS ?number)\nWHERE { ?x a ?class }\nGROUP BY ?class\nORDER BY DESC(?number)\nLIMIT 20";
@@ -71,7 +71,5 @@ function table(names, rows, took) {
 async function download() {
   const response = await ask("text/csv");
   if (!response.ok || !last) return;
-  const address = URL.createObjectURL(await response.blob());
-  el("a", { href: address, download: "results.csv" }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 1000);
+  saveFile(await response.blob(), "results.csv");
 }

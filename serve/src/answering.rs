@@ -5,13 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use common::cancel::{Cancel, Cancelled};
+use common::cancel::Cancel;
 use infer::InferError;
 use infer::agent::{AgentKind, Outcome, Task, TraceWatcher, answer_with};
 use infer::planner::{Planner, Scripted};
-use kg::Kg;
+use kg::{FrozenKg, Kg};
 use serde::Deserialize;
-use tokio::sync::oneshot;
 use toolbox::call::ToolTable;
 use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions};
 use toolbox::link::{self, LinkError};
@@ -19,8 +18,9 @@ use toolbox::prompt::Template;
 
 use crate::fault::Fault;
 use crate::metrics::count;
-use crate::pool::{Planners, QueueFull};
-use crate::service::{ServedGraph, ServedModel, Service};
+use crate::queue::{Asker, CANCELLED, Pending, ended, queued};
+use crate::served::{ServedGraph, ServedModel};
+use crate::service::Service;
 use crate::store::StoredAnswer;
 
 /// Maximum bytes of a question: the longest of the published sets has a few hundred.
@@ -44,6 +44,9 @@ pub(crate) struct AskRequest {
     /// Topic entities by name, id or label; without them, those that linking finds in the question.
     #[serde(default)]
     pub(crate) entities: Vec<String>,
+    /// Labels of what the question is about if it names no entity itself.
+    #[serde(skip)]
+    pub(crate) about: Vec<String>,
     /// Whether the model may answer from its own knowledge if the graph has no answer.
     #[serde(default)]
     pub(crate) allow_model_knowledge: bool,
@@ -92,9 +95,10 @@ impl Question {
                 ),
             ));
         }
-        let graph = Arc::clone(service.graph(request.graph.as_deref())?);
-        let model = service.model(request.model.as_deref())?;
-        let own = agents_of(model.map(|model| &**model));
+        let served = service.served();
+        let graph = served.graph(request.graph.as_deref())?;
+        let model = served.model(request.model.as_deref())?;
+        let own = agents_of(model.as_deref());
         let free = agents_of(None);
         let usual = own.first().or(free.first()).copied().unwrap_or_default();
         let name = request.agent.as_deref().unwrap_or(usual);
@@ -104,7 +108,7 @@ impl Question {
                 "unknown_agent",
                 format!(
                     "there is no agent `{name}` here; with {} there are {}",
-                    match model {
+                    match &model {
                         Some(model) => format!("the model `{}`", model.name),
                         None => "no model".to_owned(),
                     },
@@ -114,7 +118,7 @@ impl Question {
         }
         let agent =
             AgentKind::named(name, request.entities.is_empty()).ok_or_else(Fault::internal)?;
-        let model = model.filter(|_| agent.needs_model()).map(Arc::clone);
+        let model = model.filter(|_| agent.needs_model());
         let trained_as = agent.trained_as();
         let template = match &model {
             Some(model) => model.template(trained_as).cloned(),
@@ -138,35 +142,60 @@ impl Question {
         })
     }
 
+    /// The graph that it is about.
+    pub(crate) fn kg(&self) -> &FrozenKg {
+        &self.graph.kg
+    }
+
     /// The id that its answer will have.
     pub(crate) fn id(&self) -> &str {
         &self.id
+    }
+
+    /// Answers the question, keeps the answer and counts what happened. `arrived` is when the
+    /// question was queued, `cancel` why it ended before it began or what may end it.
+    pub(crate) fn run(
+        &self,
+        service: &Service,
+        arrived: Instant,
+        watcher: Option<TraceWatcher>,
+        cancel: Result<&Cancel, Fault>,
+    ) -> Result<Arc<StoredAnswer>, Fault> {
+        let metrics = &service.metrics;
+        metrics.queue_seconds.add(arrived.elapsed().as_secs_f64());
+        let answered = cancel.and_then(|cancel| self.answer(service, watcher, cancel.clone()));
+        match &answered {
+            Ok(stored) => measure(service, stored),
+            Err(fault) if fault.code == CANCELLED => count(&metrics.cancelled),
+            Err(_) => count(&metrics.failed),
+        }
+        answered
     }
 
     /// Answers the question and keeps the answer.
     fn answer(
         &self,
         service: &Service,
-        planners: &mut Planners,
         watcher: Option<TraceWatcher>,
         cancel: Cancel,
     ) -> Result<Arc<StoredAnswer>, Fault> {
         let kg = &self.graph.kg;
         let question = self.request.question.as_str();
         let ranker = &service.ranker;
-        let topics = link::topics(
-            kg,
-            question,
-            &self.request.entities,
-            ranker.as_ref(),
-            &cancel,
-        );
-        let entities = topics.map_err(|error| match error {
+        let topics =
+            |given: &[String]| link::topics(kg, question, given, ranker.as_ref(), &cancel);
+        let mut entities = topics(&self.request.entities).map_err(|error| match error {
             LinkError::Unknown(_) => Fault::bad("unknown_entity", error.to_string()),
             LinkError::Cancelled(why) => ended(why),
             LinkError::TooLong(_) => Fault::bad("too_long", error.to_string()),
             LinkError::Search(_) | LinkError::Rank(_) => failed(service, &error),
         })?;
+        if entities.is_empty() {
+            // What the graph does not know any more is left out.
+            let labels = self.request.about.iter().take(ENTITIES);
+            let found = labels.filter_map(|label| topics(std::slice::from_ref(label)).ok());
+            entities.extend(found.flatten());
+        }
         let options = ExecOptions {
             exclude: Exclude {
                 nodes: Vec::new(),
@@ -182,12 +211,12 @@ impl Question {
             watcher,
             ..Task::about(kg, question, &entities, options, &self.template, name)
         };
-        let mut idle = Scripted::new(Vec::new());
-        let planner: &mut dyn Planner = match &self.model {
-            Some(model) => planners.of(&model.name, &model.model),
-            None => &mut idle,
+        let run = |planner: &mut dyn Planner| answer_with(&self.agent, task, planner);
+        let outcome = match &self.model {
+            Some(model) => model.with_planner(|planner| run(planner)),
+            None => run(&mut Scripted::new(Vec::new())),
         };
-        let outcome = answer_with(&self.agent, task, planner).map_err(|error| match error {
+        let outcome = outcome.map_err(|error| match error {
             InferError::TooLong { .. } | InferError::Question(_) => {
                 Fault::bad("too_long", error.to_string())
             }
@@ -212,6 +241,7 @@ impl Question {
         StoredAnswer {
             id: self.id.clone(),
             graph: self.graph.name.clone(),
+            content_hash: self.graph.kg.content_hash().to_owned(),
             bytes: object.to_string().len() + events,
             text: outcome.answer_text(LISTED),
             object,
@@ -223,48 +253,10 @@ impl Question {
     }
 }
 
-/// The code of a question whose asker has left.
-const CANCELLED: &str = "cancelled";
-
-/// A question that ended before it was answered.
-fn ended(why: Cancelled) -> Fault {
-    match why {
-        Cancelled::Asked => Fault::new(503, CANCELLED, why.to_string()),
-        Cancelled::Deadline { .. } => Fault::new(503, "deadline", why.to_string()),
-    }
-}
-
 /// A failure that is not the asker's: the log has its text.
 fn failed(service: &Service, error: &dyn std::error::Error) -> Fault {
     service.log(&format!("a question failed: {error}"));
     Fault::internal()
-}
-
-/// A question that is queued or being answered. It is cancelled if this is dropped.
-pub(crate) struct Pending {
-    reply: oneshot::Receiver<Result<Arc<StoredAnswer>, Fault>>,
-    cancel: Cancel,
-}
-
-impl Pending {
-    /// Waits for the result. A thread that dropped the question has failed.
-    pub(crate) async fn finished(mut self) -> Result<Arc<StoredAnswer>, Fault> {
-        let reply = (&mut self.reply).await;
-        reply.unwrap_or_else(|_| Err(Fault::internal()))
-    }
-
-    /// [`finished`](Self::finished) for a thread that may block.
-    pub(crate) fn wait(mut self) -> Result<Arc<StoredAnswer>, Fault> {
-        let (_, unused) = oneshot::channel();
-        let reply = std::mem::replace(&mut self.reply, unused).blocking_recv();
-        reply.unwrap_or_else(|_| Err(Fault::internal()))
-    }
-}
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        self.cancel.cancel();
-    }
 }
 
 /// Queues a question. `watcher` sees the events of its trace as they happen.
@@ -274,55 +266,13 @@ impl Drop for Pending {
 pub(crate) fn ask(
     service: &Arc<Service>,
     question: Question,
+    asker: Asker,
     watcher: Option<TraceWatcher>,
-) -> Result<Pending, Fault> {
-    if service.is_stopping() {
-        return Err(stopping());
-    }
-    let (reply, received) = oneshot::channel();
-    let cancel = Cancel::default().within(service.deadline);
-    let watched = cancel.clone();
-    let shared = Arc::clone(service);
-    let queued = Instant::now();
-    let job = Box::new(move |planners: &mut Planners| {
-        let metrics = &shared.metrics;
-        metrics.queue_seconds.add(queued.elapsed().as_secs_f64());
-        let answered = match watched.check() {
-            Err(why) => Err(ended(why)),
-            Ok(()) if shared.is_stopping() => Err(stopping()),
-            Ok(()) => question.answer(&shared, planners, watcher, watched),
-        };
-        match &answered {
-            Ok(stored) => measure(&shared, stored),
-            Err(fault) if fault.code == CANCELLED => count(&metrics.cancelled),
-            Err(_) => count(&metrics.failed),
-        }
-        // The asker may have left in the meantime.
-        let _ = reply.send(answered);
-    });
-    submit(service, job)?;
-    Ok(Pending {
-        reply: received,
-        cancel,
+) -> Result<Pending<Arc<StoredAnswer>>, Fault> {
+    let arrived = Instant::now();
+    queued(service, asker, move |service, cancel| {
+        question.run(service, arrived, watcher, cancel)
     })
-}
-
-/// Queues any job.
-///
-/// # Errors
-/// [`Fault`] if the queue is full.
-pub(crate) fn submit(service: &Service, job: crate::pool::Job) -> Result<(), Fault> {
-    service.pool.submit(job).map_err(|QueueFull| {
-        count(&service.metrics.rejected);
-        Fault::busy(
-            "busy",
-            "all threads are busy and the queue is full; ask again in a few seconds",
-        )
-    })
-}
-
-pub(crate) fn stopping() -> Fault {
-    Fault::busy("stopping", "the server is stopping")
 }
 
 fn measure(service: &Service, stored: &StoredAnswer) {

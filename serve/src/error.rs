@@ -42,6 +42,14 @@ pub enum ServeError {
     /// The token is too short to protect anything.
     #[error("the token has {0} characters; it needs at least {least}", least = TOKEN_LENGTH)]
     Token(usize),
+    /// The certificate or its key cannot be used.
+    #[error("{path}: {message}; a certificate and its key in PEM form are needed")]
+    Tls {
+        /// The file.
+        path: std::path::PathBuf,
+        /// What is wrong.
+        message: String,
+    },
     /// The network or a thread failed.
     #[error("{what}: {source}")]
     Io {

@@ -13,10 +13,15 @@ use crate::service::Service;
 use crate::store::StoredAnswer;
 
 /// A kept answer with everything that explains it. `steps` and `names` have an entry for each triple
-/// of the evidence: the steps that use it, counting from 0, and the names of its nodes.
+/// of the evidence: the steps that use it, counting from 0, and the names of its nodes. If
+/// the graph has changed since, it is explained by the graph as it is now.
 pub(crate) fn whole(service: &Service, stored: &StoredAnswer) -> Result<Value, Fault> {
-    let kg = &service.graph(Some(&stored.graph))?.kg;
+    let graph = service.graph(Some(&stored.graph))?;
+    let kg = &graph.kg;
     let mut value = stored.object.clone();
+    if kg.content_hash() != stored.content_hash {
+        value["graph_changed"] = true.into();
+    }
     match sparql(kg, stored) {
         Ok(query) => value["sparql"] = query.into(),
         Err(why) => value["no_sparql"] = why.into(),

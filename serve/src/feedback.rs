@@ -67,7 +67,8 @@ fn line(
     stored: &StoredAnswer,
     request: &FeedbackRequest,
 ) -> Result<Value, Fault> {
-    let kg = &service.graph(Some(&stored.graph))?.kg;
+    let graph = service.graph(Some(&stored.graph))?;
+    let kg = &graph.kg;
     let label = |name: &String| {
         let node = kg.by_name(name);
         let label = node.and_then(|node| kg.label(node));

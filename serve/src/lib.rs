@@ -13,6 +13,7 @@
 //! environment.
 
 mod answering;
+mod clients;
 mod clock;
 mod error;
 mod explain;
@@ -20,16 +21,22 @@ mod fault;
 mod feedback;
 mod feedback_files;
 mod http;
+mod log;
 mod lookup;
 mod markdown;
 mod mcp;
 mod metrics;
 mod pool;
+mod queue;
+mod schemas;
+mod served;
 mod service;
 mod store;
 mod view;
 
+pub use clients::ClientLimits;
 pub use error::ServeError;
-pub use http::{AccessRules, Server};
+pub use http::{AccessRules, Server, TlsFiles};
+pub use log::LogLine;
 pub use mcp::serve_mcp;
-pub use service::{Service, ServiceOptions};
+pub use service::{Log, Service, ServiceOptions};

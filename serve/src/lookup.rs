@@ -1,20 +1,22 @@
 //! Looking into a graph for a client: nodes and relations by name, search, queries, programs.
 
-use std::sync::Arc;
-
-use kg::term::{NodeId, RelId, Term};
-use kg::{Kg, QueryAnswer, QueryError, QueryLimits, ResultsFormat, construct, parse_query};
+use common::cancel::Cancel;
+use kg::term::{NodeId, RelId};
+use kg::{
+    Kg, QueryAnswer, QueryError, QueryLimits, ResultsFormat, TriplesFormat, cancelled_by,
+    construct, parse_query,
+};
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
 use toolbox::call::parse_program;
 use toolbox::exec::{ExecOptions, Session};
 use toolbox::link::Linked;
 use toolbox::trace::ResultText;
 
-use crate::answering::submit;
 use crate::fault::Fault;
 use crate::metrics::count;
-use crate::service::{ServedGraph, Service};
+use crate::queue::CANCELLED;
+use crate::served::ServedGraph;
+use crate::service::Service;
 use crate::view;
 
 /// Longest text that is searched for, in bytes.
@@ -61,7 +63,15 @@ pub(crate) fn search(
 }
 
 /// Runs calls of the 13 tools and gives the result of each.
-pub(crate) fn program(graph: &ServedGraph, question: &str, calls: &str) -> Result<Value, Fault> {
+///
+/// # Errors
+/// [`Fault`] if the program does not parse or a call cannot be executed.
+pub(crate) fn program(
+    graph: &ServedGraph,
+    question: &str,
+    calls: &str,
+    cancel: &Cancel,
+) -> Result<Value, Fault> {
     if calls.len() > PROGRAM || question.len() > PROGRAM {
         let message = format!("a program has at most {PROGRAM} bytes");
         return Err(Fault::bad("too_long", message));
@@ -69,7 +79,11 @@ pub(crate) fn program(graph: &ServedGraph, question: &str, calls: &str) -> Resul
     let calls = parse_program(calls).map_err(|error| Fault::bad("syntax", error.to_string()))?;
     let kg = &graph.kg;
     let linked = Linked::new(kg, question, &[]);
-    let session = Session::new(kg, question, linked, &[], ExecOptions::default());
+    let options = ExecOptions {
+        cancel: cancel.clone(),
+        ..ExecOptions::default()
+    };
+    let session = Session::new(kg, question, linked, &[], options);
     let mut session = session.map_err(|_| Fault::internal())?;
     let mut steps = Vec::new();
     for call in &calls {
@@ -88,45 +102,26 @@ pub(crate) fn program(graph: &ServedGraph, question: &str, calls: &str) -> Resul
 pub(crate) struct Accepted {
     /// Rows and truth values.
     pub(crate) rows: Option<ResultsFormat>,
-    /// The media type of triples, which are written as N-Triples.
-    pub(crate) triples: Option<&'static str>,
+    /// Triples.
+    pub(crate) triples: Option<TriplesFormat>,
 }
-
-/// The media types of triples; every N-Triples document is a Turtle document.
-pub(crate) const TRIPLES: [&str; 2] = ["application/n-triples", "text/turtle"];
 
 /// A result with its media type.
 pub(crate) type Written = (&'static str, Vec<u8>);
 
-/// Queues a query; its result arrives in an accepted format.
+/// Runs a query and writes its result in an accepted format.
 ///
 /// # Errors
-/// [`Fault`] if there is no such graph or the queue is full. The result is a fault if the query is
-/// wrong, refused or too expensive.
+/// [`Fault`] if the query is wrong, refused, too expensive or cancelled.
 pub(crate) fn query(
-    service: &Arc<Service>,
-    graph: &Arc<ServedGraph>,
-    query: String,
+    service: &Service,
+    graph: &ServedGraph,
+    query: &str,
     accepted: Accepted,
-) -> Result<oneshot::Receiver<Result<Written, Fault>>, Fault> {
-    let graph = Arc::clone(graph);
-    let (reply, received) = oneshot::channel();
-    let shared = Arc::clone(service);
-    let job = Box::new(move |_: &mut _| {
-        if reply.is_closed() {
-            return;
-        }
-        count(&shared.metrics.queries);
-        let written = run(&graph.kg, &query, accepted);
-        // The asker may have left in the meantime.
-        let _ = reply.send(written);
-    });
-    submit(service, job)?;
-    Ok(received)
-}
-
-/// Runs a query and writes its result.
-fn run(kg: &dyn Kg, query: &str, accepted: Accepted) -> Result<Written, Fault> {
+    cancel: &Cancel,
+) -> Result<Written, Fault> {
+    count(&service.metrics.queries);
+    let kg = &graph.kg;
     let limits = QueryLimits {
         rows: ROWS,
         memory: MEMORY,
@@ -134,13 +129,14 @@ fn run(kg: &dyn Kg, query: &str, accepted: Accepted) -> Result<Written, Fault> {
     };
     let refused = |error: QueryError| fault(&error);
     let query = parse_query(query).map_err(refused)?;
-    if let Some(triples) = construct(kg, &query, limits).map_err(refused)? {
-        let media_type = accepted.triples.ok_or_else(|| not_acceptable(&TRIPLES))?;
-        let line = |[s, p, o]: [Term; 3]| format!("{s} {p} {o} .\n");
-        let text: String = triples.into_iter().map(line).collect();
-        return Ok((media_type, text.into_bytes()));
+    let made = cancelled_by(cancel, || construct(kg, &query, limits));
+    if let Some(triples) = made.map_err(refused)? {
+        let types = TriplesFormat::ALL.map(TriplesFormat::media_type);
+        let format = accepted.triples.ok_or_else(|| not_acceptable(&types))?;
+        let written = format.write(triples.iter());
+        return Ok((format.media_type(), written.map_err(|_| Fault::internal())?));
     }
-    let answer: QueryAnswer = kg.query(&query, limits).map_err(refused)?;
+    let answer: QueryAnswer = cancelled_by(cancel, || kg.query(&query, limits)).map_err(refused)?;
     let types = ResultsFormat::ALL.map(ResultsFormat::media_type);
     let format = accepted.rows.ok_or_else(|| not_acceptable(&types))?;
     let mut bytes = Vec::new();
@@ -161,6 +157,7 @@ fn fault(error: &QueryError) -> Fault {
         QueryError::Syntax(_) => Fault::bad("syntax", message),
         QueryError::Refused(_) => Fault::bad("refused", message),
         QueryError::Deadline(_) => Fault::busy("deadline", message),
+        QueryError::Cancelled => Fault::new(503, CANCELLED, message),
         QueryError::Memory(_) => Fault::bad("memory", message),
         QueryError::Rows(_) => Fault::bad("rows", format!("{message}; add a LIMIT")),
         QueryError::Evaluation(_) => Fault::new(500, "evaluation", message),

@@ -80,8 +80,13 @@ fn value(stored: &StoredAnswer, answer: &Answer) -> String {
     }
 }
 
-/// A step of a program in one line.
+/// A step of a program in one line of Markdown.
 pub(crate) fn step(call: &str, result: &ResultText) -> String {
+    format!("{}\n\n", escaped(&plain_step(call, result)))
+}
+
+/// A step of a program in one line.
+pub(crate) fn plain_step(call: &str, result: &ResultText) -> String {
     let found = match result {
         ResultText::Relations { out, r#in } => format!("{} relations", out.len() + r#in.len()),
         ResultText::Set { size, first } if first.len() < *size => {
@@ -98,7 +103,7 @@ pub(crate) fn step(call: &str, result: &ResultText) -> String {
             format!("{size} rows: {}", rows.join("; "))
         }
     };
-    format!("{} → {}\n\n", escaped(call), escaped(&found))
+    format!("{call} → {found}")
 }
 
 #[cfg(test)]

@@ -49,6 +49,7 @@ pub(crate) struct Metrics {
     pub(crate) cancelled: AtomicU64,
     pub(crate) rejected: AtomicU64,
     pub(crate) queries: AtomicU64,
+    pub(crate) reload_failures: AtomicU64,
     pub(crate) tokens: AtomicU64,
     pub(crate) queue_seconds: Seconds,
     pub(crate) graph_seconds: Seconds,
@@ -98,6 +99,12 @@ impl Metrics {
             "counter",
             "SPARQL queries that were run.",
             read(&self.queries),
+        );
+        one(
+            "kgagent_reload_failures_total",
+            "counter",
+            "Graphs and models that could not be opened again.",
+            read(&self.reload_failures),
         );
         one(
             "kgagent_tokens_total",

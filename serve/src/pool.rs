@@ -1,29 +1,12 @@
-//! The worker pool: plain threads that take jobs from a bounded queue. Each thread keeps its own
-//! decoding state for every model, so that prompts with the same opening are read once.
+//! The worker pool: plain threads that take jobs from a bounded queue.
 
-use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use infer::planner::{LocalModel, LocalPlanner};
-
-/// The decoding states of one thread, by the name of the model.
-#[derive(Default)]
-pub(crate) struct Planners(HashMap<String, LocalPlanner>);
-
-impl Planners {
-    /// The state for a model.
-    pub(crate) fn of(&mut self, name: &str, model: &Arc<LocalModel>) -> &mut LocalPlanner {
-        self.0.entry(name.to_owned()).or_insert_with(|| {
-            LocalPlanner::new(model).with_abstention_threshold(model.abstention_threshold())
-        })
-    }
-}
-
 /// Work for one thread of the pool.
-pub(crate) type Job = Box<dyn FnOnce(&mut Planners) + Send>;
+pub(crate) type Job = Box<dyn FnOnce() + Send>;
 
 /// The queue is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,17 +69,13 @@ impl Pool {
 }
 
 fn work(jobs: &Mutex<Receiver<Job>>, waiting: &AtomicUsize, running: &AtomicUsize) {
-    let mut planners = Planners::default();
     loop {
         let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = job else { return };
         running.fetch_add(1, Ordering::Relaxed);
         waiting.fetch_sub(1, Ordering::Relaxed);
-        // A job that panics drops its reply, which its asker notices. Its decoding state is not
-        // used again.
-        if catch_unwind(AssertUnwindSafe(|| job(&mut planners))).is_err() {
-            planners = Planners::default();
-        }
+        // A job that panics drops its reply, which its asker notices.
+        let _ = catch_unwind(AssertUnwindSafe(job));
         running.fetch_sub(1, Ordering::Relaxed);
     }
 }
@@ -113,7 +92,7 @@ mod tests {
         let pool = Pool::start(1, 1).unwrap();
         let (begun, has_begun) = channel();
         let (go, gone) = channel::<()>();
-        pool.submit(Box::new(move |_| {
+        pool.submit(Box::new(move || {
             begun.send(()).unwrap();
             gone.recv().unwrap();
             panic!("this job fails");
@@ -121,10 +100,10 @@ mod tests {
         .unwrap();
         has_begun.recv().unwrap();
         let (done, is_done) = channel();
-        pool.submit(Box::new(move |_| done.send(7).unwrap()))
+        pool.submit(Box::new(move || done.send(7).unwrap()))
             .unwrap();
         assert_eq!((pool.running(), pool.waiting()), (1, 1));
-        assert_eq!(pool.submit(Box::new(|_| ())), Err(QueueFull));
+        assert_eq!(pool.submit(Box::new(|| ())), Err(QueueFull));
         go.send(()).unwrap();
         assert_eq!(is_done.recv(), Ok(7));
     }

@@ -1,25 +1,28 @@
-//! What is served: graphs and models by name, opened once and shared by all questions.
+//! What requests share: what is served, the threads that answer, kept answers, counters.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, TryLockError};
 use std::time::Duration;
 
 use infer::engine::EngineDevice;
-use infer::planner::LocalModel;
-use kg::{FrozenKg, GraphFolder};
-use toolbox::agent::Agent;
+use kg::Kg;
+use serde_json::{Value, json};
 use toolbox::call::ToolTable;
-use toolbox::prompt::Template;
 use toolbox::rank::Ranker;
 
 use crate::clock::now;
 use crate::error::ServeError;
 use crate::fault::Fault;
 use crate::feedback_files::FeedbackFiles;
-use crate::metrics::Metrics;
+use crate::log::LogLine;
+use crate::metrics::{Metrics, count};
 use crate::pool::Pool;
+use crate::served::{Served, ServedGraph, ServedModel};
 use crate::store::{AnswerStore, StoredAnswer};
+
+/// Takes lines for the operator's log.
+pub type Log = Box<dyn Fn(&LogLine<'_>) + Send + Sync>;
 
 /// What to serve, and with how much.
 pub struct ServiceOptions {
@@ -34,43 +37,53 @@ pub struct ServiceOptions {
     pub device: EngineDevice,
     /// What orders relations and classes.
     pub ranker: Arc<dyn Ranker>,
-    /// Number of threads that answer.
-    pub workers: usize,
+    /// Number of threads that answer; by default one for each core, or one for each question of the
+    /// largest batch.
+    pub workers: Option<usize>,
+    /// Number of questions that share the steps of a model; by default what is fast for the model.
+    pub batch: Option<usize>,
     /// Number of questions and queries that may wait for a thread.
     pub queue: usize,
     /// Time for a question, from its arrival to its answer.
     pub deadline: Duration,
     /// File to which feedback is appended; without it, there is no feedback.
     pub feedback: Option<PathBuf>,
-    /// Takes a line for the operator's log. Lines have no text of a question.
-    pub log: Box<dyn Fn(&str) + Send + Sync>,
+    /// Takes a line for the operator's log.
+    pub log: Log,
 }
 
-/// A graph with its name.
-pub(crate) struct ServedGraph {
-    pub(crate) name: String,
-    pub(crate) kg: FrozenKg,
+/// Where graphs and models come from.
+struct Sources {
+    graphs: Vec<(String, PathBuf)>,
+    models: Vec<(String, PathBuf)>,
+    device: EngineDevice,
+    batch: Option<usize>,
 }
 
-/// A model with its name and the agents that it was trained for.
-pub(crate) struct ServedModel {
-    pub(crate) name: String,
-    pub(crate) model: Arc<LocalModel>,
-    pub(crate) templates: Vec<(Agent, Template)>,
-}
+impl Sources {
+    fn model(&self, name: &str, path: &Path) -> Result<ServedModel, ServeError> {
+        ServedModel::open(self.device, self.batch, name, path)
+    }
 
-impl ServedModel {
-    /// The template for an agent; `None` if the model was not trained for it.
-    pub(crate) fn template(&self, agent: Agent) -> Option<&Template> {
-        let known = self.templates.iter().find(|(known, _)| *known == agent);
-        known.map(|(_, template)| template)
+    /// Opens all graphs and models.
+    fn open(&self) -> Result<Served, ServeError> {
+        let mut served = Served::default();
+        for (name, path) in &self.graphs {
+            served.graphs.push(Arc::new(ServedGraph::open(name, path)?));
+        }
+        for (name, path) in &self.models {
+            served.models.push(Arc::new(self.model(name, path)?));
+        }
+        Ok(served)
     }
 }
 
 /// Everything that requests share.
 pub struct Service {
-    pub(crate) graphs: Vec<Arc<ServedGraph>>,
-    pub(crate) models: Vec<Arc<ServedModel>>,
+    sources: Sources,
+    served: RwLock<Arc<Served>>,
+    /// Held while graphs and models are opened again.
+    reloading: Mutex<()>,
     pub(crate) ranker: Arc<dyn Ranker>,
     /// Tools of the agent `words`.
     pub(crate) tools: ToolTable,
@@ -82,7 +95,7 @@ pub struct Service {
     pub(crate) started: u64,
     pub(crate) deadline: Duration,
     pub(crate) stopping: AtomicBool,
-    log: Box<dyn Fn(&str) + Send + Sync>,
+    log: Log,
 }
 
 impl Service {
@@ -96,49 +109,31 @@ impl Service {
         if options.graphs.is_empty() {
             return Err(ServeError::NoGraph);
         }
-        let mut graphs = Vec::new();
-        for (name, path) in options.graphs {
-            let kg = GraphFolder::open(&path).map_err(|source| ServeError::Graph {
-                name: name.clone(),
-                source: Box::new(source),
-            })?;
-            graphs.push(Arc::new(ServedGraph { name, kg }));
-        }
-        let mut models = Vec::new();
-        for (name, path) in options.models {
-            let opened = LocalModel::open_on(options.device, &path);
-            let model = opened.map_err(|source| ServeError::Model {
-                name: name.clone(),
-                source: Box::new(source),
-            })?;
-            if let Some(warning) = model.other_ranker(options.ranker.as_ref()) {
-                (options.log)(&format!("the model `{name}`: {warning}"));
-            }
-            let trained = |agent| Some((agent, model.template(agent).ok()?));
-            let templates = Agent::ALL.into_iter().filter_map(trained).collect();
-            models.push(Arc::new(ServedModel {
-                name,
-                templates,
-                model: Arc::new(model),
-            }));
-        }
+        let io = |what: String| move |source| ServeError::Io { what, source };
         let opened = |path: &PathBuf| {
-            FeedbackFiles::open(path).map_err(|source| ServeError::Io {
-                what: format!("cannot write feedback to {}", path.display()),
-                source,
-            })
+            let what = format!("cannot write feedback to {}", path.display());
+            FeedbackFiles::open(path).map_err(io(what))
         };
         let feedback = options.feedback.as_ref().map(opened).transpose()?;
-        let pool = Pool::start(options.workers, options.queue);
-        Ok(Arc::new(Self {
-            graphs,
-            models,
+        let sources = Sources {
+            graphs: options.graphs,
+            models: options.models,
+            device: options.device,
+            batch: options.batch,
+        };
+        let served = sources.open()?;
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let models = served.models.iter();
+        let batches = models.map(|model| model.questions_at_once(options.batch));
+        let usual = batches.fold(cores, usize::max);
+        let pool = Pool::start(options.workers.unwrap_or(usual), options.queue);
+        let service = Self {
+            sources,
+            served: RwLock::new(Arc::new(served)),
+            reloading: Mutex::default(),
             ranker: options.ranker,
             tools: options.tools,
-            pool: pool.map_err(|source| ServeError::Io {
-                what: "cannot start a thread".to_owned(),
-                source,
-            })?,
+            pool: pool.map_err(io("cannot start a thread".to_owned()))?,
             answers: AnswerStore::default(),
             metrics: Metrics::default(),
             feedback,
@@ -146,12 +141,104 @@ impl Service {
             deadline: options.deadline,
             stopping: AtomicBool::new(false),
             log: options.log,
-        }))
+        };
+        for model in &service.served().models {
+            service.warn_of_ranker(model);
+        }
+        Ok(Arc::new(service))
+    }
+
+    fn warn_of_ranker(&self, model: &ServedModel) {
+        if let Some(warning) = model.model.other_ranker(self.ranker.as_ref()) {
+            self.log(&format!("the model `{}`: {warning}", model.name));
+        }
+    }
+
+    /// New questions get this from now on.
+    fn serve(&self, served: Served) {
+        *self.served.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(served);
+    }
+
+    /// Opens every graph again, and every model whose files have changed. What cannot be opened
+    /// stays as it was; the log says why. Questions that have begun end as they began.
+    ///
+    /// The result has a row for each graph and model.
+    ///
+    /// # Errors
+    /// [`Fault`] if another reload is running.
+    pub(crate) fn reload(&self) -> Result<Value, Fault> {
+        let _one = match self.reloading.try_lock() {
+            Ok(lock) => lock,
+            Err(TryLockError::Poisoned(lock)) => lock.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                let message = "graphs and models are being opened already";
+                return Err(Fault::new(409, "reloading", message));
+            }
+        };
+        let mut served = Served::clone(&self.served());
+        let mut graphs = Vec::new();
+        let mut models = Vec::new();
+        for (at, (name, path)) in self.sources.graphs.iter().enumerate() {
+            let opened = ServedGraph::open(name, path);
+            let row = self.row(name, opened, |graph| {
+                let old = std::mem::replace(&mut served.graphs[at], Arc::new(graph));
+                served.graphs[at].kg.content_hash() != old.kg.content_hash()
+            });
+            graphs.push(row);
+        }
+        for (at, (name, path)) in self.sources.models.iter().enumerate() {
+            let row = if served.models[at].has_changed(path) {
+                self.row(name, self.sources.model(name, path), |model| {
+                    self.warn_of_ranker(&model);
+                    served.models[at] = Arc::new(model);
+                    true
+                })
+            } else {
+                json!({ "name": name, "opened": true, "changed": false })
+            };
+            models.push(row);
+        }
+        self.serve(served);
+        Ok(json!({ "graphs": graphs, "models": models }))
+    }
+
+    /// What became of one graph or model. `put` takes the new one and says whether it is another
+    /// than before.
+    fn row<T>(
+        &self,
+        name: &str,
+        opened: Result<T, ServeError>,
+        put: impl FnOnce(T) -> bool,
+    ) -> Value {
+        match opened {
+            Ok(opened) => json!({ "name": name, "opened": true, "changed": put(opened) }),
+            Err(error) => {
+                count(&self.metrics.reload_failures);
+                self.log(&format!("reload: {error}; the earlier one stays"));
+                let message = "it cannot be opened, so the earlier one stays; the log says why";
+                json!({ "name": name, "opened": false, "changed": false, "error": message })
+            }
+        }
+    }
+
+    /// What is served now.
+    pub(crate) fn served(&self) -> Arc<Served> {
+        Arc::clone(&self.served.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The graph of this name, or the first.
+    pub(crate) fn graph(&self, name: Option<&str>) -> Result<Arc<ServedGraph>, Fault> {
+        self.served().graph(name)
     }
 
     /// Writes a line to the operator's log.
-    pub(crate) fn log(&self, line: &str) {
-        (self.log)(line);
+    pub(crate) fn log(&self, message: &str) {
+        self.log_with(message, &[]);
+    }
+
+    /// Writes a line with its parts to the operator's log.
+    pub(crate) fn log_with(&self, message: &str, fields: &[(&'static str, Value)]) {
+        (self.log)(&LogLine { message, fields });
     }
 
     /// Whether the server is ending, so that nothing new is begun.
@@ -166,44 +253,6 @@ impl Service {
             Fault::unknown("unknown_answer", message)
         })
     }
-
-    /// The graph of this name, or the first.
-    pub(crate) fn graph(&self, name: Option<&str>) -> Result<&Arc<ServedGraph>, Fault> {
-        let found = match name {
-            Some(name) => self.graphs.iter().find(|graph| graph.name == name),
-            None => self.graphs.first(),
-        };
-        found.ok_or_else(|| {
-            let names = self.graphs.iter().map(|graph| graph.name.as_str());
-            unknown("graph", name.unwrap_or_default(), names)
-        })
-    }
-
-    /// The model of this name, or the first; `None` without a name if there is no model.
-    pub(crate) fn model(&self, name: Option<&str>) -> Result<Option<&Arc<ServedModel>>, Fault> {
-        let Some(name) = name else {
-            return Ok(self.models.first());
-        };
-        let found = self.models.iter().find(|model| model.name == name);
-        found.map(Some).ok_or_else(|| {
-            let names = self.models.iter().map(|model| model.name.as_str());
-            unknown("model", name, names)
-        })
-    }
-}
-
-fn unknown<'a>(what: &str, name: &str, names: impl Iterator<Item = &'a str>) -> Fault {
-    let names: Vec<&str> = names.collect();
-    let code = match what {
-        "graph" => "unknown_graph",
-        _ => "unknown_model",
-    };
-    let known = if names.is_empty() {
-        format!("no {what} is served here")
-    } else {
-        format!("served here: {}", names.join(", "))
-    };
-    Fault::unknown(code, format!("there is no {what} `{name}`; {known}"))
 }
 
 /// Names are parts of addresses and of `agent@graph`.

@@ -18,6 +18,8 @@ pub(crate) struct StoredAnswer {
     pub(crate) id: String,
     /// The name of the graph.
     pub(crate) graph: String,
+    /// The content hash of the graph when it was asked.
+    pub(crate) content_hash: String,
     /// The object of `POST /api/ask`.
     pub(crate) object: serde_json::Value,
     pub(crate) answer: Answer,

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use infer::engine::EngineDevice;
 use toolbox::call::ToolTable;
 
@@ -33,7 +33,11 @@ pub(crate) struct ServedArgs {
     /// Device for the models.
     #[arg(long, value_parser = one_of(DEVICES), default_value = "cpu", value_name = "DEVICE")]
     pub(crate) device: EngineDevice,
-    /// Number of threads that answer [default: all cores].
+    /// Number of questions that share the steps of a model, so that its weights are read once for all of
+    /// them [default: 16 on a GPU and for models larger than 32 MiB, otherwise 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) batch: Option<u16>,
+    /// Number of threads that answer [default: all cores, or the size of a batch].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) workers: Option<u16>,
     /// Number of questions and queries that may wait for a thread; more are refused with status 503.
@@ -54,6 +58,15 @@ pub(crate) struct ServedArgs {
     pub(crate) deadline: u64,
 }
 
+/// Form of a log.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Lines for people.
+    Text,
+    /// An object in each line.
+    Json,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
@@ -65,6 +78,18 @@ pub(crate) struct ServeArgs {
     /// variable KGAGENT_TOKEN].
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+    /// File with the server's certificate in PEM form, for https; needs --tls-key.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// File with the private key of the certificate in PEM form.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// Form of the log on standard error: lines of text, or of JSON.
+    #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
+    pub(crate) log: LogFormat,
+    /// Log every request: method, path, status and milliseconds; neither questions nor queries.
+    #[arg(long)]
+    pub(crate) log_requests: bool,
     /// File to which feedback of users is appended, as questions in the format `jsonl`.
     ///
     /// Answers that were marked as wrong without a right answer go to FILE with the ending
@@ -75,4 +100,23 @@ pub(crate) struct ServeArgs {
     /// repeat for more.
     #[arg(long = "host", value_name = "NAME")]
     pub(crate) hosts: Vec<String>,
+    /// Number of questions and queries that one address may ask at the same time; more are refused
+    /// with status 429.
+    ///
+    /// Behind a proxy all clients have its address, so this and the next limit are those of all.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 32,
+        value_parser = clap::value_parser!(u16).range(1..=10_000)
+    )]
+    pub(crate) client_questions: u16,
+    /// Number of connections that one address may have; more are refused with status 429.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 128,
+        value_parser = clap::value_parser!(u16).range(1..=10_000)
+    )]
+    pub(crate) client_connections: u16,
 }

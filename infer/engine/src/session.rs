@@ -56,6 +56,12 @@ impl DecodeSession {
         }
     }
 
+    /// From now on shares its steps with the other sessions of `batch`, which must belong to the same
+    /// engine, or runs them alone. What the session holds stays.
+    pub fn share_steps(&mut self, batch: Option<&Arc<Batch>>) {
+        self.slot = batch.map(|batch| Arc::new(BatchSlot::take(batch)));
+    }
+
     /// Checks `cancel` before each token and each block of a prompt, and ends with
     /// [`EngineError::Cancelled`] if it is set. The session is then unchanged and can be used again
     /// with another `cancel`.

@@ -29,6 +29,12 @@ const TURN_TOKENS: usize = 256;
 /// (docs/results.md, *What is not in the graph*).
 const ABSTENTION_THRESHOLD: f64 = 0.995;
 
+/// Weights up to this size fit into a processor's cache, where one question per thread is faster
+/// than a batch.
+const CACHED: usize = 32 << 20;
+/// Questions in a batch.
+const BATCH: usize = 16;
+
 /// The call that abstains.
 const ABSTAINING_CALLS: &[&str] = &["ans = end([])"];
 /// The turns that abstain, or select nothing: ODA's actions, and the selections of ODA and Triad.
@@ -89,6 +95,16 @@ impl LocalModel {
     #[must_use]
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// The number of questions that are best answered in one batch; 1 if a batch is no faster.
+    #[must_use]
+    pub fn batch_size(&self) -> usize {
+        if self.engine.is_on_device() || self.engine.bytes() > CACHED {
+            BATCH
+        } else {
+            1
+        }
     }
 
     /// The chat format.
@@ -189,6 +205,12 @@ impl LocalPlanner {
             session: DecodeSession::in_batch(batch),
             ..Self::new(model)
         }
+    }
+
+    /// From now on shares its steps with the other planners of `batch`, or decodes alone. A planner
+    /// that nobody uses must not be in a batch: the others would wait for it.
+    pub fn share_steps(&mut self, batch: Option<&Arc<Batch>>) {
+        self.session.share_steps(batch);
     }
 
     /// Abstains when the unmasked model puts more than `threshold` probability outside the allowed

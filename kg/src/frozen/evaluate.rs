@@ -41,6 +41,7 @@ pub(super) fn evaluate(
     result.unwrap_or_else(|payload| {
         Err(match payload.downcast_ref::<StopReason>() {
             Some(StopReason::Deadline) => QueryError::Deadline(limits.deadline),
+            Some(StopReason::Cancelled) => QueryError::Cancelled,
             Some(StopReason::Text) => {
                 QueryError::Evaluation(format!("it builds a text longer than {QUERY_TEXT} bytes"))
             }

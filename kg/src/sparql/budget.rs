@@ -4,9 +4,11 @@
 //! limit is passed, [`resume_unwind`] returns to the caller of the evaluator; it runs no panic hook
 //! and prints nothing.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::panic::resume_unwind;
 use std::time::Instant;
+
+use common::cancel::Cancel;
 
 use super::query::QueryLimits;
 use crate::limits::QUERY_TEXT;
@@ -19,6 +21,8 @@ const TICKS: u32 = 1024;
 pub(crate) enum StopReason {
     /// The deadline has passed.
     Deadline,
+    /// The query was cancelled.
+    Cancelled,
     /// The query builds a text longer than [`QUERY_TEXT`].
     Text,
     /// The query holds more than its memory.
@@ -50,6 +54,9 @@ thread_local! {
             held: Cell::new(0),
         }
     };
+
+    /// What cancels the queries of this thread.
+    static CANCEL: RefCell<Option<Cancel>> = const { RefCell::new(None) };
 }
 
 impl QueryBudget {
@@ -82,6 +89,11 @@ impl QueryBudget {
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             self.stop(StopReason::Deadline);
         }
+        // Work that no query needs, such as destructors, is not stopped.
+        let running = self.memory.get().is_some();
+        if running && is_cancelled() {
+            self.stop(StopReason::Cancelled);
+        }
         self.check();
     }
 
@@ -92,6 +104,11 @@ impl QueryBudget {
             self.stop(StopReason::Memory);
         }
     }
+}
+
+fn is_cancelled() -> bool {
+    let check = |cancel: &Cancel| cancel.check().is_err();
+    CANCEL.with_borrow(|cancel| cancel.as_ref().is_some_and(check))
 }
 
 /// Runs an evaluation with limits on this thread. `term` is the memory of a row with one term.
@@ -110,6 +127,19 @@ pub(crate) fn limited<T>(limits: QueryLimits, term: usize, evaluate: impl FnOnce
     let result = evaluate();
     BUDGET.with(QueryBudget::end);
     result
+}
+
+/// Runs `work`; the queries that it evaluates on this thread end when `cancel` says so.
+pub fn cancelled_by<T>(cancel: &Cancel, work: impl FnOnce() -> T) -> T {
+    /// Puts the outer one back, even if `work` panics.
+    struct Outer(Option<Cancel>);
+    impl Drop for Outer {
+        fn drop(&mut self) {
+            CANCEL.set(self.0.take());
+        }
+    }
+    let _outer = Outer(CANCEL.replace(Some(cancel.clone())));
+    work()
 }
 
 /// Counts one unit of work.

@@ -10,9 +10,12 @@ mod results;
 mod rewrite;
 mod scope;
 mod tokens;
+mod triples;
 
+pub use budget::cancelled_by;
 pub use dialect::{normalise, parse_query};
 pub(crate) use functions::{length, to_literal};
 pub use query::{QueryAnswer, QueryError, QueryLimits};
 pub use results::ResultsFormat;
 pub use rewrite::RewrittenQuery;
+pub use triples::TriplesFormat;

@@ -53,6 +53,9 @@ pub enum QueryError {
     /// The query exceeded its deadline.
     #[error("the query ran past its deadline of {0:?}")]
     Deadline(Duration),
+    /// Its asker does not want the answer any more ([`cancelled_by`](super::cancelled_by)).
+    #[error("the query was cancelled")]
+    Cancelled,
     /// The query exceeded its row limit.
     #[error("the query gives more than {0} rows")]
     Rows(usize),

@@ -75,7 +75,7 @@ impl QueryAnswer {
     }
 }
 
-fn ox_term(term: &Term) -> OxTerm {
+pub(super) fn ox_term(term: &Term) -> OxTerm {
     match term {
         Term::Iri(iri) => NamedNode::new_unchecked(iri).into(),
         Term::Blank(label) => BlankNode::new_unchecked(label).into(),

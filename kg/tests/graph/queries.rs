@@ -189,6 +189,24 @@ fn wide() -> FrozenKg {
 }
 
 #[test]
+fn a_cancelled_query_ends_and_the_next_one_runs() {
+    let kg = wide();
+    let run = |query: &str| kg.query(&kg::parse_query(query).unwrap(), QueryLimits::default());
+    let cancel = common::cancel::Cancel::default();
+    let asker = cancel.clone();
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(200));
+        asker.cancel();
+    });
+    let start = Instant::now();
+    let endless = "SELECT (COUNT(*) AS ?n) { ?a <x:r> ?b . ?c <x:r> ?d . ?e <x:r> ?f }";
+    let result = kg::cancelled_by(&cancel, || run(endless));
+    assert!(matches!(result, Err(QueryError::Cancelled)), "{result:?}");
+    assert!(start.elapsed() < Duration::from_secs(1));
+    assert!(run("ASK { ?a <x:r> ?b }").is_ok());
+}
+
+#[test]
 fn no_query_runs_past_its_deadline() {
     let kg = wide();
     let limits = QueryLimits {

@@ -1,9 +1,9 @@
-//! `POST /api/ask` and `GET /api/answers/ID`.
+//! `POST /api/ask` and `POST /api/feedback`.
 
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use axum::extract::{Path, State};
+use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use infer::agent::TraceWatcher;
@@ -15,18 +15,21 @@ use super::App;
 use super::events::stream;
 use super::reply::object;
 use crate::answering::{self, AskRequest, Question};
-use crate::explain::whole;
+use crate::clients::Client;
 use crate::fault::Fault;
 use crate::feedback::{self, FeedbackRequest};
+use crate::queue::Asker;
 
 pub(super) async fn ask(
     State(app): State<Arc<App>>,
+    Extension(client): Extension<Client>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Fault> {
     let request: AskRequest = read_json(&headers, &body)?;
     let service = &app.service;
     let question = Question::of(service, request)?;
+    let asker = asker(&client)?;
     if wants_events(&headers) {
         let (sender, response) = stream();
         let watching = sender.clone();
@@ -37,7 +40,7 @@ pub(super) async fn ask(
                 watching.event(name, &Value::Object(fields).to_string());
             }
         });
-        let reply = answering::ask(service, question, Some(watcher))?;
+        let reply = answering::ask(service, question, asker, Some(watcher))?;
         tokio::spawn(async move {
             tokio::select! {
                 done = reply.finished() => match done {
@@ -52,8 +55,19 @@ pub(super) async fn ask(
         });
         return Ok(response);
     }
-    let reply = answering::ask(service, question, None)?;
+    let reply = answering::ask(service, question, asker, None)?;
     Ok(object(&reply.finished().await?.object))
+}
+
+/// A client that asks something.
+///
+/// # Errors
+/// [`Fault`] if it asks too much at the same time.
+pub(super) fn asker(client: &Client) -> Result<Asker, Fault> {
+    Ok(Asker {
+        place: Some(client.question()?),
+        ..Asker::default()
+    })
 }
 
 /// Reads a JSON body. Other media types are refused: a form on a foreign page could send them.
@@ -78,16 +92,6 @@ fn wants_events(headers: &HeaderMap) -> bool {
         .get(header::ACCEPT)
         .and_then(|value| value.to_str().ok());
     accepted.is_some_and(|accepted| accepted.contains("text/event-stream"))
-}
-
-pub(super) async fn answer(
-    State(app): State<Arc<App>>,
-    Path(id): Path<String>,
-) -> Result<Response, Fault> {
-    let stored = app.service.answer(&id)?;
-    let service = Arc::clone(&app.service);
-    let value = tokio::task::spawn_blocking(move || whole(&service, &stored)).await;
-    Ok(object(&value.map_err(|_| Fault::internal())??))
 }
 
 pub(super) async fn say(

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::extract::{Path, RawQuery, State};
 use axum::response::Response;
-use kg::Kg;
 use serde_json::{Value, json};
 
 use super::App;
@@ -13,26 +12,23 @@ use super::reply::object;
 use crate::answering::agents_of;
 use crate::fault::Fault;
 use crate::lookup;
-use crate::service::{ServedGraph, Service};
+use crate::served::ServedGraph;
+use crate::service::Service;
 use crate::view::{self, EntityPage, Side};
 
 /// Most results of a search, neighbours of a page, or relations of a schema at once.
 const MOST: usize = 500;
 
 pub(super) async fn list(State(app): State<Arc<App>>) -> Response {
-    let graphs = app.service.graphs.iter().map(|graph| {
-        let kg = &graph.kg;
-        json!({
-            "name": graph.name, "triples": kg.len(), "entities": kg.entity_count(),
-            "relations": kg.relations().len(), "classes": kg.classes().len(),
-            "content_hash": kg.content_hash(),
-        })
-    });
+    let served = app.service.served();
+    let graphs = served.graphs.iter();
+    let graphs = graphs.map(|graph| view::statistics(&graph.name, &graph.kg));
     object(&json!({ "graphs": graphs.collect::<Vec<_>>() }))
 }
 
 pub(super) async fn agents(State(app): State<Arc<App>>) -> Response {
-    let models = app.service.models.iter();
+    let served = app.service.served();
+    let models = served.models.iter();
     let models =
         models.map(|model| json!({ "name": model.name, "agents": agents_of(Some(model)) }));
     object(&json!({
@@ -107,7 +103,7 @@ async fn look(
     graph: &str,
     read: impl FnOnce(&Service, &ServedGraph) -> Result<Value, Fault> + Send + 'static,
 ) -> Result<Response, Fault> {
-    let graph = Arc::clone(service.graph(Some(graph))?);
+    let graph = service.graph(Some(graph))?;
     let service = Arc::clone(service);
     let value = tokio::task::spawn_blocking(move || read(&service, &graph)).await;
     Ok(object(&value.map_err(|_| Fault::internal())??))

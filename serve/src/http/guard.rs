@@ -6,7 +6,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -17,6 +17,7 @@ use subtle::ConstantTimeEq;
 
 use super::App;
 use super::reply::fill;
+use crate::clients::ClientLimits;
 use crate::fault::Fault;
 
 /// Maximum bytes of a body.
@@ -36,6 +37,10 @@ pub struct AccessRules {
     pub token: Option<String>,
     /// Host names besides `localhost` and addresses in numbers.
     pub hosts: Vec<String>,
+    /// What one client may use at the same time.
+    pub limits: ClientLimits,
+    /// Whether the log gets a line for each request.
+    pub log_requests: bool,
 }
 
 impl AccessRules {
@@ -109,7 +114,9 @@ fn is_open(path: &str) -> bool {
 
 /// Checks a request, reads its body, and completes its response.
 pub(super) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let begun = Instant::now();
     let path = request.uri().path().to_owned();
+    let method = request.method().to_string();
     let passed = match pass(&app.access, &path, request).await {
         Ok(request) => next.run(request).await,
         Err(fault) => fault.into_response(),
@@ -121,6 +128,16 @@ pub(super) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
     set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     set(header::REFERRER_POLICY, "no-referrer");
     set(header::CACHE_CONTROL, "no-store");
+    if app.access.log_requests {
+        // The path has no question; parameters, which may have one, are left out.
+        let fields = [
+            ("method", method.into()),
+            ("path", path.into()),
+            ("status", response.status().as_u16().into()),
+            ("ms", (begun.elapsed().as_micros() as f64 / 1e3).into()),
+        ];
+        app.service.log_with("request", &fields);
+    }
     response
 }
 

@@ -13,13 +13,14 @@ macro_rules! files {
     };
 }
 
-const FILES: [(&str, &str, &str); 10] = files! {
+const FILES: [(&str, &str, &str); 11] = files! {
     "page.css": "text/css; charset=utf-8",
     "main.js": "text/javascript; charset=utf-8",
     "ask.js": "text/javascript; charset=utf-8",
     "browse.js": "text/javascript; charset=utf-8",
     "sparql.js": "text/javascript; charset=utf-8",
     "calls.js": "text/javascript; charset=utf-8",
+    "compare.js": "text/javascript; charset=utf-8",
     "combo.js": "text/javascript; charset=utf-8",
     "dom.js": "text/javascript; charset=utf-8",
     "graph.js": "text/javascript; charset=utf-8",

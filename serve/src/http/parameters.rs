@@ -11,16 +11,32 @@ impl Parameters {
     /// # Errors
     /// [`Fault`] names a parameter that is unknown or given twice.
     pub(super) fn of(text: Option<&str>, known: &[&str]) -> Result<Self, Fault> {
+        Self::read(text, |name| {
+            if known.contains(&name) {
+                return Ok(true);
+            }
+            let known = known.join(", ");
+            let message = format!("there is no parameter `{name}` here; there are {known}");
+            Err(Fault::bad("parameter", message))
+        })
+    }
+
+    /// As [`of`](Self::of), but parameters that are not known are ignored.
+    ///
+    /// # Errors
+    /// [`Fault`] names a parameter that is given twice.
+    pub(super) fn some_of(text: Option<&str>, known: &[&str]) -> Result<Self, Fault> {
+        Self::read(text, |name| Ok(known.contains(&name)))
+    }
+
+    fn read(
+        text: Option<&str>,
+        is_known: impl Fn(&str) -> Result<bool, Fault>,
+    ) -> Result<Self, Fault> {
         let mut all = Vec::new();
         for (name, value) in form_urlencoded::parse(text.unwrap_or_default().as_bytes()) {
-            if !known.contains(&name.as_ref()) {
-                return Err(Fault::bad(
-                    "parameter",
-                    format!(
-                        "there is no parameter `{name}` here; there are {}",
-                        known.join(", ")
-                    ),
-                ));
+            if !is_known(&name)? {
+                continue;
             }
             if all.iter().any(|(other, _)| *other == name) {
                 return Err(Fault::bad("parameter", format!("`{name}` is given twice")));

@@ -54,10 +54,14 @@ pub(super) fn fill(response: Response, path: &str) -> Response {
     } else {
         json!({ "error": { "code": fault.code, "message": fault.message } })
     };
+    let allow = response.headers().get(header::ALLOW).cloned();
     let mut filled = object(&body);
     *filled.status_mut() =
         StatusCode::from_u16(fault.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = filled.headers_mut();
+    if let Some(methods) = allow {
+        headers.insert(header::ALLOW, methods);
+    }
     if fault.again {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(RETRY_SECONDS));
     }

@@ -3,34 +3,39 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{Extension, Path, RawQuery, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
-use kg::ResultsFormat;
+use kg::{ResultsFormat, TriplesFormat};
 
 use super::App;
-use super::ask::media_type;
+use super::ask::{asker, media_type};
 use super::parameters::Parameters;
 use super::reply::text;
+use crate::clients::Client;
 use crate::fault::Fault;
-use crate::lookup::{self, Accepted, TRIPLES, not_acceptable};
+use crate::lookup::{self, Accepted, not_acceptable};
+use crate::queue::{Asker, queued};
 use crate::service::Service;
 
-/// The parameters of the protocol. A dataset description is refused: a graph is one dataset.
-const KNOWN: [&str; 3] = ["query", "default-graph-uri", "named-graph-uri"];
+/// The parameters of the protocol. Others, such as `format`, are ignored: clients send the ones of
+/// other servers.
+const KNOWN: [&str; 4] = ["query", "update", "default-graph-uri", "named-graph-uri"];
 
 pub(super) async fn get(
     State(app): State<Arc<App>>,
+    Extension(client): Extension<Client>,
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
     let query = from_parameters(query.as_deref())?;
-    answer(&app.service, &name, query, &headers).await
+    answer(&app.service, &name, query, &headers, asker(&client)?).await
 }
 
 pub(super) async fn post(
     State(app): State<Arc<App>>,
+    Extension(client): Extension<Client>,
     Path(name): Path<String>,
     RawQuery(parameters): RawQuery,
     headers: HeaderMap,
@@ -40,8 +45,7 @@ pub(super) async fn post(
     let body = body.map_err(|_| Fault::bad("body", "the body is not UTF-8"))?;
     let query = match media_type(&headers).as_deref() {
         Some("application/sparql-query") => {
-            let given = Parameters::of(parameters.as_deref(), &KNOWN[1..])?;
-            no_dataset(&given)?;
+            only_query(&Parameters::some_of(parameters.as_deref(), &KNOWN)?)?;
             body
         }
         Some("application/x-www-form-urlencoded") => from_parameters(Some(&body))?,
@@ -59,17 +63,21 @@ pub(super) async fn post(
             return Err(Fault::bad("media_type", message));
         }
     };
-    answer(&app.service, &name, query, &headers).await
+    answer(&app.service, &name, query, &headers, asker(&client)?).await
 }
 
 fn from_parameters(text: Option<&str>) -> Result<String, Fault> {
-    let given = Parameters::of(text, &KNOWN)?;
-    no_dataset(&given)?;
+    let given = Parameters::some_of(text, &KNOWN)?;
+    only_query(&given)?;
     Ok(given.need("query")?.to_owned())
 }
 
-fn no_dataset(given: &Parameters) -> Result<(), Fault> {
-    if KNOWN[1..].iter().all(|name| given.get(name).is_none()) {
+/// A graph is one dataset, and it is read-only.
+fn only_query(given: &Parameters) -> Result<(), Fault> {
+    if given.get("update").is_some() {
+        return Err(Fault::bad("update", "graphs are read-only here"));
+    }
+    if KNOWN[2..].iter().all(|name| given.get(name).is_none()) {
         return Ok(());
     }
     let message = "a dataset cannot be chosen here: the address names the graph";
@@ -83,16 +91,25 @@ fn no_dataset(given: &Parameters) -> Result<(), Fault> {
 fn accepted(headers: &HeaderMap) -> Result<Accepted, Fault> {
     let accept = headers.get(header::ACCEPT);
     let accept = accept.map_or("*/*", |value| value.to_str().unwrap_or_default());
-    let rows = best(accept, &ResultsFormat::ALL.map(ResultsFormat::media_type));
-    let triples = best(accept, &TRIPLES);
+    let types = ResultsFormat::ALL.map(ResultsFormat::media_type);
+    let rows = best(accept, &types);
+    let triples = accepted_triples(headers);
     if rows.is_none() && triples.is_none() {
-        let types = ResultsFormat::ALL.map(ResultsFormat::media_type);
-        return Err(not_acceptable(&[&types[..], &TRIPLES].concat()));
+        let more = TriplesFormat::ALL.map(TriplesFormat::media_type);
+        return Err(not_acceptable(&[&types[..], &more].concat()));
     }
     Ok(Accepted {
         rows: rows.map(|at| ResultsFormat::ALL[at]),
-        triples: triples.map(|at| TRIPLES[at]),
+        triples,
     })
+}
+
+/// The format of triples that the client likes best; `None` if it takes none.
+pub(super) fn accepted_triples(headers: &HeaderMap) -> Option<TriplesFormat> {
+    let accept = headers.get(header::ACCEPT);
+    let accept = accept.map_or("*/*", |value| value.to_str().unwrap_or_default());
+    let types = TriplesFormat::ALL.map(TriplesFormat::media_type);
+    best(accept, &types).map(|at| TriplesFormat::ALL[at])
 }
 
 /// The place of the media type that an `Accept` header likes best; of equal ones the first.
@@ -124,11 +141,14 @@ async fn answer(
     name: &str,
     query: String,
     headers: &HeaderMap,
+    asker: Asker,
 ) -> Result<Response, Fault> {
     let accepted = accepted(headers)?;
     let graph = service.graph(Some(name))?;
-    let received = lookup::query(service, graph, query, accepted)?;
-    let (media_type, bytes) = received.await.unwrap_or_else(|_| Err(Fault::internal()))?;
+    let pending = queued(service, asker, move |service, cancel| {
+        lookup::query(service, &graph, &query, accepted, cancel?)
+    })?;
+    let (media_type, bytes) = pending.finished().await?;
     let mut response = text(media_type, bytes);
     response
         .headers_mut()

@@ -4,13 +4,22 @@ mod entity;
 mod schema;
 mod search;
 
-use kg::Kg;
 use kg::term::{NodeId, Term};
+use kg::{FrozenKg, Kg};
 use serde_json::{Value, json};
 
 pub(crate) use entity::{EntityPage, Side, entity, page};
 pub(crate) use schema::schema;
 pub(crate) use search::search;
+
+/// How much a graph holds.
+pub(crate) fn statistics(name: &str, kg: &FrozenKg) -> Value {
+    json!({
+        "name": name, "triples": kg.len(), "entities": kg.entity_count(),
+        "relations": kg.relations().len(), "classes": kg.classes().len(),
+        "content_hash": kg.content_hash(),
+    })
+}
 
 /// Values that describe a statement.
 const SAID: usize = 5;

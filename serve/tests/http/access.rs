@@ -1,5 +1,7 @@
 //! Who may ask: host, origin, token, sizes; and where the server may listen.
 
+use std::sync::{Arc, Mutex};
+
 use serve::{AccessRules, ServeError, Server, Service, ServiceOptions};
 
 use crate::support::{Running, options};
@@ -170,4 +172,29 @@ fn no_answer_names_a_path_of_the_machine() {
     ] {
         assert!(!server.get(path).body.contains(&folder), "{path}");
     }
+}
+
+#[test]
+fn the_log_names_requests_but_no_questions() {
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&lines);
+    let options = ServiceOptions {
+        log: Box::new(move |line| kept.lock().unwrap().push(line.to_string())),
+        ..options()
+    };
+    let access = AccessRules {
+        log_requests: true,
+        ..AccessRules::default()
+    };
+    let server = Running::start(options, access);
+    server.post("/api/ask", r#"{"question": "capital of peru?"}"#);
+    server.get("/text2sparql?dataset=demo&question=capital%20of%20peru");
+    server.get("/api/graphs/demo/search?q=peru");
+    server.get("/nothing");
+    let lines = lines.lock().unwrap().clone();
+    let begins = |at: usize, text: &str| assert!(lines[at].starts_with(text), "{lines:?}");
+    begins(0, "request method=POST path=/api/ask status=200 ms=");
+    begins(1, "request method=GET path=/text2sparql status=200 ms=");
+    begins(3, "request method=GET path=/nothing status=404 ms=");
+    assert!(!lines.concat().contains("peru"), "{lines:?}");
 }

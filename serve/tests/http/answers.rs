@@ -8,7 +8,7 @@ use kg::GraphFolder;
 use serde_json::{Value, json};
 use serve::{AccessRules, ServiceOptions};
 
-use crate::support::{Running, graph, options};
+use crate::support::{Running, graph, options, quoted};
 
 /// A query that keeps a thread busy for seconds, and one that does until its deadline.
 const SLOW: &str = "SELECT (COUNT(*) AS ?n) { ?a a ?b . ?c ?p ?d }";
@@ -195,6 +195,134 @@ fn a_kept_answer_has_its_query_and_the_triples_of_each_step() {
 }
 
 #[test]
+fn the_evidence_of_an_answer_is_rdf_and_its_trace_is_a_file() {
+    let server = Running::plain();
+    let asked = server
+        .post("/api/ask", r#"{"question": "capital of peru?"}"#)
+        .json();
+    let path = format!("/api/answers/{}", asked["id"].as_str().unwrap());
+    let get = |what: &str, accept: &str| {
+        server.send("GET", &format!("{path}/{what}"), &[("Accept", accept)], "")
+    };
+    let lines = get("evidence", "*/*");
+    assert_eq!(lines.header("content-type"), "application/n-triples");
+    assert_eq!(
+        lines.body,
+        "<http://kgagent.example/peru> <http://kgagent.example/location.country.capital> <http://kgagent.example/lima> .\n"
+    );
+    assert_eq!(
+        get("evidence", "text/turtle").body,
+        "@prefix n0: <http://kgagent.example/> .\nn0:peru n0:location.country.capital n0:lima .\n"
+    );
+    let linked = get("evidence", "application/ld+json").json();
+    assert_eq!(
+        linked[0]["http://kgagent.example/location.country.capital"][0]["@id"],
+        "http://kgagent.example/lima"
+    );
+    get("evidence", "text/html").refused(406, "not_acceptable");
+    let trace = get("trace", "*/*");
+    assert_eq!(trace.header("content-type"), "application/x-ndjson");
+    let events = toolbox::trace::read(trace.body.as_bytes()).unwrap();
+    assert_eq!(
+        json!(events),
+        server.get(&path).json()["trace"],
+        "the file has the events of the answer"
+    );
+    for what in ["evidence", "trace"] {
+        let path = format!("/api/answers/0/{what}");
+        server.get(&path).refused(404, "unknown_answer");
+    }
+}
+
+#[test]
+fn a_question_has_a_query_in_the_form_of_the_challenge() {
+    let server = Running::plain();
+    for dataset in ["demo", "http://e/2026/demo/", "urn:data:demo"] {
+        let path = format!("/text2sparql?dataset={}&question=", quoted(dataset));
+        let reply = server.get(&format!("{path}{}", quoted("capital of peru?")));
+        let object = reply.json();
+        assert_eq!(
+            (&object["dataset"], &object["question"]),
+            (&json!(dataset), &json!("capital of peru?"))
+        );
+        let headers = [("Content-Type", "application/sparql-query")];
+        let query = object["query"].as_str().unwrap();
+        let rows = server.send("POST", "/sparql/demo", &headers, query).json();
+        let found = &rows["results"]["bindings"][0]["x"]["value"];
+        assert_eq!(found, "http://kgagent.example/lima");
+    }
+    for (path, status, code) in [
+        ("?dataset=demo&question=colour%20of%20nine", 422, "no_query"),
+        ("?dataset=other&question=a", 404, "unknown_graph"),
+        ("?dataset=demo", 400, "parameter"),
+        ("?question=a", 400, "parameter"),
+        ("?dataset=demo&question=a&graph=b", 400, "parameter"),
+    ] {
+        let path = format!("/text2sparql{path}");
+        server.get(&path).refused(status, code);
+    }
+}
+
+#[test]
+fn a_program_without_chats_gets_a_completion() {
+    let server = Running::plain();
+    let ask = |body: Value| server.post("/v1/completions", &body.to_string());
+    let whole = ask(json!({ "model": "words@demo", "prompt": "capital of peru?" })).json();
+    assert_eq!(
+        (&whole["object"], &whole["choices"][0]["text"]),
+        (
+            &json!("text_completion"),
+            &json!("**Lima**\n\nEvidence:\n\n- Peru · capital · Lima")
+        )
+    );
+    let streamed = json!({
+        "model": "words@demo", "prompt": ["capital of peru?"], "stream": true,
+        "stream_options": { "include_usage": true },
+    });
+    let events = ask(streamed).events();
+    let [(_, text), (_, usage), (_, done)] = &events[..] else {
+        panic!("{events:?}")
+    };
+    let text: Value = serde_json::from_str(text).unwrap();
+    assert_eq!(text["choices"][0]["text"], whole["choices"][0]["text"]);
+    assert!(usage.contains("total_tokens"), "{usage}");
+    assert_eq!(done, "[DONE]");
+    ask(json!({ "model": "words@demo", "prompt": [1, 2] })).refused(400, "prompt");
+    ask(json!({ "model": "gpt-9", "prompt": "a" })).refused(404, "model_not_found");
+}
+
+#[test]
+fn a_follow_up_question_is_about_the_last_answer_and_titles_need_no_agent() {
+    let server = Running::plain();
+    let chat = |turns: &[(&str, &str)]| {
+        let turn = |(role, content): &(&str, &str)| json!({ "role": role, "content": content });
+        let turns: Vec<Value> = turns.iter().map(turn).collect();
+        let body = json!({ "model": "words@demo", "messages": turns });
+        server
+            .post("/v1/chat/completions", &body.to_string())
+            .json()
+    };
+    let first = chat(&[("user", "which country is Lisbon in?")]);
+    let said = first["choices"][0]["message"]["content"].as_str().unwrap();
+    assert!(said.starts_with("**Portugal**"), "{said}");
+    let before = [("user", "which country is Lisbon in?"), ("assistant", said)];
+    let ask = |question| chat(&[&before[..], &[("user", question)]].concat());
+    let next = ask("what is its capital?");
+    assert_eq!(next["kgagent"]["entities"], json!(["portugal"]));
+    assert_eq!(labels(&next["kgagent"]), ["Lisbon"]);
+    // A question that names something is about that.
+    let other = ask("what is the capital of peru, and where is it?");
+    assert_eq!(other["kgagent"]["entities"], json!(["peru"]));
+    let task = "### Task:\nGenerate a title. { \"title\": \"your title\" }\nUSER: capital of peru?";
+    let titled = chat(&[("user", task)]);
+    assert_eq!(
+        titled["choices"][0]["message"]["content"],
+        r#"{"title":"capital of peru?"}"#
+    );
+    server.wait_for("kgagent_queue_seconds_count 3");
+}
+
+#[test]
 fn a_chat_program_gets_answer_evidence_and_steps_as_text() {
     let server = Running::plain();
     let models = server.get("/v1/models").json();
@@ -373,7 +501,7 @@ fn feedback_becomes_questions_that_can_be_read() {
 fn busy(queue: usize, query: &str) -> (Running, TcpStream) {
     let server = Running::start(
         ServiceOptions {
-            workers: 1,
+            workers: Some(1),
             queue,
             ..options()
         },

@@ -3,7 +3,11 @@
 
 mod access;
 mod answers;
+mod clients;
+mod fuzz;
+mod interface;
 mod mcp;
 mod page;
 mod queries;
+mod reload;
 mod support;

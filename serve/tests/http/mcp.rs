@@ -1,19 +1,43 @@
 //! The tools of the Model Context Protocol over lines of JSON.
 
+use std::io::{BufRead, Write};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
-use serve::{Service, serve_mcp};
+use serve::{Service, ServiceOptions, serve_mcp};
 
-use crate::support::options;
+use crate::support::{Running, options};
 
-/// The replies to these lines.
-fn talk(lines: &str) -> Vec<Value> {
-    let service = Service::open(options()).unwrap();
-    let mut out = Vec::new();
-    serve_mcp(&service, lines.as_bytes(), &mut out).unwrap();
-    let out = String::from_utf8(out).unwrap();
+/// An output that can be read while it is written.
+#[derive(Clone, Default)]
+struct Output(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The messages that answer what is read, in the order in which they were written.
+fn talk_to(options: ServiceOptions, input: impl BufRead) -> Vec<Value> {
+    let service = Service::open(options).unwrap();
+    let out = Output::default();
+    serve_mcp(&service, input, out.clone()).unwrap();
+    let out = String::from_utf8(out.0.lock().unwrap().clone()).unwrap();
     out.lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()
+}
+
+/// The replies to these lines.
+fn talk(lines: &str) -> Vec<Value> {
+    talk_to(options(), lines.as_bytes())
 }
 
 fn call(name: &str, arguments: &Value) -> String {
@@ -144,4 +168,174 @@ fn what_is_no_message_is_answered_with_an_error_and_the_next_one_works() {
         .map(|reply| reply["error"]["code"].as_i64().unwrap_or(0))
         .collect();
     assert_eq!(codes, [-32700, -32600, -32600, -32601, -32600, -32602, 0]);
+}
+
+/// A query that keeps a thread busy until it is cancelled or its time is over.
+const SLOWEST: &str = "SELECT (COUNT(*) AS ?n) { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f }";
+
+fn message(id: u32, method: &str, params: &Value) -> String {
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string() + "\n"
+}
+
+fn slow_query(id: u32) -> String {
+    let params = json!({ "name": "sparql", "arguments": { "query": SLOWEST } });
+    message(id, "tools/call", &params)
+}
+
+#[test]
+fn a_long_request_does_not_hold_up_the_next_and_can_be_cancelled() {
+    let begun = Instant::now();
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
+    let lines = format!(
+        "{}{}{cancel}\n{}",
+        slow_query(1),
+        message(2, "ping", &json!({})),
+        message(3, "ping", &json!({}))
+    );
+    let replies = talk(&lines);
+    let ids: Vec<&Value> = replies.iter().map(|reply| &reply["id"]).collect();
+    // A cancelled request has no answer.
+    assert_eq!(ids, [&json!(2), &json!(3)]);
+    assert!(
+        begun.elapsed() < Duration::from_secs(5),
+        "the query was not stopped"
+    );
+}
+
+#[test]
+fn a_client_that_wants_it_hears_of_every_step() {
+    let params = json!({
+        "name": "ask", "arguments": { "question": "capital of peru?" },
+        "_meta": { "progressToken": "p1" },
+    });
+    let replies = talk(&message(1, "tools/call", &params));
+    let (result, progress) = replies.split_last().unwrap();
+    assert_eq!(result["result"]["structuredContent"]["text"], "Lima");
+    let steps: Vec<&str> = progress
+        .iter()
+        .map(|one| {
+            assert_eq!(one["params"]["progressToken"], "p1");
+            one["params"]["message"].as_str().unwrap()
+        })
+        .collect();
+    assert_eq!(
+        steps[1],
+        "v0 = get_tail_entity(peru, location.country.capital) → 1: lima"
+    );
+    assert_eq!(progress[2]["params"]["progress"], 3);
+}
+
+#[test]
+fn graphs_and_answers_are_resources() {
+    let read = |id: u32, uri: &str| message(id, "resources/read", &json!({ "uri": uri }));
+    let lines = format!(
+        "{}{}{}{}",
+        message(1, "resources/list", &json!({})),
+        read(2, "kgagent://graphs/demo/statistics"),
+        read(3, "kgagent://graphs/demo/schema"),
+        read(4, "kgagent://graphs/other/schema"),
+    );
+    let mut replies = talk(&lines);
+    replies.sort_by_key(|reply| reply["id"].as_u64());
+    let uris = replies[0]["result"]["resources"].as_array().unwrap();
+    assert_eq!(uris[1]["uri"], "kgagent://graphs/demo/schema");
+    let content = |at: usize| -> Value {
+        let text = replies[at]["result"]["contents"][0]["text"].as_str();
+        serde_json::from_str(text.unwrap()).unwrap()
+    };
+    assert!(content(1)["triples"].as_u64().unwrap() > 1_000);
+    assert!(content(2)["relations_in_all"].as_u64().unwrap() > 60);
+    assert_eq!(replies[3]["error"]["code"], -32602);
+}
+
+/// The revision without a beginning.
+const NEWEST: &str = "2026-07-28";
+
+fn newest(mut params: Value) -> Value {
+    params["_meta"]["io.modelcontextprotocol/protocolVersion"] = NEWEST.into();
+    params
+}
+
+#[test]
+fn the_newest_revision_needs_no_beginning() {
+    let other = json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": "1999-01-01" } });
+    let lines = format!(
+        "{}{}{}",
+        message(1, "server/discover", &newest(json!({}))),
+        message(2, "tools/list", &newest(json!({}))),
+        message(3, "ping", &other),
+    );
+    let replies = talk(&lines);
+    let found = &replies[0]["result"];
+    assert_eq!(
+        (&found["supportedVersions"][0], &found["resultType"]),
+        (&json!(NEWEST), &json!("complete"))
+    );
+    assert_eq!(
+        found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"],
+        "kgagent"
+    );
+    assert!(replies[1]["result"]["ttlMs"].is_u64());
+    assert_eq!(
+        (
+            &replies[2]["error"]["code"],
+            &replies[2]["error"]["data"]["requested"]
+        ),
+        (&json!(-32022), &json!("1999-01-01"))
+    );
+}
+
+const JSON: (&str, &str) = ("Content-Type", "application/json");
+
+#[test]
+fn messages_come_by_post_as_well() {
+    let server = Running::plain();
+    let post = |headers: &[(&str, &str)], body: &str| {
+        server.send("POST", "/mcp", &[&[JSON], headers].concat(), body)
+    };
+    let begin = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {} });
+    let reply = post(&[], &message(1, "initialize", &begin)).json();
+    assert_eq!(reply["result"]["protocolVersion"], "2025-06-18");
+    let noted = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let reply = post(&[], &noted.to_string());
+    assert_eq!((reply.status, reply.body.as_str()), (202, ""));
+    let params = json!({ "name": "ask", "arguments": { "question": "capital of peru?" } });
+    let reply = post(&[], &message(2, "tools/call", &params)).json();
+    assert_eq!(reply["result"]["structuredContent"]["text"], "Lima");
+    // With progress the answer is a stream.
+    let mut watched = params.clone();
+    watched["_meta"] = json!({ "progressToken": 7 });
+    let both = ("Accept", "application/json, text/event-stream");
+    let reply = post(&[both], &message(3, "tools/call", &watched));
+    assert_eq!(reply.header("content-type"), "text/event-stream");
+    let events = reply.events();
+    assert_eq!(events.len(), 4);
+    let last: Value = serde_json::from_str(&events[3].1).unwrap();
+    assert_eq!(last["result"]["structuredContent"]["text"], "Lima");
+    // The newest revision: statuses, and headers that say what the message says.
+    let said = |method: &'static str| [("Mcp-Protocol-Version", NEWEST), ("Mcp-Method", method)];
+    let call = message(4, "tools/call", &newest(params));
+    let named = [&said("tools/call")[..], &[("Mcp-Name", "ask")]].concat();
+    assert_eq!(
+        post(&named, &call).json()["result"]["resultType"],
+        "complete"
+    );
+    let status = |headers: &[(&str, &str)], body: &str| {
+        let reply = post(headers, body);
+        (reply.status, reply.json()["error"]["code"].as_i64())
+    };
+    assert_eq!(status(&said("tools/call"), &call), (400, Some(-32020)));
+    let fly = message(5, "fly", &newest(json!({})));
+    assert_eq!(status(&said("fly"), &fly), (404, Some(-32601)));
+    let ping = message(6, "ping", &json!({}));
+    let old = [("Mcp-Protocol-Version", "1999-01-01")];
+    assert_eq!(status(&old, &ping), (400, Some(-32022)));
+    assert_eq!(status(&[], "nonsense"), (400, Some(-32700)));
+    post(&[("Accept", "text/html")], &ping).refused(406, "not_acceptable");
+    server
+        .send("POST", "/mcp", &[], &ping)
+        .refused(415, "media_type");
+    let reply = server.get("/mcp");
+    reply.refused(405, "method");
+    assert_eq!(reply.header("allow"), "POST");
 }

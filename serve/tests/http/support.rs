@@ -44,7 +44,8 @@ pub(crate) fn options() -> ServiceOptions {
         models: Vec::new(),
         device: EngineDevice::Cpu,
         ranker: toolbox::rank::lexical(),
-        workers: 2,
+        workers: Some(2),
+        batch: None,
         queue: 8,
         deadline: Duration::from_secs(60),
         feedback: None,
@@ -67,7 +68,9 @@ impl Running {
         let address = server.address().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&stop);
-        let thread = Some(std::thread::spawn(move || server.run(&flag)));
+        let thread = Some(std::thread::spawn(move || {
+            server.run(&flag, &AtomicBool::new(false))
+        }));
         Self {
             address,
             stop,
@@ -95,6 +98,16 @@ impl Running {
         headers: &[(&str, &str)],
         body: &str,
     ) -> TcpStream {
+        self.open_bytes(method, path, headers, body.as_bytes())
+    }
+
+    fn open_bytes(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream
             .set_read_timeout(Some(Duration::from_secs(60)))
@@ -111,8 +124,19 @@ impl Running {
         }
         head.push_str("Connection: close\r\n\r\n");
         // The server may refuse a body before all of it is sent.
-        let _ = stream.write_all((head + body).as_bytes());
+        let _ = stream.write_all(&[head.as_bytes(), body].concat());
         stream
+    }
+
+    /// [`send`](Self::send) with a body that need not be text.
+    pub(crate) fn send_bytes(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Reply {
+        Reply::read(self.open_bytes(method, path, headers, body))
     }
 
     pub(crate) fn send(

@@ -40,12 +40,6 @@ pub(in crate::commands) struct Serving {
     pub(in crate::commands) tools: ToolTable,
 }
 
-/// Weights up to this size fit into a processor's cache, where one question per thread is faster
-/// than a batch.
-const CACHED: usize = 32 << 20;
-/// Default number of questions in a batch.
-const BATCH: usize = 16;
-
 impl Planning {
     /// The planning of an agent and the template of its turns. `model` is a model folder or file, a
     /// server (`http://…`), or `oracle`. A model loaded before is taken from `loaded`.
@@ -125,11 +119,7 @@ impl Planning {
             Self::Remote(_, concurrency) => return Some((*concurrency).min(questions)),
             Self::Oracle | Self::Unneeded => return None,
         };
-        let usual = if model.engine().is_on_device() || model.engine().bytes() > CACHED {
-            BATCH
-        } else {
-            1
-        };
+        let usual = model.batch_size();
         Some(requested.unwrap_or(usual).min(questions)).filter(|n| *n > 1)
     }
 

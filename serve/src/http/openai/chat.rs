@@ -1,0 +1,192 @@
+//! `/v1/chat/completions`: the answer and its evidence as Markdown, the steps as reasoning.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{Extension, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use infer::agent::TraceWatcher;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use toolbox::trace::TraceEvent;
+
+use super::turns::{ChatAsk, ChatTurn, asked};
+use super::{StreamOptions, to_model, usage, with_id};
+use crate::answering::{self, AskRequest, Question};
+use crate::clients::Client;
+use crate::clock::now;
+use crate::fault::Fault;
+use crate::http::App;
+use crate::http::ask::{asker, read_json};
+use crate::http::events::{EventSender, stream};
+use crate::http::reply::{object, openai_error};
+use crate::markdown;
+use crate::queue::Asker;
+use crate::service::Service;
+use crate::store::StoredAnswer;
+
+/// A request; fields of other servers are ignored.
+#[derive(Deserialize)]
+struct ChatRequest {
+    model: String,
+    messages: Vec<ChatTurn>,
+    #[serde(default)]
+    stream: bool,
+    #[serde(default)]
+    stream_options: Option<StreamOptions>,
+}
+
+pub(in crate::http) async fn chat(
+    State(app): State<Arc<App>>,
+    Extension(client): Extension<Client>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Fault> {
+    let request: ChatRequest = read_json(&headers, &body)?;
+    let service = &app.service;
+    let model = request.model.as_str();
+    let (text, about) = match asked(&request.messages)? {
+        ChatAsk::Question(text, about) => (text, about),
+        ChatAsk::Task(result) => {
+            to_model(service, model, String::new())?;
+            return Ok(done_task(
+                &service.answers.id(),
+                model,
+                &result,
+                request.stream,
+            ));
+        }
+    };
+    let question = AskRequest {
+        about,
+        ..to_model(service, model, text)?
+    };
+    let question = Question::of(service, question)?;
+    let asker = asker(&client)?;
+    let id = question.id().to_owned();
+    let response = if request.stream {
+        let usage = (request.stream_options).is_some_and(|options| options.include_usage);
+        streamed(service, question, asker, model, usage)?
+    } else {
+        let stored = answering::ask(service, question, asker, None)?
+            .finished()
+            .await?;
+        object(&whole(&stored, model))
+    };
+    Ok(with_id(response, &id))
+}
+
+fn reasoning(stored: &StoredAnswer) -> String {
+    let steps = stored.events.iter().filter_map(|event| match event {
+        TraceEvent::Result { call, result } => Some(markdown::step(call, result)),
+        _ => None,
+    });
+    steps.collect()
+}
+
+/// A completion with this message.
+fn completion(id: &str, model: &str, message: &Value) -> Value {
+    json!({
+        "id": format!("chatcmpl-{id}"), "object": "chat.completion", "created": now(),
+        "model": model,
+        "choices": [{
+            "index": 0, "finish_reason": "stop", "logprobs": null, "message": message,
+        }],
+    })
+}
+
+fn whole(stored: &StoredAnswer, model: &str) -> Value {
+    let message = json!({
+        "role": "assistant", "content": markdown::answer(stored),
+        "reasoning_content": reasoning(stored), "refusal": null,
+    });
+    let mut whole = completion(&stored.id, model, &message);
+    whole["usage"] = usage(stored);
+    whole["kgagent"] = stored.object.clone();
+    whole
+}
+
+/// The response to work of the chat program itself.
+fn done_task(id: &str, model: &str, result: &str, stream_it: bool) -> Response {
+    if !stream_it {
+        let message = json!({ "role": "assistant", "content": result, "refusal": null });
+        let mut whole = completion(id, model, &message);
+        whole["usage"] = json!({ "prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0 });
+        return object(&whole);
+    }
+    let (sender, response) = stream();
+    let chunks = Chunks::new(sender, id, model);
+    chunks.send(&json!({ "role": "assistant", "content": result }), None);
+    chunks.send(&json!({}), Some("stop"));
+    chunks.sender.data("[DONE]");
+    response
+}
+
+/// The parts of a streamed completion.
+#[derive(Clone)]
+struct Chunks {
+    sender: EventSender,
+    head: Value,
+}
+
+impl Chunks {
+    fn new(sender: EventSender, id: &str, model: &str) -> Self {
+        let head = json!({
+            "id": format!("chatcmpl-{id}"), "object": "chat.completion.chunk", "created": now(),
+            "model": model,
+        });
+        Self { sender, head }
+    }
+
+    fn send(&self, delta: &Value, finish: Option<&str>) {
+        let mut chunk = self.head.clone();
+        chunk["choices"] = json!([{ "index": 0, "delta": delta, "finish_reason": finish }]);
+        self.sender.data(&chunk.to_string());
+    }
+
+    fn finish(&self, stored: &StoredAnswer, with_usage: bool) {
+        self.send(&json!({ "content": markdown::answer(stored) }), None);
+        let mut last = self.head.clone();
+        last["choices"] = json!([{ "index": 0, "delta": {}, "finish_reason": "stop" }]);
+        last["kgagent"] = stored.object.clone();
+        self.sender.data(&last.to_string());
+        if with_usage {
+            let mut chunk = self.head.clone();
+            chunk["choices"] = json!([]);
+            chunk["usage"] = usage(stored);
+            self.sender.data(&chunk.to_string());
+        }
+        self.sender.data("[DONE]");
+    }
+}
+
+fn streamed(
+    service: &Arc<Service>,
+    question: Question,
+    asker: Asker,
+    model: &str,
+    with_usage: bool,
+) -> Result<Response, Fault> {
+    let (sender, response) = stream();
+    let chunks = Chunks::new(sender.clone(), question.id(), model);
+    let watching = chunks.clone();
+    let watcher: TraceWatcher = Arc::new(move |event: &TraceEvent| {
+        if let TraceEvent::Result { call, result } = event {
+            let step = markdown::step(call, result);
+            watching.send(&json!({ "reasoning_content": step }), None);
+        }
+    });
+    let pending = answering::ask(service, question, asker, Some(watcher))?;
+    chunks.send(&json!({ "role": "assistant", "content": "" }), None);
+    tokio::spawn(async move {
+        tokio::select! {
+            done = pending.finished() => match done {
+                Ok(stored) => chunks.finish(&stored, with_usage),
+                Err(fault) => sender.data(&openai_error(&fault).to_string()),
+            },
+            () = sender.closed() => {}
+        }
+    });
+    Ok(response)
+}

@@ -1,0 +1,94 @@
+//! `/v1/completions`: for programs that know no chats. The prompt is the question.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{Extension, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{StreamOptions, to_model, usage, with_id};
+use crate::answering::{self, Question};
+use crate::clients::Client;
+use crate::clock::now;
+use crate::fault::Fault;
+use crate::http::App;
+use crate::http::ask::{asker, read_json};
+use crate::http::events::stream;
+use crate::http::reply::{object, openai_error};
+use crate::markdown;
+use crate::store::StoredAnswer;
+
+/// A request; fields of other servers are ignored.
+#[derive(Deserialize)]
+struct CompletionRequest {
+    model: String,
+    prompt: Value,
+    #[serde(default)]
+    stream: bool,
+    #[serde(default)]
+    stream_options: Option<StreamOptions>,
+}
+
+pub(in crate::http) async fn complete(
+    State(app): State<Arc<App>>,
+    Extension(client): Extension<Client>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Fault> {
+    let request: CompletionRequest = read_json(&headers, &body)?;
+    let prompt = match &request.prompt {
+        Value::Array(prompts) if prompts.len() == 1 => prompts[0].as_str(),
+        one => one.as_str(),
+    };
+    let prompt = prompt.ok_or_else(|| Fault::bad("prompt", "`prompt` is one text"))?;
+    let service = &app.service;
+    let question = Question::of(
+        service,
+        to_model(service, &request.model, prompt.to_owned())?,
+    )?;
+    let id = question.id().to_owned();
+    let pending = answering::ask(service, question, asker(&client)?, None)?;
+    if !request.stream {
+        let stored = pending.finished().await?;
+        let mut whole = part(&stored, &request.model);
+        whole["usage"] = usage(&stored);
+        return Ok(with_id(object(&whole), &id));
+    }
+    let with_usage = (request.stream_options).is_some_and(|options| options.include_usage);
+    let (sender, response) = stream();
+    tokio::spawn(async move {
+        tokio::select! {
+            done = pending.finished() => match done {
+                Ok(stored) => {
+                    let chunk = part(&stored, &request.model);
+                    sender.data(&chunk.to_string());
+                    if with_usage {
+                        let mut last = chunk;
+                        last["choices"] = json!([]);
+                        last["usage"] = usage(&stored);
+                        sender.data(&last.to_string());
+                    }
+                    sender.data("[DONE]");
+                }
+                Err(fault) => sender.data(&openai_error(&fault).to_string()),
+            },
+            () = sender.closed() => {}
+        }
+    });
+    Ok(with_id(response, &id))
+}
+
+/// The answer as one part, which is all of it.
+fn part(stored: &StoredAnswer, model: &str) -> Value {
+    json!({
+        "id": format!("cmpl-{}", stored.id), "object": "text_completion", "created": now(),
+        "model": model,
+        "choices": [{
+            "index": 0, "text": markdown::answer(stored), "finish_reason": "stop", "logprobs": null,
+        }],
+        "kgagent": stored.object,
+    })
+}
