@@ -8,6 +8,7 @@ mod export;
 mod graph;
 mod remote;
 mod serve;
+mod sweep;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
@@ -25,6 +26,7 @@ pub(crate) use self::export::*;
 pub(crate) use self::graph::*;
 pub(crate) use self::remote::*;
 pub(crate) use self::serve::*;
+pub(crate) use self::sweep::*;
 pub(crate) use self::train::*;
 
 /// Offline question answering over knowledge graphs: generate training data, train a local model,

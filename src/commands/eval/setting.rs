@@ -34,6 +34,8 @@ pub(in crate::commands) enum Planning {
 pub(in crate::commands) struct Serving {
     /// Seed of its sampling.
     pub(in crate::commands) seed: u64,
+    /// Worked examples in its prompts.
+    pub(in crate::commands) shots: usize,
     /// Questions at a time.
     pub(in crate::commands) concurrency: usize,
     /// The tools of the agent `words`, if no option names them.
@@ -82,7 +84,12 @@ impl Planning {
                 let toolbox = agent.writes_programs()
                     && remote.served == Served::Any
                     && remote.protocol == Protocol::Text;
-                let planner = RemotePlanner::new(remote.options(url, serving.seed)?)?;
+                let planner = RemotePlanner::new(remote.options(
+                    url,
+                    agent,
+                    serving.seed,
+                    serving.shots,
+                )?)?;
                 planner.probe()?;
                 (
                     Self::Remote(planner, serving.concurrency),
