@@ -214,8 +214,12 @@ struct OdaArgs {
 impl OdaArgs {
     fn kind(&self) -> AgentKind {
         match self.form {
-            Form::Turns => AgentKind::Oda(self.options(OdaOptions::default(), !self.observe_forward)),
-            Form::Paper => AgentKind::OdaPaper(self.options(OdaOptions::published(), self.observe_both)),
+            Form::Turns => {
+                AgentKind::Oda(self.options(OdaOptions::default(), !self.observe_forward))
+            }
+            Form::Paper => {
+                AgentKind::OdaPaper(self.options(OdaOptions::published(), self.observe_both))
+            }
         }
     }
 

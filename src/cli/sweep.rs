@@ -41,14 +41,22 @@ impl SweepAxis {
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let known = || {
             let names: Vec<&str> = PARAMETERS.iter().map(|(name, _)| *name).collect();
-            format!("write NAME=VALUE,VALUE with one of the names {}", names.join(", "))
+            format!(
+                "write NAME=VALUE,VALUE with one of the names {}",
+                names.join(", ")
+            )
         };
         let (name, values) = text.split_once('=').ok_or_else(known)?;
         let mut parameters = PARAMETERS.iter();
-        let (_, parameter) = parameters.find(|(known, _)| *known == name).ok_or_else(known)?;
+        let (_, parameter) = parameters
+            .find(|(known, _)| *known == name)
+            .ok_or_else(known)?;
         let axis = Self {
             parameter: *parameter,
-            values: values.split(',').map(|value| value.trim().to_owned()).collect(),
+            values: values
+                .split(',')
+                .map(|value| value.trim().to_owned())
+                .collect(),
         };
         for value in &axis.values {
             axis.check(value)?;
@@ -67,7 +75,9 @@ impl SweepAxis {
         let number = value.parse::<usize>().is_ok();
         let (right, wanted) = match self.parameter {
             Parameter::Examples => (number, "a number"),
-            Parameter::Selected | Parameter::Tries => (number && value != "0", "a number from 1 on"),
+            Parameter::Selected | Parameter::Tries => {
+                (number && value != "0", "a number from 1 on")
+            }
             Parameter::LeaveOut => (
                 value == "none" || part(value).is_some(),
                 "none or a part of --leave-out",
@@ -81,7 +91,10 @@ impl SweepAxis {
         if right {
             Ok(())
         } else {
-            Err(format!("`{value}` is no value of {}: write {wanted}", self.name()))
+            Err(format!(
+                "`{value}` is no value of {}: write {wanted}",
+                self.name()
+            ))
         }
     }
 

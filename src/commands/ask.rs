@@ -37,7 +37,9 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<ExitStatus> {
     let ranker = ranking::open(&args.answering.ranking)?;
     let entities = link::topics(&graph, &args.question, &args.entities, ranker.as_ref())?;
     let linked = args.entities.is_empty();
-    let agent = args.answering.agent(args.agent, linked, args.model.as_deref());
+    let agent = args
+        .answering
+        .agent(args.agent, linked, args.model.as_deref());
     let (mut planner, template) = planner(args, &agent, ranker.as_ref(), ui)?;
     let options = ExecOptions {
         exclude: Exclude {
@@ -119,7 +121,9 @@ fn scripted_turns(text: &str) -> Vec<String> {
     let turns: Vec<String> = if text.lines().any(between) {
         let lines: Vec<&str> = text.lines().collect();
         let turns = lines.split(|line| between(line));
-        turns.map(|lines| lines.join("\n").trim().to_owned()).collect()
+        turns
+            .map(|lines| lines.join("\n").trim().to_owned())
+            .collect()
     } else {
         let lines = text.lines();
         lines

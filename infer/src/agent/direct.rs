@@ -51,10 +51,7 @@ fn answer_recorded(
     planner: &mut dyn Planner,
 ) -> Result<Outcome, InferError> {
     let turns = vec![
-        Turn::shown(
-            Role::System,
-            vec![Part::ours(DIRECT.text())],
-        ),
+        Turn::shown(Role::System, vec![Part::ours(DIRECT.text())]),
         Turn::shown(Role::User, vec![Part::user(question)]),
     ];
     let seconds_before = record.outcome.model_seconds;

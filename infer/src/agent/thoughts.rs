@@ -98,7 +98,10 @@ mod tests {
                 .join("|"),
             other => format!("{other:?}"),
         };
-        assert_eq!(text("It is in Salzburg.\n**Answer:** Salzburg | Wien\n"), "Salzburg|Wien");
+        assert_eq!(
+            text("It is in Salzburg.\n**Answer:** Salzburg | Wien\n"),
+            "Salzburg|Wien"
+        );
         assert_eq!(text("Answer: Rom\nNo, wait.\nanswer: 2"), "Number(2)");
         assert_eq!(text("I think\nSalzburg"), "Salzburg");
         assert_eq!(text("Answer: yes"), "Truth(true)");

@@ -36,18 +36,23 @@ pub fn answer(
     let session = task.into_session(|exec| exec)?;
     let mut phases = [0.0; PHASES.len()];
     let mut since = Instant::now();
-    let result = triad::answer(&session, options, deadline, &mut |sub: SubTask, turns: &[Turn]| {
-        record.prompt(turns, 0);
-        let proposal = record.plan(|| planner.reply(turns))?;
-        let step = record.outcome.asked + 1;
-        record.turn(&proposal, step, planner.constrained());
-        // The work of the graph before a request belongs to its phase.
-        phases[sub.phase()] += since.elapsed().as_secs_f64();
-        since = Instant::now();
-        let call = vec![Turn::call(proposal.text.clone())];
-        record.outcome.samples.push([turns.to_vec(), call].concat());
-        Ok::<String, InferError>(proposal.text)
-    })?;
+    let result = triad::answer(
+        &session,
+        options,
+        deadline,
+        &mut |sub: SubTask, turns: &[Turn]| {
+            record.prompt(turns, 0);
+            let proposal = record.plan(|| planner.reply(turns))?;
+            let step = record.outcome.asked + 1;
+            record.turn(&proposal, step, planner.constrained());
+            // The work of the graph before a request belongs to its phase.
+            phases[sub.phase()] += since.elapsed().as_secs_f64();
+            since = Instant::now();
+            let call = vec![Turn::call(proposal.text.clone())];
+            record.outcome.samples.push([turns.to_vec(), call].concat());
+            Ok::<String, InferError>(proposal.text)
+        },
+    )?;
     phases[SubTask::Answer.phase()] += since.elapsed().as_secs_f64();
     for failure in &result.failures {
         record.error(failure.clone());
@@ -60,10 +65,30 @@ pub fn answer(
     outcome.failure = result.answer.is_none().then_some("no answer in any try");
     let recall = &result.recall;
     outcome.survived = vec![
-        survived(kg, "text filter", Linkable::Entities, &recall.found_entities),
-        survived(kg, "entity selection", Linkable::Entities, &recall.chosen_entities),
-        survived(kg, "traversal", Linkable::Relations, &recall.found_relations),
-        survived(kg, "relation selection", Linkable::Relations, &recall.chosen_relations),
+        survived(
+            kg,
+            "text filter",
+            Linkable::Entities,
+            &recall.found_entities,
+        ),
+        survived(
+            kg,
+            "entity selection",
+            Linkable::Entities,
+            &recall.chosen_entities,
+        ),
+        survived(
+            kg,
+            "traversal",
+            Linkable::Relations,
+            &recall.found_relations,
+        ),
+        survived(
+            kg,
+            "relation selection",
+            Linkable::Relations,
+            &recall.chosen_relations,
+        ),
     ];
     Ok(record.finish(result.answer))
 }

@@ -184,6 +184,7 @@ impl<'a> Demo<'a> {
             std::slice::from_ref(&evaluation),
             &about,
             &[],
+            &[],
             false,
         )?;
         Ok(Measured {

@@ -15,6 +15,7 @@ use toolbox::usage::Prices;
 
 use super::super::oracle;
 use super::seen::TrainingQuestions;
+use super::sweep::BASE;
 use crate::cli::{AnsweringArgs, EntitySource, Served};
 
 /// What plans for an agent.
@@ -84,12 +85,8 @@ impl Planning {
                 let toolbox = agent.writes_programs()
                     && remote.served == Served::Any
                     && remote.protocol == Protocol::Text;
-                let planner = RemotePlanner::new(remote.options(
-                    url,
-                    agent,
-                    serving.seed,
-                    serving.shots,
-                )?)?;
+                let planner =
+                    RemotePlanner::new(remote.options(url, agent, serving.seed, serving.shots)?)?;
                 planner.probe()?;
                 (
                     Self::Remote(planner, serving.concurrency),
@@ -163,6 +160,11 @@ impl Planning {
         Ok((0..n).map(planner).collect())
     }
 
+    /// Whether the model first reads what the agent's turns mean.
+    pub(super) fn instructed(&self) -> bool {
+        matches!(self, Self::Remote(planner, _) if !planner.is_own())
+    }
+
     /// The name in traces.
     pub(super) fn name(&self) -> &'static str {
         match self {
@@ -177,6 +179,12 @@ impl Planning {
 /// How questions are asked, and what answers them.
 pub(in crate::commands) struct Setting {
     pub(super) agent: AgentKind,
+    /// The agent's name, with what is varied.
+    pub(super) name: String,
+    /// What differs from the setting that the options describe.
+    pub(super) changed: String,
+    /// Worked examples in the prompts of a served model, and the seed of its sampling.
+    pub(super) sampling: (usize, u64),
     pub(super) planning: Planning,
     pub(super) template: Template,
     pub(super) entities: EntitySource,
@@ -207,6 +215,9 @@ impl Setting {
         entities: EntitySource,
     ) -> Self {
         Self {
+            name: agent.name().to_owned(),
+            changed: BASE.to_owned(),
+            sampling: (0, 0),
             agent,
             planning,
             template,

@@ -72,10 +72,7 @@ impl Run<'_> {
         let mut choices = Vec::new();
         if !self.forced() {
             let open = sets.iter().filter(|set| !self.is_explored(set));
-            let open = Grammar::any([
-                Grammar::one_of(open.map(String::as_str)),
-                combined(&sets),
-            ]);
+            let open = Grammar::any([Grammar::one_of(open.map(String::as_str)), combined(&sets)]);
             choices.push(Grammar::seq([Grammar::text("neighbor "), open]));
             let single: Vec<&String> = sets
                 .iter()

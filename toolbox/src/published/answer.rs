@@ -38,7 +38,10 @@ pub fn read_answer(
             nodes.max_by_key(|&node| (kg.degree(node), std::cmp::Reverse(node)))
         })
     };
-    if known.iter().all(|(forms, _)| !forms.contains(&normal(whole))) {
+    if known
+        .iter()
+        .all(|(forms, _)| !forms.contains(&normal(whole)))
+    {
         match whole.to_lowercase().trim_end_matches('.') {
             "true" | "yes" => return AnswerValue::Truth(true),
             "false" | "no" => return AnswerValue::Truth(false),

@@ -136,7 +136,11 @@ fn each_place(text: &str, mut take: impl FnMut(&str) -> Option<usize>) {
     let mut at = 0;
     let mut before = None;
     while let Some(c) = text[at..].chars().next() {
-        let taken = if opens(before) { take(&text[at..]) } else { None };
+        let taken = if opens(before) {
+            take(&text[at..])
+        } else {
+            None
+        };
         let step = taken.unwrap_or(c.len_utf8()).max(c.len_utf8());
         before = text[..at + step].chars().next_back();
         at += step;

@@ -80,6 +80,12 @@ impl RemotePlanner {
         })
     }
 
+    /// Whether the model was trained by kgagent and knows the turns of its agents.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        self.options.own
+    }
+
     /// Asks the server for a word and constrains it to another one, which only a server that obeys
     /// the constraint writes. Without a constraint nothing is sent.
     ///

@@ -122,7 +122,10 @@ impl<'g> PublishedOda<'g> {
     /// The prompt of the request.
     #[must_use]
     pub fn turns(&self) -> Vec<Turn> {
-        self.asked.map(|asked| self.prompt(asked)).into_iter().collect()
+        self.asked
+            .map(|asked| self.prompt(asked))
+            .into_iter()
+            .collect()
     }
 
     /// The session.
@@ -163,7 +166,11 @@ impl<'g> PublishedOda<'g> {
         let unreadable = OdaReplyError::Unreadable;
         match self.asked {
             Some(OdaRequest::Action) => {
-                let forms: Vec<_> = self.tasks.iter().map(|&e| forms(self.session.kg(), e)).collect();
+                let forms: Vec<_> = self
+                    .tasks
+                    .iter()
+                    .map(|&e| forms(self.session.kg(), e))
+                    .collect();
                 let action = read::action(reply, &forms).map_err(unreadable)?;
                 self.act(action)?;
             }
@@ -175,15 +182,20 @@ impl<'g> PublishedOda<'g> {
                 };
                 let offered: Vec<_> = self.found.iter().map(parts).collect();
                 let places = read::triples(reply, &offered).ok_or_else(|| {
-                    unreadable("none of its triples is a candidate; write none if none helps".to_owned())
+                    unreadable(
+                        "none of its triples is a candidate; write none if none helps".to_owned(),
+                    )
                 })?;
                 self.remember(&places)?;
             }
             Some(OdaRequest::Facts) => {
                 let mark = |c: char| !c.is_alphanumeric();
-                let lines = reply.lines().map(|line| line.trim_start_matches(mark).trim());
+                let lines = reply
+                    .lines()
+                    .map(|line| line.trim_start_matches(mark).trim());
                 let lines = lines.filter(|line| !line.is_empty());
-                self.facts.extend(lines.take(self.options.kept).map(str::to_owned));
+                self.facts
+                    .extend(lines.take(self.options.kept).map(str::to_owned));
                 self.remember(&[])?;
             }
             Some(OdaRequest::Answer) => self.end(reply),
@@ -200,7 +212,10 @@ impl<'g> PublishedOda<'g> {
     pub fn fall_back(&mut self) -> Result<(), RankError> {
         match self.asked {
             Some(OdaRequest::Action) => {
-                let open = self.tasks.iter().position(|node| !self.explored.contains(node));
+                let open = self
+                    .tasks
+                    .iter()
+                    .position(|node| !self.explored.contains(node));
                 let action = open.map_or(ReadAction::Answer, ReadAction::Neighbor);
                 match self.act(action) {
                     Err(OdaReplyError::Ranker(error)) => return Err(error),
@@ -308,7 +323,12 @@ impl<'g> PublishedOda<'g> {
     fn random_found(&self) -> Vec<usize> {
         let number = |at: &usize| {
             let mut hasher = FxHasher::default();
-            let here = (self.options.seed, self.session.question(), self.actions.len(), at);
+            let here = (
+                self.options.seed,
+                self.session.question(),
+                self.actions.len(),
+                at,
+            );
             here.hash(&mut hasher);
             // The upper bits of this hash are mixed better.
             hasher.finish() >> 11
@@ -335,6 +355,12 @@ impl<'g> PublishedOda<'g> {
         if next.is_empty() {
             next = self.unexplored();
         }
+        // The paper's second case explores both novels of its question in turn.
+        for &topic in &self.session.linked().entities {
+            if !self.explored.contains(&topic) && !next.contains(&topic) {
+                next.push(topic);
+            }
+        }
         next.truncate(TASKS);
         self.tasks = next;
         self.next_iteration()
@@ -344,7 +370,8 @@ impl<'g> PublishedOda<'g> {
     fn unexplored(&self) -> Vec<NodeId> {
         let open = |node: &NodeId| !self.explored.contains(node);
         let mut next: Vec<NodeId> = self.tasks.iter().copied().filter(open).collect();
-        let mut around: Vec<&Observed> = self.observed.iter().filter(|one| one.score > 0.0).collect();
+        let mut around: Vec<&Observed> =
+            self.observed.iter().filter(|one| one.score > 0.0).collect();
         around.sort_by(|a, b| b.score.total_cmp(&a.score));
         let resources = self.session.kg().resources();
         let mut left = FRONTIER;
@@ -376,7 +403,11 @@ impl<'g> PublishedOda<'g> {
     fn end(&mut self, reply: &str) {
         let kg = self.session.kg();
         let ends = |triple: ObservedTriple| [triple.0, triple.2];
-        let known: Vec<NodeId> = self.memory.links().flat_map(|hop| ends(hop.triple)).collect();
+        let known: Vec<NodeId> = self
+            .memory
+            .links()
+            .flat_map(|hop| ends(hop.triple))
+            .collect();
         let text = reply.trim();
         let text = text.strip_prefix("Answer:").unwrap_or(text);
         let value = read_answer(kg, text, &known, Separators::Commas);
@@ -393,7 +424,10 @@ impl<'g> PublishedOda<'g> {
         let triples = evidence.unwrap_or_default();
         self.answer = Some(Answer {
             value,
-            evidence: triples.iter().map(|&triple| EvidenceTriple::of(kg, triple)).collect(),
+            evidence: triples
+                .iter()
+                .map(|&triple| EvidenceTriple::of(kg, triple))
+                .collect(),
             provenance,
             ..Answer::default()
         });

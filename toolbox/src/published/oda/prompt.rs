@@ -68,7 +68,13 @@ impl PublishedOda<'_> {
     /// The candidates, by id or with their labels.
     fn listed(&self, labels: bool) -> String {
         let kg = self.session.kg();
-        let one = |&node: &NodeId| if labels { shown(kg, node) } else { kg.name(node) };
+        let one = |&node: &NodeId| {
+            if labels {
+                shown(kg, node)
+            } else {
+                kg.name(node)
+            }
+        };
         self.tasks.iter().map(one).collect::<Vec<_>>().join(", ")
     }
 
@@ -101,8 +107,12 @@ impl PublishedOda<'_> {
                 }
             }
         }
-        let texts = nodes.into_iter().map(|node| (shown(kg, node), kg.name(node)));
-        let labelled = texts.filter(|(text, name)| text != name).map(|(text, _)| text);
+        let texts = nodes
+            .into_iter()
+            .map(|node| (shown(kg, node), kg.name(node)));
+        let labelled = texts
+            .filter(|(text, name)| text != name)
+            .map(|(text, _)| text);
         or_nothing(labelled.collect::<Vec<_>>().join(", "))
     }
 
@@ -141,7 +151,10 @@ impl PublishedOda<'_> {
         for at in kept {
             let one = &self.observed[at];
             if task.replace(one.task) != Some(one.task) && !self.options.observe.joint {
-                let entity = self.tasks.get(one.task).map(|&node| shown(self.session.kg(), node));
+                let entity = self
+                    .tasks
+                    .get(one.task)
+                    .map(|&node| shown(self.session.kg(), node));
                 lines.push(format!("around {}:", entity.unwrap_or_default()));
             }
             lines.push(self.triple_text(one.triple));

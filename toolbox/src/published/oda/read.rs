@@ -92,7 +92,11 @@ mod tests {
         assert_eq!(read(path), Ok(ReadAction::Path(1, 0)));
         assert_eq!(read("Action: Answer"), Ok(ReadAction::Answer));
         assert!(read("Q1490").unwrap_err().contains("no action"));
-        assert!(read("GetNeighbor(Q5)").unwrap_err().contains("one candidate"));
+        assert!(
+            read("GetNeighbor(Q5)")
+                .unwrap_err()
+                .contains("one candidate")
+        );
         assert!(read("GetPath(Q30)").unwrap_err().contains("two different"));
     }
 
@@ -113,7 +117,9 @@ mod tests {
             Some(vec![0])
         );
         assert_eq!(
-            read("Triples:\n1. (Q1490, P17, Q17)\n2. (Q1490, P99, Q1)\n3. (Q1490 [Tokyo], P36, Q179645 [Shinjuku])"),
+            read(
+                "Triples:\n1. (Q1490, P17, Q17)\n2. (Q1490, P99, Q1)\n3. (Q1490 [Tokyo], P36, Q179645 [Shinjuku])"
+            ),
             Some(vec![1, 0])
         );
         assert_eq!(read("Triples: none"), Some(Vec::new()));

@@ -10,7 +10,9 @@ use crate::exec::{Relation, Session};
 use crate::link;
 use crate::prompts::{TRIAD_ENTITY, TRIAD_RELATION};
 use crate::rank::RankError;
-use crate::triad::{Bounds, MEANINGS, Pattern, PhraseLink, Place, SubTask, linked_nodes, products, relations};
+use crate::triad::{
+    Bounds, MEANINGS, Pattern, PhraseLink, Place, SubTask, linked_nodes, products, relations,
+};
 use common::transcript::Part;
 use kg::term::NodeId;
 
@@ -91,7 +93,12 @@ impl<'s, 'g> Linker<'s, 'g> {
             for subject in &subjects {
                 for object in &objects {
                     let found = self.between(triple, subject, object, bounds, ask)?;
-                    patterns.extend(found.into_iter().filter(|one| !patterns.contains(one)).collect::<Vec<_>>());
+                    patterns.extend(
+                        found
+                            .into_iter()
+                            .filter(|one| !patterns.contains(one))
+                            .collect::<Vec<_>>(),
+                    );
                 }
             }
             patterns
@@ -103,7 +110,11 @@ impl<'s, 'g> Linker<'s, 'g> {
     fn places<E>(&mut self, end: &NamedEnd, ask: &mut Replies<'_, E>) -> Result<Vec<Place>, E> {
         Ok(match end {
             NamedEnd::Var(name) => vec![Place::Var(name.clone())],
-            NamedEnd::Name(name) => self.entities(name, ask)?.into_iter().map(Place::Node).collect(),
+            NamedEnd::Name(name) => self
+                .entities(name, ask)?
+                .into_iter()
+                .map(Place::Node)
+                .collect(),
         })
     }
 
@@ -145,8 +156,14 @@ impl<'s, 'g> Linker<'s, 'g> {
                 ("candidates", Part::kg(lines.join("\n"))),
             ]);
             let items: Vec<_> = found.iter().map(|&node| forms(kg, node)).collect();
-            let chosen_places = ask.read(SubTask::Entity, turn, |reply| selection(reply, &items, most))?;
-            chosen = chosen_places.unwrap_or_default().into_iter().map(|at| found[at]).collect();
+            let chosen_places = ask.read(SubTask::Entity, turn, |reply| {
+                selection(reply, &items, most)
+            })?;
+            chosen = chosen_places
+                .unwrap_or_default()
+                .into_iter()
+                .map(|at| found[at])
+                .collect();
         }
         chosen.truncate(most);
         self.recall.chosen_entities.extend(&chosen);
@@ -231,9 +248,9 @@ impl<'s, 'g> Linker<'s, 'g> {
         };
         self.recall.chosen_relations.extend(&chosen);
         let ordered = chosen.iter().flat_map(|wanted| {
-            plain.iter().filter(move |link| {
-                matches!(link.relation, Relation::Plain(id) if id.node() == *wanted)
-            })
+            plain.iter().filter(
+                move |link| matches!(link.relation, Relation::Plain(id) if id.node() == *wanted),
+            )
         });
         let pattern = |link: &PhraseLink| {
             let (head, tail) = if link.out {
@@ -275,7 +292,11 @@ impl<'s, 'g> Linker<'s, 'g> {
         let places = ask.read(SubTask::Relations(0), turn, |reply| {
             selection(reply, &items, most)
         })?;
-        Ok(places.unwrap_or_default().into_iter().map(|at| names[at]).collect())
+        Ok(places
+            .unwrap_or_default()
+            .into_iter()
+            .map(|at| names[at])
+            .collect())
     }
 
     /// The possible nodes of a variable under the triples linked so far; `None` if none of them has

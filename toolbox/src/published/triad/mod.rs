@@ -30,8 +30,8 @@ use crate::rank::RankError;
 use crate::triad::{AnswerType, Bounds, SubTask};
 use common::transcript::{Part, Turn};
 
-pub use link::LinkingRecall;
 use link::Linker;
+pub use link::LinkingRecall;
 use read::{NamedEnd, NamedTriple};
 use solve::Matched;
 use template::SlotQuery;
@@ -218,7 +218,11 @@ impl Attempt<'_, '_> {
             Err(failure) if !last => Ok(Err(failure)),
             Err(failure) => {
                 let answer = self.advised(kind, None, replies)?;
-                Ok(if answer.is_none() { Err(failure) } else { Ok(answer) })
+                Ok(if answer.is_none() {
+                    Err(failure)
+                } else {
+                    Ok(answer)
+                })
             }
         }
     }
@@ -239,7 +243,9 @@ impl Attempt<'_, '_> {
             ("question", Part::user(self.session.question())),
         ]);
         let read = |reply: &str| Some(read::triples(reply)).filter(|all| !all.is_empty());
-        Ok(replies.read(SubTask::Triples, turn, read)?.unwrap_or_default())
+        Ok(replies
+            .read(SubTask::Triples, turn, read)?
+            .unwrap_or_default())
     }
 
     /// G: the kind of answer; `<select>` if the reply names none.
@@ -276,9 +282,13 @@ impl Attempt<'_, '_> {
         let ranker = self.session.ranker().as_ref();
         // A question that cannot be linked has no mentions.
         let mentions = detect(kg, question, ranker).unwrap_or_default();
+        let words = |text: &str| {
+            let plain = text.replace(|c: char| !c.is_alphanumeric(), " ");
+            plain.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
         let triple = |(start, end): (usize, usize)| NamedTriple {
-            subject: NamedEnd::Name(question[start..end].to_owned()),
-            phrase: format!("{}{}", &question[..start], &question[end..]).replace(['<', '>'], " "),
+            subject: NamedEnd::Name(words(&question[start..end])),
+            phrase: words(&format!("{} {}", &question[..start], &question[end..])),
             object: NamedEnd::Var("x".to_owned()),
         };
         Ok(mentions.into_iter().map(|one| triple(one.span)).collect())
@@ -294,7 +304,10 @@ impl Attempt<'_, '_> {
         let listed: Vec<String> = triples.iter().map(ToString::to_string).collect();
         let text = if self.options.generalist {
             let turn = TRIAD_QUERY.turn(&[
-                ("examples", self.examples(&["question", "type", "triples"], "query")),
+                (
+                    "examples",
+                    self.examples(&["question", "type", "triples"], "query"),
+                ),
                 ("question", Part::user(self.session.question())),
                 ("type", Part::ours(kind.text())),
                 ("triples", Part::user(listed.join(" "))),
@@ -336,15 +349,21 @@ impl Attempt<'_, '_> {
             ("queries", Part::kg(lines.join("\n"))),
         ]);
         let read = |reply: &str| {
-            let whole = found.iter().position(|one| reply.contains(&one.query.to_string()));
+            let whole = found
+                .iter()
+                .position(|one| reply.contains(&one.query.to_string()));
             whole.or_else(|| {
                 let digits = reply.trim_start_matches(|c: char| !c.is_ascii_digit());
-                let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+                let end = digits
+                    .find(|c: char| !c.is_ascii_digit())
+                    .unwrap_or(digits.len());
                 let number: usize = digits[..end].parse().ok()?;
                 number.checked_sub(1).filter(|at| *at < found.len())
             })
         };
-        Ok(replies.read(SubTask::Query, turn, read)?.unwrap_or_default())
+        Ok(replies
+            .read(SubTask::Query, turn, read)?
+            .unwrap_or_default())
     }
 
     /// A: the answer of the graph, or the advisor's. A yes/no question is answered with yes if
@@ -409,7 +428,9 @@ fn known(value: AnswerValue) -> Answer {
 /// The kind of answer that the first words of a question ask for.
 fn plain_kind(question: &str) -> AnswerType {
     let question = question.to_lowercase();
-    let yes_or_no = ["is ", "are ", "was ", "were ", "did ", "does ", "do ", "has ", "have ", "can "];
+    let yes_or_no = [
+        "is ", "are ", "was ", "were ", "did ", "does ", "do ", "has ", "have ", "can ",
+    ];
     if question.starts_with("how many") || question.contains("number of") {
         AnswerType::Count
     } else if yes_or_no.iter().any(|word| question.starts_with(word)) {

@@ -79,7 +79,9 @@ pub(super) fn triples(reply: &str) -> Vec<NamedTriple> {
             phrase: phrase.trim().to_owned(),
             object: NamedEnd::read(object),
         };
-        let whole = [subject, phrase, object].iter().all(|part| !part.trim().is_empty());
+        let whole = [subject, phrase, object]
+            .iter()
+            .all(|part| !part.trim().is_empty());
         if whole && found.len() < MAX_TRIPLES && !found.contains(&triple) {
             found.push(triple);
         }
@@ -92,9 +94,13 @@ pub(super) fn answer_type(reply: &str) -> Option<AnswerType> {
     let reply = normal(reply);
     let place = |kind: &AnswerType| {
         let text = kind.text();
-        reply.find(text).or_else(|| reply.find(text.trim_matches(['<', '>'])))
+        reply
+            .find(text)
+            .or_else(|| reply.find(text.trim_matches(['<', '>'])))
     };
-    let found = AnswerType::ALL.into_iter().filter_map(|kind| Some((place(&kind)?, kind)));
+    let found = AnswerType::ALL
+        .into_iter()
+        .filter_map(|kind| Some((place(&kind)?, kind)));
     found.min_by_key(|(at, _)| *at).map(|(_, kind)| kind)
 }
 
@@ -147,11 +153,15 @@ mod tests {
 
     #[test]
     fn triples_are_read_wherever_they_stand() {
-        let read = triples("Triples: <Lowell, founder, ?the person>\n2. <?x, born in, Paris, Texas>");
+        let read =
+            triples("Triples: <Lowell, founder, ?the person>\n2. <?x, born in, Paris, Texas>");
         let texts: Vec<String> = read.iter().map(ToString::to_string).collect();
         assert_eq!(
             texts,
-            ["<Lowell, founder, ?the_person>", "<?x, born in, Paris, Texas>"][..1]
+            [
+                "<Lowell, founder, ?the_person>",
+                "<?x, born in, Paris, Texas>"
+            ][..1]
                 .iter()
                 .chain(&["<?x, born in, Paris, Texas>"])
                 .map(ToString::to_string)

@@ -48,7 +48,9 @@ impl SlotQuery {
         each_pattern(pattern, &mut |one| {
             paths |= matches!(
                 one,
-                GraphPattern::Path { .. } | GraphPattern::Service { .. } | GraphPattern::Graph { .. }
+                GraphPattern::Path { .. }
+                    | GraphPattern::Service { .. }
+                    | GraphPattern::Graph { .. }
             );
         });
         if paths {
@@ -61,7 +63,9 @@ impl SlotQuery {
     pub(super) fn patterns(&self) -> Vec<SlotPattern> {
         let mut query = self.query.clone();
         let mut found = Vec::new();
-        each_triple(&mut query, &mut |triple| found.push(self.slot_pattern(triple)));
+        each_triple(&mut query, &mut |triple| {
+            found.push(self.slot_pattern(triple))
+        });
         found
     }
 
@@ -207,10 +211,9 @@ fn linked(kg: &dyn Kg, pattern: &Pattern) -> Option<RdfTriple> {
             Term::Iri(iri) => Some(NamedNode::new_unchecked(iri).into()),
             Term::Literal(literal) => Some(
                 match (&literal.lang, &literal.datatype) {
-                    (Some(lang), _) => RdfLiteral::new_language_tagged_literal_unchecked(
-                        &literal.lexical,
-                        lang,
-                    ),
+                    (Some(lang), _) => {
+                        RdfLiteral::new_language_tagged_literal_unchecked(&literal.lexical, lang)
+                    }
                     (None, Some(datatype)) => RdfLiteral::new_typed_literal(
                         &literal.lexical,
                         NamedNode::new_unchecked(datatype),
