@@ -324,7 +324,7 @@ fn the_ablations_of_oda() {
     assert_eq!(random(3).len(), 4);
     let facts = [
         "GetNeighbor(tokyo)",
-        "- Tokyo has many wards.\n2. Its offices are in Shinjuku.",
+        "- Tokyo has many wards.\n* Its offices are in Shinjuku.",
         "Answer",
         "Shinjuku",
     ];
@@ -350,7 +350,6 @@ fn directions_of_exploration() {
         "GetNeighbor(tokyo)",
         "(one_q84, book.novel.setting, tokyo), (norwegian_wood, book.novel.setting, tokyo)",
         "none",
-        "none",
         "Answer",
         "[1Q84, Norwegian Wood]",
     ];
@@ -361,10 +360,10 @@ fn directions_of_exploration() {
         &["tokyo"],
         &replies,
     );
-    assert_eq!(published.invalid, 2);
+    assert_eq!(published.invalid, 1);
     let mut both = OdaOptions::published();
     both.observe.both_directions = true;
-    let replies = [&replies[..2], &replies[4..]].concat();
+    let replies = [&replies[..2], &replies[3..]].concat();
     let outcome = ask(&kg, &oda(both), question, &["tokyo"], &replies);
     assert_eq!((outcome.invalid, outcome.answer.evidence.len()), (0, 2));
     assert!(memories(&outcome)[1][1].contains("tokyo [Tokyo] <-book.novel.setting"));

@@ -7,6 +7,7 @@ mod datagen;
 mod export;
 mod graph;
 mod remote;
+mod reword;
 mod serve;
 mod sweep;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub(crate) use self::datagen::*;
 pub(crate) use self::export::*;
 pub(crate) use self::graph::*;
 pub(crate) use self::remote::*;
+pub(crate) use self::reword::*;
 pub(crate) use self::serve::*;
 pub(crate) use self::sweep::*;
 pub(crate) use self::train::*;

@@ -107,20 +107,12 @@ impl RemoteArgs {
             AgentKind::SelfConsistency(_) => (0.7, 1000),
             _ => (0.0, 256),
         };
-        let key = match std::env::var("KGAGENT_API_KEY") {
-            Ok(key) => Some(key).filter(|key| !key.is_empty()),
-            Err(std::env::VarError::NotPresent) => None,
-            // The message of this error would quote the key.
-            Err(std::env::VarError::NotUnicode(_)) => {
-                anyhow::bail!("KGAGENT_API_KEY is not valid UTF-8")
-            }
-        };
         let read = |path: &PathBuf| {
             std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))
         };
         Ok(RemoteOptions {
             model: self.served_model.clone(),
-            key,
+            key: server_key()?,
             authorities: self.ca.as_ref().map(read).transpose()?,
             constraint: self.constraint,
             protocol: self.protocol,
@@ -135,5 +127,17 @@ impl RemoteArgs {
             stream: self.stream,
             ..RemoteOptions::new(url)
         })
+    }
+}
+
+/// The key of a server, from the environment.
+pub(crate) fn server_key() -> anyhow::Result<Option<String>> {
+    match std::env::var("KGAGENT_API_KEY") {
+        Ok(key) => Ok(Some(key).filter(|key| !key.is_empty())),
+        Err(std::env::VarError::NotPresent) => Ok(None),
+        // The message of this error would quote the key.
+        Err(std::env::VarError::NotUnicode(_)) => {
+            anyhow::bail!("KGAGENT_API_KEY is not valid UTF-8")
+        }
     }
 }

@@ -60,6 +60,8 @@ prompt_files! {
     THOUGHTS = "baselines/thoughts";
     /// Worked examples of answers with thoughts.
     THOUGHTS_EXAMPLES = "baselines/examples";
+    /// Other wordings of a question, for training data.
+    REWORD = "data/reword";
     /// What the turns of the tool loop mean.
     SERVED_KG_AGENT = "served/kg-agent";
     /// The same for tool calls.

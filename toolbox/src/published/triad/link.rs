@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::names::{forms, shown};
+use super::super::names::{forms, normal, shown};
 use super::read::{NamedEnd, NamedTriple, selection};
 use super::{PublishedTriadOptions, Replies};
 use crate::exec::{Relation, Session};
@@ -177,14 +177,7 @@ impl<'s, 'g> Linker<'s, 'g> {
         let (NamedEnd::Name(class), subject) = (&triple.object, &triple.subject) else {
             return Vec::new();
         };
-        let named: Vec<NodeId> = link::candidates(kg, class)
-            .unwrap_or_default()
-            .into_iter()
-            .map(|one| one.node)
-            .chain(kg.by_name(class))
-            .filter(|node| kg.classes().binary_search(node).is_ok())
-            .take(self.options.entities.max(1))
-            .collect();
+        let named = self.classes_named(class);
         let head = match subject {
             NamedEnd::Var(name) => Place::Var(name.clone()),
             NamedEnd::Name(name) => match link::candidates(kg, name).unwrap_or_default().first() {
@@ -204,6 +197,27 @@ impl<'s, 'g> Linker<'s, 'g> {
             })
         };
         named.iter().flat_map(walk).collect()
+    }
+
+    /// The classes that a word means, at most K: by label or name, or by the last part of the name.
+    fn classes_named(&self, word: &str) -> Vec<NodeId> {
+        let kg = self.session.kg();
+        let all = kg.classes();
+        let mut named: Vec<NodeId> = kg.by_label(word);
+        named.extend(kg.by_name(word));
+        named.retain(|node| all.binary_search(node).is_ok());
+        if named.is_empty() {
+            let wanted = normal(word);
+            let last = |node: &NodeId| {
+                let name = normal(&kg.name(*node));
+                let part = name.rsplit(['.', '/', '#', ':']).next().unwrap_or_default();
+                part.replace('_', " ") == wanted
+            };
+            named.extend(all.iter().copied().filter(last));
+        }
+        named.dedup();
+        named.truncate(self.options.entities.max(1));
+        named
     }
 
     /// The relations between two ends, in both orders, at most K of them.
