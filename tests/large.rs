@@ -229,11 +229,8 @@ fn baselines_without_the_graph_are_evaluated_together() {
             question(&format!("Question: {prompt}"))
         )
     });
-    fs::write(
-        place.path().join("q.jsonl"),
-        r#"{"id":"a","question":"What is the capital of Tokyo?","sparql":"PREFIX : <http://example.org/> SELECT ?x WHERE { ?t <http://www.w3.org/2000/01/rdf-schema#label> \"Tokyo\"@en . ?t ?p ?x . ?x <http://www.w3.org/2000/01/rdf-schema#label> \"Shinjuku\"@en }"}"#,
-    )
-    .unwrap();
+    let cases = fs::read_to_string(data("questions.cases.jsonl")).unwrap();
+    fs::write(place.path().join("q.jsonl"), cases.lines().next().unwrap()).unwrap();
     let args = [
         "eval",
         "--kg",

@@ -179,10 +179,9 @@ pub(super) fn objects(evaluated: &[Evaluation]) -> Vec<Value> {
                 .iter()
                 .filter_map(|(id, score)| Some((*score, *base.get(id)?)));
             let (a, b): (Vec<Scores>, Vec<Scores>) = pairs.unzip();
-            for (name, of) in [
-                ("exact", (|s| s.exact) as fn(&Scores) -> f64),
-                ("f1", |s| s.f1),
-            ] {
+            let exact: fn(&Scores) -> f64 = |scores| scores.exact;
+            let f1: fn(&Scores) -> f64 = |scores| scores.f1;
+            for (name, of) in [("exact", exact), ("f1", f1)] {
                 let (x, y): (Vec<f64>, Vec<f64>) =
                     (a.iter().map(of).collect(), b.iter().map(of).collect());
                 let total: f64 = x.iter().zip(&y).map(|(x, y)| x - y).sum();

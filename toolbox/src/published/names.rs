@@ -5,9 +5,14 @@ use crate::text::one_line;
 use kg::Kg;
 use kg::term::NodeId;
 
+/// The id of a node in a prompt.
+pub(super) fn id(kg: &dyn Kg, node: NodeId) -> String {
+    one_line(&kg.name(node))
+}
+
 /// A node in a prompt: its name, and its label if that says more: `Q1490 [Tokyo]`.
 pub(super) fn shown(kg: &dyn Kg, node: NodeId) -> String {
-    let name = one_line(&kg.name(node));
+    let name = id(kg, node);
     match kg.label(node).map(|label| one_line(&label)) {
         Some(label) if label != name => format!("{name} [{label}]"),
         _ => name,

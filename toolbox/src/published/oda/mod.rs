@@ -17,7 +17,7 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::FxHasher;
 
 use super::answer::{Separators, read_answer};
-use super::names::forms;
+use super::names::{forms, id};
 use crate::answer::{Answer, AnswerValue, EvidenceTriple, Provenance};
 use crate::exec::Session;
 use crate::observe::{
@@ -231,7 +231,7 @@ impl<'g> PublishedOda<'g> {
 
     /// Runs an action and asks for the reflection on what it found.
     fn act(&mut self, action: ReadAction) -> Result<(), OdaReplyError> {
-        let name = |at: usize| self.session.kg().name(self.tasks[at]);
+        let name = |at: usize| id(self.session.kg(), self.tasks[at]);
         let text = match action {
             ReadAction::Answer => {
                 self.asked = Some(OdaRequest::Answer);

@@ -1,6 +1,6 @@
 //! The prompts of ODA's steps.
 
-use super::super::names::shown;
+use super::super::names::{id, shown};
 use super::{OdaRequest, PublishedOda};
 use crate::observe::{Hop, ObservedTriple, PathLink};
 use crate::prompts::{ODA_ACTION, ODA_ANSWER, ODA_FACTS, ODA_REFLECTION};
@@ -72,7 +72,7 @@ impl PublishedOda<'_> {
             if labels {
                 shown(kg, node)
             } else {
-                kg.name(node)
+                id(kg, node)
             }
         };
         self.tasks.iter().map(one).collect::<Vec<_>>().join(", ")
@@ -90,7 +90,7 @@ impl PublishedOda<'_> {
         let kg = self.session.kg();
         let line = |hop: &Hop| {
             let (s, r, o) = hop.triple;
-            let [s, r, o] = [s, r.node(), o].map(|node| kg.name(node));
+            let [s, r, o] = [s, r.node(), o].map(|node| id(kg, node));
             format!("({s}, {r}, {o})")
         };
         self.found.iter().map(line).collect::<Vec<_>>().join("\n")
@@ -109,7 +109,7 @@ impl PublishedOda<'_> {
         }
         let texts = nodes
             .into_iter()
-            .map(|node| (shown(kg, node), kg.name(node)));
+            .map(|node| (shown(kg, node), id(kg, node)));
         let labelled = texts
             .filter(|(text, name)| text != name)
             .map(|(text, _)| text);
