@@ -174,7 +174,7 @@ struct OdaArgs {
         default_value = "grouped",
         value_name = "FORM"
     )]
-    form: Form,
+    oda_form: Form,
     /// ODA: skip the observation.
     #[arg(long)]
     no_observation: bool,
@@ -213,7 +213,7 @@ struct OdaArgs {
 
 impl OdaArgs {
     fn kind(&self) -> AgentKind {
-        match self.form {
+        match self.oda_form {
             Form::Turns => {
                 AgentKind::Oda(self.options(OdaOptions::default(), !self.observe_forward))
             }
@@ -300,7 +300,7 @@ struct TriadArgs {
         default_value = "turns",
         value_name = "FORM"
     )]
-    form: Form,
+    triad_form: Form,
     /// Triad: maximum number of tries per question (T).
     #[arg(long, value_name = "T", default_value_t = TriadOptions::default().work.tries)]
     tries: usize,
@@ -318,7 +318,7 @@ struct TriadArgs {
 
 impl TriadArgs {
     fn kind(&self, linked: bool) -> AgentKind {
-        let whole = match self.form {
+        let whole = match self.triad_form {
             Form::Turns => {
                 let usual = TriadOptions::default();
                 AgentKind::Triad(TriadOptions {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 
 use super::item::Item;
+use crate::reword::original;
 use crate::{Error, hash};
 
 /// How the validation part differs from the training part.

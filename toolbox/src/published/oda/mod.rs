@@ -440,7 +440,7 @@ impl<'g> PublishedOda<'g> {
         for node in nodes {
             let on = |hop: &Hop| hop.triple.0 == *node || hop.triple.2 == *node;
             let found = self.memory.paths().iter().find_map(|path| {
-                let end = path.iter().position(|hop| on(hop))?;
+                let end = path.iter().position(on)?;
                 Some(&path[..=end])
             })?;
             triples.extend(found.iter().map(|hop| hop.triple));

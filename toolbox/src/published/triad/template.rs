@@ -64,7 +64,7 @@ impl SlotQuery {
         let mut query = self.query.clone();
         let mut found = Vec::new();
         each_triple(&mut query, &mut |triple| {
-            found.push(self.slot_pattern(triple))
+            found.push(self.slot_pattern(triple));
         });
         found
     }
