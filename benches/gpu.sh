@@ -59,19 +59,25 @@ step() {
     return "$code"
 }
 
-# A figure of a metrics.json: its exact score, the seconds of a question, and the tokens.
+# The figure of an evaluation.
 metrics() {
-    echo "python3 -c 'import json; m = json.load(open(\"$1/metrics.json\")); print(f\"exact {m[\"exact\"]:.4f} of {m[\"n\"]}, {m[\"seconds\"] / m[\"n\"]:.3f} s a question\")'"
+    python3 - "$1/metrics.json" <<'P'
+import json, sys
+m = json.load(open(sys.argv[1]))
+print(f"exact {m['exact']:.4f} of {m['n']}, {m['seconds'] / m['n']:.3f} s a question")
+P
 }
 
-# The part of the questions at which two evaluations gave the same answer.
+# At how many questions two evaluations gave the same answer.
 same() {
-    echo "python3 -c '
-import json
-read = lambda folder: {one[\"id\"]: one[\"predicted\"] for one in map(json.loads, open(folder + \"/predictions.jsonl\"))}
-a, b = read(\"$1\"), read(\"$2\")
-print(f\"{sum(a[i] == b[i] for i in a)} of {len(a)} answers are equal\")'"
+    python3 - "$1" "$2" <<'P'
+import json, sys
+read = lambda folder: {one["id"]: one["predicted"] for one in map(json.loads, open(folder + "/predictions.jsonl"))}
+a, b = map(read, sys.argv[1:])
+print(f"{sum(a[i] == b[i] for i in a)} of {len(a)} answers are equal")
+P
 }
+export -f metrics same
 
 if [ "$device" = cuda ]; then
     step "the machine" 1 "cat" nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader
@@ -91,13 +97,13 @@ step "data" 10 "python3 -c 'import json; print(json.load(open(\"$out/data/report
 
 source="jsonl=$out/data/heldout.jsonl"
 answers() { # NAME MODEL DEVICE
-    step "answer with $1 on $3" 10 "$(metrics "$out/eval-$1-$3")" \
+    step "answer with $1 on $3" 10 "metrics '$out/eval-$1-$3'" \
         "$answerer" eval --kg "$out/graph" --model "$2" --device "$3" --source "$source" --limit "$limit" --out "$out/eval-$1-$3"
 }
 compared() { # NAME
     if [ "$device" = cuda ]; then
         answers "$1" "$2" cpu
-        step "$1: answers of GPU and CPU" 1 "$(same "$out/eval-$1-cuda" "$out/eval-$1-cpu")" true
+        step "$1: answers of GPU and CPU" 1 "same '$out/eval-$1-cuda' '$out/eval-$1-cpu'" true
     fi
 }
 

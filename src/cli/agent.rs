@@ -215,15 +215,15 @@ impl OdaArgs {
     fn kind(&self) -> AgentKind {
         match self.oda_form {
             Form::Turns => {
-                AgentKind::Oda(self.options(OdaOptions::default(), !self.observe_forward))
+                AgentKind::Oda(self.options(&OdaOptions::default(), !self.observe_forward))
             }
             Form::Paper => {
-                AgentKind::OdaPaper(self.options(OdaOptions::published(), self.observe_both))
+                AgentKind::OdaPaper(self.options(&OdaOptions::published(), self.observe_both))
             }
         }
     }
 
-    fn options(&self, usual: OdaOptions, both_directions: bool) -> OdaOptions {
+    fn options(&self, usual: &OdaOptions, both_directions: bool) -> OdaOptions {
         OdaOptions {
             observation: !self.no_observation,
             observation_tokens: self.observation_tokens.unwrap_or(usual.observation_tokens),
@@ -238,7 +238,7 @@ impl OdaArgs {
             reflection: self.reflection,
             kept: self.reflect_kept,
             iterations: self.iterations,
-            ..usual
+            ..usual.clone()
         }
     }
 }
