@@ -359,3 +359,17 @@ fn a_reworder_that_fails_at_once_is_an_error() {
     assert!(err.contains("no question could be reworded"), "{err}");
     assert!(!place.path().join("data").exists());
 }
+
+/// Models trained here write one line a turn.
+#[test]
+fn published_forms_need_a_server() {
+    let place = place();
+    for (agent, form) in [("oda", "--oda"), ("triad", "--triad")] {
+        let args = [
+            "ask", "--kg", "graph", "--agent", agent, form, "paper", "--model", "folder", "Who?",
+        ];
+        let (_, err, code) = run(place.path(), &args);
+        assert_eq!(code, 2, "{err}");
+        assert!(err.contains("name a server"), "{err}");
+    }
+}

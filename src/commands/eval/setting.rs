@@ -93,6 +93,13 @@ impl Planning {
                     Template { toolbox, ..usual },
                 )
             }
+            Some(name) if matches!(agent, AgentKind::OdaPaper(_) | AgentKind::TriadPaper(_)) => {
+                bail!(
+                    "{} asks for replies of several lines, which the model {name} does not write: name \
+                 a server, or leave out `--oda paper` and `--triad paper`",
+                    agent.name()
+                )
+            }
             Some(name) => {
                 let model = match loaded {
                     Some(model) => Arc::clone(model),
