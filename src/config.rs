@@ -23,7 +23,7 @@ const FILE: &str = "kgagent.toml";
 const FILE_BYTES: u64 = 1 << 20;
 
 /// Options whose value may be a server.
-const SERVERS: [&str; 2] = ["kg", "model"];
+const SERVERS: [&str; 3] = ["kg", "model", "reword"];
 
 /// Options that say where to write. `kg` is one of them for `kg load` only.
 const OUTPUTS: [&str; 5] = ["feedback", "out", "pairs", "trace", "vectors"];
@@ -248,6 +248,7 @@ mod tests {
             "mentions",
             "model",
             "predictions",
+            "reword",
             "skip",
             "start",
             "tls-cert",

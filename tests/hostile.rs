@@ -15,7 +15,6 @@ use support::random_model;
 use toolbox::agent::Agent;
 use toolbox::exec::{ExecOptions, Naming};
 use toolbox::link::Linked;
-use toolbox::oda::{OdaOptions, TurnForm};
 use toolbox::prompt::{Layout, Template};
 use toolbox::trace::TraceEvent;
 
@@ -99,13 +98,6 @@ fn forms() -> Vec<(AgentKind, Template)> {
         (
             AgentKind::KgAgentRobust(Robust::default()),
             dialogue(Naming::Mixed, true),
-        ),
-        (
-            AgentKind::Oda(OdaOptions {
-                form: TurnForm::Paper,
-                ..OdaOptions::default()
-            }),
-            oda.1.clone(),
         ),
         oda,
         triad,

@@ -63,6 +63,9 @@ pub(crate) fn card(
             "| {source} | {questions} | {verified} | {written} | {examples} | {steps} |\n"
         ));
     }
+    if let Some(counts) = &report.reworded {
+        text.push_str(&format!("\n{}\n", counts.sentence()));
+    }
     text.push_str(&selection(report, options));
     if !total.refused.is_empty() {
         text.push_str("\nRefused, by reason (`refused.jsonl` has the queries):\n\n| reason | questions |\n|---|---|\n");

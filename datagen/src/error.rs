@@ -27,6 +27,9 @@ pub enum Error {
     /// The ranker failed, so relation lists have no order.
     #[error("the relation lists could not be ranked: {0}")]
     Ranker(String),
+    /// The model that rewords questions fails at every one.
+    #[error("no question could be reworded: {0}")]
+    Reworder(String),
     /// `--source` does not name a format.
     #[error("`{given}` is not a source; write FORMAT=PATH with one of: {known}")]
     Source {

@@ -34,6 +34,7 @@ pub mod recall;
 mod record;
 pub mod refusal;
 pub mod report;
+pub mod reword;
 mod scramble;
 pub mod select;
 pub mod sexpr;

@@ -5,6 +5,7 @@ use toolbox::prompt::{Layout, Template};
 
 use crate::example::Example;
 use crate::question::GoldQuestion;
+use crate::reword::RewordCounts;
 use crate::select::SelectOptions;
 use crate::synth::SynthExtras;
 use crate::verify::VerifyOptions;
@@ -42,6 +43,8 @@ pub struct GenerateOptions {
     pub select: SelectOptions,
     /// Coverage and held-back questions of synthesised data, written with the data.
     pub synth: Option<SynthExtras>,
+    /// Counts of the rewordings among the questions, for the report.
+    pub reworded: Option<RewordCounts>,
 }
 
 impl Default for GenerateOptions {
@@ -59,6 +62,7 @@ impl Default for GenerateOptions {
             hold_out: Vec::new(),
             select: SelectOptions::default(),
             synth: None,
+            reworded: None,
         }
     }
 }

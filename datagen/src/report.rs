@@ -80,6 +80,9 @@ pub struct Report {
     /// Coverage of the graph by synthesised questions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<crate::synth::Coverage>,
+    /// What became of the rewordings of a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reworded: Option<crate::reword::RewordCounts>,
 }
 
 /// Lengths of the examples in tokens.

@@ -70,6 +70,7 @@ pub fn write_dataset(
     let fates = decide(&chosen, &records, kg, options, &mut report)?;
     let folder = StagedFolder::within(&partial, out)?;
     let (in_train, in_valid) = write_examples(&folder, &journal, &chosen, &done, &fates, options)?;
+    report.reworded.clone_from(&options.reworded);
     if let Some(extras) = &options.synth {
         report.coverage = Some(extras.coverage.clone());
         write_questions(&folder, "questions.jsonl", questions)?;

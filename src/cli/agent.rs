@@ -4,9 +4,11 @@ use clap::{Args, ValueEnum};
 use infer::agent::AgentKind;
 use infer::agent::Deciding;
 use infer::agent::Robust;
+use infer::agent::ThoughtsOptions;
 use infer::agent::TriadOptions;
 use toolbox::observe::ObserveOptions;
-use toolbox::oda::{OdaOptions, Reflection, TurnForm};
+use toolbox::oda::{OdaOptions, Reflection};
+use toolbox::published::triad::{Advice, PublishedTriadOptions};
 use toolbox::triad;
 
 use super::values::{Names, names, one_of};
@@ -20,6 +22,15 @@ pub(crate) struct AgentArgs {
     oda: OdaArgs,
     #[command(flatten)]
     triad: TriadArgs,
+    /// Agent `self-consistency`: number of chains of thought, of which the most frequent answer
+    /// counts.
+    #[arg(
+        long,
+        default_value_t = 5,
+        value_name = "N",
+        value_parser = clap::value_parser!(u8).range(2..=64)
+    )]
+    samples: u8,
 }
 
 /// Makes an agent from its options. The flag tells whether entities are linked rather than given.
@@ -28,10 +39,16 @@ pub(crate) type MakeAgent = fn(&AgentArgs, bool) -> AgentKind;
 /// All agents.
 pub(super) const AGENTS: Names<MakeAgent> = names! {
     "kg-agent": "The tool loop of KG-Agent" => |args, _| args.mode.kind();
-    "oda": "Observe, act, reflect (ODA)" => |args, _| AgentKind::Oda(args.oda.options());
-    "triad": "Triad's three roles in four phases"
-        => |args, linked| AgentKind::Triad(args.triad.options(linked));
-    "direct": "The model alone, without the graph" => |_, _| AgentKind::Direct;
+    "oda": "Observe, act, reflect (ODA)" => |args, _| args.oda.kind();
+    "triad": "Triad's three roles in four phases" => |args, linked| args.triad.kind(linked);
+    "direct": "The model alone, without the graph: its answer at once" => |_, _| AgentKind::Direct;
+    "cot": "The model alone: thoughts first, then the answer"
+        => |_, _| AgentKind::Cot(ThoughtsOptions::default());
+    "self-consistency": "The model alone: the most frequent answer of several chains of thought"
+        => |args, _| AgentKind::SelfConsistency(ThoughtsOptions {
+            samples: usize::from(args.samples),
+            ..ThoughtsOptions::default()
+        });
     "words": "No model: the program that explains the question's words best"
         => |args, _| AgentKind::Words(args.mode.deciding());
     "retrieval": "No model: the best one or two relations of the topic entities"
@@ -119,12 +136,28 @@ impl ModeArgs {
     }
 }
 
-const FORMS: Names<TurnForm> = names! {
-    "grouped": "Groups of triples that share near end, relation and direction" => TurnForm::Grouped;
-    "paper": "Single triples of single entities" => TurnForm::Paper;
+/// In which form an agent asks its model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// Short turns with handles.
+    Turns,
+    /// The published prompts.
+    Paper,
+}
+
+const ODA_FORMS: Names<Form> = names! {
+    "grouped": "Short turns over groups of triples, which models are trained on here" => Form::Turns;
+    "paper": "As published, for a large served model: single triples, the memory in every prompt, \
+              the answer from memory and own knowledge" => Form::Paper;
 };
 
-const REFLECTIONS: Names<Reflection> = names! {
+const TRIAD_FORMS: Names<Form> = names! {
+    "turns": "Short turns with handles, which models are trained on here" => Form::Turns;
+    "paper": "As published, for a large served model: it extracts the mentions itself and writes \
+              SPARQL; --entities has no effect" => Form::Paper;
+};
+
+pub(super) const REFLECTIONS: Names<Reflection> = names! {
     "model": "The model" => Reflection::Model;
     "similarity": "Similarity: the triples most like the question" => Reflection::Similarity;
     "random": "Chance: a hash of the question, the same for every seed" => Reflection::Random;
@@ -135,20 +168,21 @@ const REFLECTIONS: Names<Reflection> = names! {
 /// How ODA observes and reflects; other agents ignore it.
 #[derive(Clone, Copy, Debug, Args)]
 struct OdaArgs {
-    /// ODA: what an action finds; models are trained on groups.
+    /// ODA: how the model is asked.
     #[arg(
         long = "oda",
-        value_parser = one_of(FORMS),
+        value_parser = one_of(ODA_FORMS),
         default_value = "grouped",
         value_name = "FORM"
     )]
-    form: TurnForm,
+    oda_form: Form,
     /// ODA: skip the observation.
     #[arg(long)]
     no_observation: bool,
-    /// ODA: maximum length of a shown observation, in estimated tokens.
-    #[arg(long, default_value_t = OdaOptions::default().observation_tokens, value_name = "N")]
-    observation_tokens: usize,
+    /// ODA: maximum length of a shown observation, in estimated tokens [default: 32; 4000 with
+    /// `--oda paper`].
+    #[arg(long, value_name = "N")]
+    observation_tokens: Option<usize>,
     /// ODA: hops of an observation (D in the paper).
     #[arg(long, default_value_t = 3, value_name = "N")]
     observe_hops: usize,
@@ -158,9 +192,12 @@ struct OdaArgs {
     /// ODA: share of the kept triples whose far ends are observed next (P in the paper).
     #[arg(long, default_value_t = 0.1, value_name = "SHARE")]
     observe_expanded: f64,
-    /// ODA: observe from heads to tails only, as in the paper.
+    /// ODA: observe from heads to tails only, as in the paper [default: with `--oda paper`].
     #[arg(long)]
     observe_forward: bool,
+    /// ODA with `--oda paper`: also observe and explore from tails to heads.
+    #[arg(long, conflicts_with = "observe_forward")]
+    observe_both: bool,
     /// ODA: rank the neighbourhoods of all task entities together.
     #[arg(long)]
     observe_joint: bool,
@@ -176,47 +213,102 @@ struct OdaArgs {
 }
 
 impl OdaArgs {
-    fn options(&self) -> OdaOptions {
+    fn kind(&self) -> AgentKind {
+        match self.oda_form {
+            Form::Turns => {
+                AgentKind::Oda(self.options(&OdaOptions::default(), !self.observe_forward))
+            }
+            Form::Paper => {
+                AgentKind::OdaPaper(self.options(&OdaOptions::published(), self.observe_both))
+            }
+        }
+    }
+
+    fn options(&self, usual: &OdaOptions, both_directions: bool) -> OdaOptions {
         OdaOptions {
-            form: self.form,
             observation: !self.no_observation,
-            observation_tokens: self.observation_tokens,
+            observation_tokens: self.observation_tokens.unwrap_or(usual.observation_tokens),
             observe: ObserveOptions {
                 hops: self.observe_hops,
                 kept: self.observe_kept,
                 expanded: self.observe_expanded,
-                both_directions: !self.observe_forward,
+                both_directions,
                 joint: self.observe_joint,
                 ..ObserveOptions::default()
             },
             reflection: self.reflection,
             kept: self.reflect_kept,
             iterations: self.iterations,
-            ..OdaOptions::default()
+            ..usual.clone()
         }
     }
 }
 
 /// A part of Triad that can be left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum TriadPart {
+pub(crate) enum TriadPart {
+    /// With `--triad paper`: G is not asked; every linked mention and the question's words are a
+    /// triple.
+    #[value(alias = "g")]
+    Generalist,
+    /// D is not asked: neither for entities and relations nor for a query.
+    #[value(alias = "d")]
+    DecisionMaker,
     /// D does not select entities and relations; the best lexical matches are used.
     UriSelection,
     /// D does not select a query; the first match is used.
     QuerySelection,
     /// A is not asked; the result of the query is the answer.
+    #[value(alias = "a")]
     Advisor,
+    /// With `--triad paper`: A is asked about yes/no questions only.
+    AdvisorNames,
+}
+
+impl TriadPart {
+    /// The agent without this part; `None` if it has no such part.
+    pub(crate) fn left_out_of(self, agent: &AgentKind) -> Option<AgentKind> {
+        let mut agent = agent.clone();
+        match (&mut agent, self) {
+            (AgentKind::TriadPaper(options), Self::Generalist) => options.generalist = false,
+            (AgentKind::TriadPaper(options), Self::AdvisorNames) => {
+                options.advice = Advice::YesOrNo;
+            }
+            (AgentKind::TriadPaper(options), Self::Advisor) => options.advice = Advice::None,
+            (AgentKind::TriadPaper(options), _) => {
+                options.select_uris &= self == Self::QuerySelection;
+                options.select_query &= self == Self::UriSelection;
+            }
+            (AgentKind::Triad(_), Self::Generalist | Self::AdvisorNames) => return None,
+            (AgentKind::Triad(options), Self::Advisor) => options.work.advisor = false,
+            (AgentKind::Triad(options), _) => {
+                options.work.select_uris &= self == Self::QuerySelection;
+                options.work.select_query &= self == Self::UriSelection;
+            }
+            _ => return None,
+        }
+        Some(agent)
+    }
 }
 
 /// Options of Triad; other agents ignore them.
 #[derive(Clone, Debug, Args)]
 struct TriadArgs {
+    /// Triad: how the model is asked.
+    #[arg(
+        long = "triad",
+        value_parser = one_of(TRIAD_FORMS),
+        default_value = "turns",
+        value_name = "FORM"
+    )]
+    triad_form: Form,
     /// Triad: maximum number of tries per question (T).
     #[arg(long, value_name = "T", default_value_t = TriadOptions::default().work.tries)]
     tries: usize,
-    /// Triad: maximum number of relations selected per triple (K, 2 in the paper).
-    #[arg(long, value_name = "K", default_value_t = TriadOptions::default().work.relations)]
-    top_relations: usize,
+    /// Triad: maximum number of relations selected per triple (K) [default: 1; 2 with `--triad
+    /// paper`, as in the paper].
+    #[arg(long, value_name = "K")]
+    top_relations: Option<usize>,
     /// Triad: maximum number of entities selected per mention (K), if entities are linked.
     #[arg(long, value_name = "K", default_value_t = TriadOptions::default().work.entities)]
     top_entities: usize,
@@ -226,20 +318,46 @@ struct TriadArgs {
 }
 
 impl TriadArgs {
-    fn options(&self, linked: bool) -> TriadOptions {
-        let has = |part: TriadPart| !self.leave_out.contains(&part);
-        let work = triad::Options {
-            tries: self.tries,
-            relations: self.top_relations,
-            entities: self.top_entities,
-            select_uris: has(TriadPart::UriSelection),
-            select_query: has(TriadPart::QuerySelection),
-            advisor: has(TriadPart::Advisor),
-            ..triad::Options::default()
+    fn kind(&self, linked: bool) -> AgentKind {
+        let whole = match self.triad_form {
+            Form::Turns => {
+                let usual = TriadOptions::default();
+                AgentKind::Triad(TriadOptions {
+                    work: triad::Options {
+                        tries: self.tries,
+                        relations: self.top_relations.unwrap_or(usual.work.relations),
+                        entities: self.top_entities,
+                        ..triad::Options::default()
+                    },
+                    select_entities: linked,
+                })
+            }
+            Form::Paper => {
+                let usual = PublishedTriadOptions::default();
+                AgentKind::TriadPaper(PublishedTriadOptions {
+                    tries: self.tries,
+                    relations: self.top_relations.unwrap_or(usual.relations),
+                    entities: self.top_entities,
+                    ..usual
+                })
+            }
         };
-        TriadOptions {
-            work,
-            select_entities: linked,
-        }
+        let parts = self.leave_out.iter();
+        parts.fold(whole, |agent, part| {
+            part.left_out_of(&agent).unwrap_or(agent)
+        })
     }
+}
+
+/// The agent with this many worked examples in its prompts, if it has any of its own. Other agents
+/// of a served model get theirs from the planner.
+pub(crate) fn with_examples(mut agent: AgentKind, examples: usize) -> AgentKind {
+    match &mut agent {
+        AgentKind::TriadPaper(options) => options.examples = examples,
+        AgentKind::Cot(options) | AgentKind::SelfConsistency(options) => {
+            options.examples = examples;
+        }
+        _ => {}
+    }
+    agent
 }

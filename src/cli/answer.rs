@@ -3,15 +3,17 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use infer::agent::AgentKind;
 use infer::engine::EngineDevice;
 use toolbox::call::ToolTable;
 use toolbox::exec::ExcludeWhen;
 use toolbox::usage::Prices;
 
-use super::agent::{AGENTS, AgentArgs, MakeAgent};
+use super::agent::{AGENTS, AgentArgs, MakeAgent, with_examples};
 use super::datagen::RankingArgs;
 use super::graph::KgArg;
 use super::remote::RemoteArgs;
+use super::sweep::SweepAxis;
 use super::values::{Names, TOOLS, names, one_of, share};
 
 /// Where topic entities come from.
@@ -74,6 +76,15 @@ pub(crate) struct AnsweringArgs {
     pub(crate) allow_model_knowledge: bool,
 }
 
+impl AnsweringArgs {
+    /// The agent of a name on the command line, for this model. `linked` tells whether entities are
+    /// linked rather than given.
+    pub(crate) fn agent(&self, make: MakeAgent, linked: bool, model: Option<&str>) -> AgentKind {
+        let agent = make(&self.agents, linked);
+        with_examples(self.agents.for_planner(agent, model), self.remote.shots)
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct AskArgs {
     #[command(flatten)]
@@ -81,8 +92,8 @@ pub(crate) struct AskArgs {
     /// Model folder, GGUF file, http(s)://HOST:PORT/v1 of an OpenAI-compatible server, or
     /// scripted:FILE.
     ///
-    /// FILE has turns to replay instead of asking a model, one per line. The agents `retrieval` and
-    /// `tog` need no model.
+    /// FILE has the turns to replay in place of a model's, one a line, or of several lines with a line
+    /// `---` between two turns. The agents `retrieval` and `tog` need no model.
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
     /// The question.
@@ -155,6 +166,28 @@ pub(crate) struct EvalArgs {
     /// answer anyway; or the rest of the graph still answers it. The output counts them by reason.
     #[arg(long)]
     pub(crate) withhold: bool,
+    /// Measure variations of the setting too, one parameter at a time, and print one table with
+    /// intervals. Such as: n=0,1,3 k=1,2,3 t=1,2,3 leave-out=g,d,a
+    ///
+    /// n: worked examples (--shots). k: what is selected (--top-entities and --top-relations;
+    /// --reflect-kept). t: tries of triad (--tries), actions of oda (--iterations). leave-out: parts
+    /// of triad (--leave-out). reflection: of oda (--reflection). observation: of oda, on or off.
+    #[arg(
+        long,
+        num_args = 1..,
+        value_name = "NAME=VALUES",
+        value_parser = SweepAxis::read,
+        conflicts_with = "compare"
+    )]
+    pub(crate) sweep: Vec<SweepAxis>,
+    /// Number of runs of every setting, with seeds from --seed on; the table has their means.
+    #[arg(
+        long,
+        default_value_t = 1,
+        value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..=100)
+    )]
+    pub(crate) runs: u64,
     /// Show the papers' results on this dataset next to ours, and how the settings differ.
     #[arg(long)]
     pub(crate) compare: bool,

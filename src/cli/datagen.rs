@@ -12,6 +12,7 @@ use toolbox::exec::Naming;
 use toolbox::prompt::Layout;
 
 use super::graph::KgArg;
+use super::reword::RewordArgs;
 use super::values::{Names, TOOLS, names, one_of, share};
 
 #[derive(Debug, Subcommand)]
@@ -19,7 +20,7 @@ pub(crate) enum DatagenCommand {
     /// Generate verified examples from questions with gold SPARQL.
     Gold(Box<GoldArgs>),
     /// Generate questions, gold queries and verified examples from a graph alone.
-    Synth(SynthArgs),
+    Synth(Box<SynthArgs>),
     /// Check which gold queries convert; this needs no graph.
     Check(CheckArgs),
     /// Convert a dataset folder to the layout of another trainer.
@@ -186,6 +187,8 @@ pub(crate) struct GoldArgs {
     #[arg(long, default_value_t = 60, value_name = "N")]
     pub(crate) per_template: usize,
     #[command(flatten)]
+    pub(crate) reword: RewordArgs,
+    #[command(flatten)]
     pub(crate) select: SelectArgs,
 }
 
@@ -273,6 +276,8 @@ pub(crate) struct SynthArgs {
     /// Share of the questions to hold out for `eval --source jsonl=DIR/heldout.jsonl`.
     #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
     pub(crate) hold_back: f64,
+    #[command(flatten)]
+    pub(crate) reword: RewordArgs,
 }
 
 #[derive(Debug, Args)]

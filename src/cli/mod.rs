@@ -7,7 +7,9 @@ mod datagen;
 mod export;
 mod graph;
 mod remote;
+mod reword;
 mod serve;
+mod sweep;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
@@ -24,7 +26,9 @@ pub(crate) use self::datagen::*;
 pub(crate) use self::export::*;
 pub(crate) use self::graph::*;
 pub(crate) use self::remote::*;
+pub(crate) use self::reword::*;
 pub(crate) use self::serve::*;
+pub(crate) use self::sweep::*;
 pub(crate) use self::train::*;
 
 /// Offline question answering over knowledge graphs: generate training data, train a local model,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use infer::agent::AgentKind;
 use infer::planner::{Constraint, Protocol, RemoteOptions};
 
 use super::values::{Names, names, one_of, share, temperature};
@@ -62,18 +63,19 @@ pub(crate) struct RemoteArgs {
     timeout: u64,
     /// Server: number of worked examples in the prompt; there are eight per agent.
     #[arg(long, default_value_t = 3, value_name = "N")]
-    shots: usize,
-    /// Server: maximum tokens of a turn; a model that thinks first needs some thousands.
+    pub(crate) shots: usize,
+    /// Server: maximum tokens of a turn; a model that thinks first needs some thousands [default:
+    /// 256; 500 for agents as published; 1000 for `cot` and `self-consistency`].
     #[arg(
         long,
-        default_value_t = 256,
         value_name = "N",
         value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=1_000_000)
     )]
-    max_tokens: usize,
-    /// Server: sampling temperature; 0 always takes the likeliest token.
-    #[arg(long, default_value_t = 0.0, value_name = "T", value_parser = temperature)]
-    temperature: f64,
+    max_tokens: Option<usize>,
+    /// Server: sampling temperature; 0 always takes the likeliest token [default: 0; 0.4 with
+    /// `--oda paper` and 0.2 with `--triad paper`, as published; 0.7 for `self-consistency`].
+    #[arg(long, value_name = "T", value_parser = temperature)]
+    temperature: Option<f64>,
     /// Server: sample from the likeliest tokens that have this probability together [default: the
     /// server's].
     #[arg(long, value_name = "SHARE", value_parser = share)]
@@ -90,35 +92,52 @@ pub(crate) struct RemoteArgs {
 }
 
 impl RemoteArgs {
-    /// The options for asking the server at `url`; `seed` is the seed of its sampling.
-    pub(crate) fn options(&self, url: &str, seed: u64) -> anyhow::Result<RemoteOptions> {
-        let key = match std::env::var("KGAGENT_API_KEY") {
-            Ok(key) => Some(key).filter(|key| !key.is_empty()),
-            Err(std::env::VarError::NotPresent) => None,
-            // The message of this error would quote the key.
-            Err(std::env::VarError::NotUnicode(_)) => {
-                anyhow::bail!("KGAGENT_API_KEY is not valid UTF-8")
-            }
+    /// How to ask the server at `url` as an agent. The seed is that of its sampling.
+    pub(crate) fn options(
+        &self,
+        url: &str,
+        agent: &AgentKind,
+        seed: u64,
+        shots: usize,
+    ) -> anyhow::Result<RemoteOptions> {
+        let (usual_temperature, usual_tokens) = match agent {
+            AgentKind::OdaPaper(_) => (0.4, 500),
+            AgentKind::TriadPaper(_) => (0.2, 500),
+            AgentKind::Cot(_) => (0.0, 1000),
+            AgentKind::SelfConsistency(_) => (0.7, 1000),
+            _ => (0.0, 256),
         };
         let read = |path: &PathBuf| {
             std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))
         };
         Ok(RemoteOptions {
             model: self.served_model.clone(),
-            key,
+            key: server_key()?,
             authorities: self.ca.as_ref().map(read).transpose()?,
             constraint: self.constraint,
             protocol: self.protocol,
             own: self.served == Served::Own,
             deadline: Duration::from_secs(self.timeout),
-            shots: self.shots,
-            max_tokens: self.max_tokens,
-            temperature: self.temperature,
+            shots,
+            max_tokens: self.max_tokens.unwrap_or(usual_tokens),
+            temperature: self.temperature.unwrap_or(usual_temperature),
             top_p: self.top_p,
             seed,
             stop: self.stop.clone(),
             stream: self.stream,
             ..RemoteOptions::new(url)
         })
+    }
+}
+
+/// The key of a server, from the environment.
+pub(crate) fn server_key() -> anyhow::Result<Option<String>> {
+    match std::env::var("KGAGENT_API_KEY") {
+        Ok(key) => Ok(Some(key).filter(|key| !key.is_empty())),
+        Err(std::env::VarError::NotPresent) => Ok(None),
+        // The message of this error would quote the key.
+        Err(std::env::VarError::NotUnicode(_)) => {
+            anyhow::bail!("KGAGENT_API_KEY is not valid UTF-8")
+        }
     }
 }

@@ -45,9 +45,10 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<ExitStatus> {
         ranker.as_ref(),
         &cancel,
     )?;
-    let options = &args.answering.agents;
-    let agent = (args.agent)(options, args.entities.is_empty());
-    let agent = options.for_planner(agent, args.model.as_deref());
+    let linked = args.entities.is_empty();
+    let agent = args
+        .answering
+        .agent(args.agent, linked, args.model.as_deref());
     let (mut planner, template) = planner(args, &agent, ranker.as_ref(), ui)?;
     let options = ExecOptions {
         exclude: Exclude {
@@ -99,11 +100,7 @@ fn planner(
     let model = args.model.as_deref();
     if let Some(file) = model.and_then(|name| name.strip_prefix("scripted:")) {
         let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
-        let turns = text
-            .lines()
-            .map(|line| line.trim().trim_end_matches(';').to_owned())
-            .filter(|line| !line.is_empty())
-            .collect();
+        let turns = scripted_turns(&text);
         return Ok((
             Box::new(Scripted::new(turns)),
             Template::of(agent.trained_as()),
@@ -111,6 +108,7 @@ fn planner(
     }
     let serving = Serving {
         seed: args.seed,
+        shots: args.answering.remote.shots,
         concurrency: 1,
         tools: ToolTable::Extended,
     };
@@ -124,6 +122,24 @@ fn planner(
         bail!("the oracle replays gold programs, and your own question has none; see `eval`")
     };
     Ok((planner, template))
+}
+
+/// The turns of a script: one a line, or of several lines with a line `---` between two turns.
+fn scripted_turns(text: &str) -> Vec<String> {
+    let between = |line: &str| line.trim() == "---";
+    let turns: Vec<String> = if text.lines().any(between) {
+        let lines: Vec<&str> = text.lines().collect();
+        let turns = lines.split(|line| between(line));
+        turns
+            .map(|lines| lines.join("\n").trim().to_owned())
+            .collect()
+    } else {
+        let lines = text.lines();
+        lines
+            .map(|line| line.trim().trim_end_matches(';').to_owned())
+            .collect()
+    };
+    turns.into_iter().filter(|turn| !turn.is_empty()).collect()
 }
 
 /// Maximum number of printed answers, and of printed evidence triples.

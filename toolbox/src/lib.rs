@@ -11,6 +11,7 @@
 //! observe ─▶ prompt              observation of the surroundings; prompt templates, conversations
 //! usage, answer ─▶ trace, metrics   results; tokens of a served model
 //! oda, triad                     the turns of the two other agents
+//! prompts ─▶ published           prompts as text files; ODA and Triad as published, for large models
 //! ```
 //!
 //! Modules depend only on modules above them. Nothing here prints, exits, reads the environment or
@@ -30,6 +31,8 @@ pub mod metrics;
 pub mod observe;
 pub mod oda;
 pub mod prompt;
+pub mod prompts;
+pub mod published;
 pub mod rank;
 pub(crate) mod text;
 pub mod text_values;

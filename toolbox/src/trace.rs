@@ -120,6 +120,9 @@ pub struct Opening {
     pub kg_hash: String,
     /// Hash of the prompt template.
     pub template_hash: String,
+    /// Hash of the prompt files that the agent's requests are made from; empty if there are none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub prompts: String,
     /// `dialogue` or `paper`.
     pub layout: crate::prompt::Layout,
     /// The planner.

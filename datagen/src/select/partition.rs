@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 
 use super::item::Item;
+use crate::reword::original;
 use crate::{Error, hash};
 
 /// How the validation part differs from the training part.
@@ -34,7 +35,10 @@ pub(super) fn held_out(
     let wanted = (share * drawn.len() as f64).round() as usize;
     let parts = match kind {
         SplitKind::Iid => {
-            let held = |&i: &usize| hash::falls_into(share, seed, "valid", &items[i].question.id);
+            // All wordings of a question are on one side.
+            let held = |&i: &usize| {
+                hash::falls_into(share, seed, "valid", original(&items[i].question.id))
+            };
             return Ok((drawn.iter().map(held).collect(), Vec::new()));
         }
         SplitKind::Compositional => combinations(items, drawn, wanted, seed),

@@ -3,9 +3,10 @@
 
 use common::transcript::{Part, Role, Turn};
 use kg::Kg;
-use kg::term::{Literal, Term};
-use toolbox::answer::{AnswerValue, Member, Provenance};
+use toolbox::answer::Provenance;
 use toolbox::grammar::Grammar;
+use toolbox::prompts::DIRECT;
+use toolbox::published::{Separators, read_answer};
 use toolbox::trace::TraceEvent;
 
 use super::kind::AgentKind;
@@ -50,12 +51,7 @@ fn answer_recorded(
     planner: &mut dyn Planner,
 ) -> Result<Outcome, InferError> {
     let turns = vec![
-        Turn::shown(
-            Role::System,
-            vec![Part::ours(
-                "Answer the question from what you know, in a few words: a name, a number, yes or no. Separate several answers by ` | `.",
-            )],
-        ),
+        Turn::shown(Role::System, vec![Part::ours(DIRECT.text())]),
         Turn::shown(Role::User, vec![Part::user(question)]),
     ];
     let seconds_before = record.outcome.model_seconds;
@@ -64,10 +60,11 @@ fn answer_recorded(
     let step = record.outcome.asked + 1;
     record.turn(&written, step, planner.constrained());
     let answer = &mut record.outcome.answer;
-    answer.value = read(kg, &written.text);
-    answer.provenance = match &answer.value {
-        AnswerValue::Set(members) if members.is_empty() => Provenance::None,
-        _ => Provenance::Model,
+    answer.value = read_answer(kg, &written.text, &[], Separators::Bars);
+    answer.provenance = if answer.value.is_empty() {
+        Provenance::None
+    } else {
+        Provenance::Model
     };
     let answer = Box::new(answer.clone());
     record.event(TraceEvent::Answer { answer });
@@ -76,70 +73,4 @@ fn answer_recorded(
         model: record.outcome.model_seconds - seconds_before,
     });
     Ok(record.outcome)
-}
-
-/// Reads a text as a truth value, a number, or names.
-fn read(kg: &dyn Kg, text: &str) -> AnswerValue {
-    match text.trim().to_lowercase().trim_end_matches('.') {
-        "true" | "yes" => return AnswerValue::Truth(true),
-        "false" | "no" => return AnswerValue::Truth(false),
-        number => {
-            if let Ok(number) = number.parse() {
-                return AnswerValue::Number(number);
-            }
-        }
-    }
-    let mut members: Vec<Member> = text
-        .split(['|', '\n'])
-        .map(str::trim)
-        .filter(|name| !name.is_empty())
-        .map(|name| member(kg, name))
-        .collect();
-    members.sort();
-    members.dedup();
-    AnswerValue::Set(members)
-}
-
-/// The node with this name, the best connected one if there are several, or else the text itself.
-fn member(kg: &dyn Kg, name: &str) -> Member {
-    let nodes = kg.by_label(name);
-    match nodes
-        .into_iter()
-        .max_by_key(|&node| (kg.degree(node), std::cmp::Reverse(node)))
-    {
-        Some(node) => Member {
-            term: kg.term(node),
-            name: kg.name(node),
-            label: kg.label(node).unwrap_or_else(|| name.to_owned()),
-        },
-        None => Member {
-            term: Term::Literal(Literal::plain(name)),
-            name: name.to_owned(),
-            label: name.to_owned(),
-        },
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_are_read_as_truths_numbers_and_names() {
-        let kg = kg::FrozenKg::from_triples(Vec::new());
-        assert_eq!(read(&kg, "Yes."), AnswerValue::Truth(true));
-        assert_eq!(read(&kg, " 42 "), AnswerValue::Number(42));
-        let AnswerValue::Set(members) = read(&kg, "Paris | | Rome|Paris") else {
-            panic!("no set")
-        };
-        assert_eq!(
-            members
-                .iter()
-                .map(|member| member.label.as_str())
-                .collect::<Vec<_>>(),
-            ["Paris", "Rome"]
-        );
-        assert_eq!(read(&kg, " | "), AnswerValue::Set(Vec::new()));
-    }
 }

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use toolbox::agent::Agent;
 use toolbox::oda::OdaOptions;
+use toolbox::prompts::{self, PromptFile};
+use toolbox::published::triad::PublishedTriadOptions;
 use toolbox::triad;
 
 /// An agent with its options. Each variant has an entry in [`AgentKind::profile`] and an arm in
@@ -22,8 +24,16 @@ pub enum AgentKind {
     Oda(OdaOptions),
     /// Triad's three roles.
     Triad(TriadOptions),
+    /// ODA as published, for models that were not trained here.
+    OdaPaper(OdaOptions),
+    /// Triad as published, for models that were not trained here.
+    TriadPaper(PublishedTriadOptions),
     /// The model alone, without the graph.
     Direct,
+    /// The model alone, with thoughts before its answer.
+    Cot(ThoughtsOptions),
+    /// The model alone: the most frequent answer of several chains of thought.
+    SelfConsistency(ThoughtsOptions),
     /// No model: the best one or two relations of the topic entities.
     Retrieval,
     /// No model: a beam over paths in the manner of Think-on-Graph.
@@ -80,6 +90,24 @@ impl Default for TriadOptions {
                 ..triad::Options::default()
             },
             select_entities: false,
+        }
+    }
+}
+
+/// Options of the baselines that think.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThoughtsOptions {
+    /// Worked examples in the prompt.
+    pub examples: usize,
+    /// Chains of thought; one is chain of thought, more are self-consistency.
+    pub samples: usize,
+}
+
+impl Default for ThoughtsOptions {
+    fn default() -> Self {
+        Self {
+            examples: 3,
+            samples: 1,
         }
     }
 }
@@ -165,7 +193,17 @@ impl AgentKind {
                 trained_as: Agent::Triad,
                 ..baseline("triad", true)
             },
+            Self::OdaPaper(_) => AgentProfile {
+                trained_as: Agent::Oda,
+                ..baseline("oda-paper", true)
+            },
+            Self::TriadPaper(_) => AgentProfile {
+                trained_as: Agent::Triad,
+                ..baseline("triad-paper", true)
+            },
             Self::Direct => baseline("direct", true),
+            Self::Cot(_) => baseline("cot", true),
+            Self::SelfConsistency(_) => baseline("self-consistency", true),
             Self::Retrieval => baseline("retrieval", false),
             Self::Tog => baseline("tog", false),
         }
@@ -193,6 +231,63 @@ impl AgentKind {
     #[must_use]
     pub fn trained_as(&self) -> Agent {
         self.profile().trained_as
+    }
+
+    /// Whether the agent answers without the graph.
+    #[must_use]
+    pub fn knows_itself(&self) -> bool {
+        matches!(self, Self::Direct | Self::Cot(_) | Self::SelfConsistency(_))
+    }
+
+    /// Whether worked examples may stand in its prompts.
+    #[must_use]
+    pub fn takes_examples(&self) -> bool {
+        self.needs_model() && !matches!(self, Self::Direct | Self::OdaPaper(_))
+    }
+
+    /// The prompt files that the agent's requests to a model are made from. The tool loop, ODA and
+    /// Triad of models trained here have none; a served model gets the instructions for their
+    /// turns.
+    #[must_use]
+    pub fn prompts(&self) -> &'static [PromptFile] {
+        match self {
+            Self::KgAgent | Self::KgAgentRobust(_) | Self::KgAgentDecide(_) => {
+                &[prompts::SERVED_KG_AGENT, prompts::SERVED_KG_AGENT_TOOLS]
+            }
+            Self::Oda(_) => &[prompts::SERVED_ODA],
+            Self::Triad(_) => &[prompts::SERVED_TRIAD],
+            Self::OdaPaper(_) => &[
+                prompts::ODA_ACTION,
+                prompts::ODA_REFLECTION,
+                prompts::ODA_FACTS,
+                prompts::ODA_ANSWER,
+            ],
+            Self::TriadPaper(_) => &[
+                prompts::TRIAD_TRIPLES,
+                prompts::TRIAD_TYPE,
+                prompts::TRIAD_ENTITY,
+                prompts::TRIAD_RELATION,
+                prompts::TRIAD_QUERY,
+                prompts::TRIAD_SELECTION,
+                prompts::TRIAD_YES_OR_NO,
+                prompts::TRIAD_FACT,
+                prompts::TRIAD_EXAMPLES,
+            ],
+            Self::Direct => &[prompts::DIRECT],
+            Self::Cot(_) | Self::SelfConsistency(_) => {
+                &[prompts::THOUGHTS, prompts::THOUGHTS_EXAMPLES]
+            }
+            Self::Words(_) | Self::Retrieval | Self::Tog => &[],
+        }
+    }
+
+    /// The hash of [`prompts`](Self::prompts), without the instructions for turns unless a served
+    /// model gets them; `None` if there are no prompts.
+    #[must_use]
+    pub fn prompts_hash(&self, instructed: bool) -> Option<String> {
+        let used = |prompt: &&PromptFile| instructed || !prompt.name.starts_with("served/");
+        let used: Vec<PromptFile> = self.prompts().iter().filter(used).copied().collect();
+        (!used.is_empty()).then(|| prompts::hash_of(&used))
     }
 
     /// The agent as it answers best: the tool loop decides between programs.
@@ -244,8 +339,9 @@ impl AgentKind {
             .map_err(|error| error.to_string())
     }
 
-    /// The options as recorded in a trace.
-    pub(super) fn options(&self) -> serde_json::Value {
+    /// The options as recorded in traces and results.
+    #[must_use]
+    pub fn options(&self) -> serde_json::Value {
         // Options are numbers and names, so serialising them cannot fail.
         serde_json::to_value(self)
             .ok()
@@ -287,7 +383,11 @@ mod tests {
             AgentKind::KgAgentDecide(Deciding { candidates: 3 }),
             AgentKind::Words(Deciding::default()),
             AgentKind::Oda(blind),
+            AgentKind::OdaPaper(OdaOptions::published()),
+            AgentKind::TriadPaper(PublishedTriadOptions::default()),
             AgentKind::Direct,
+            AgentKind::Cot(ThoughtsOptions::default()),
+            AgentKind::SelfConsistency(ThoughtsOptions::default()),
             AgentKind::Retrieval,
             AgentKind::Tog,
         ];

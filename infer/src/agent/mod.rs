@@ -6,14 +6,19 @@ pub mod direct;
 pub mod kg_agent;
 mod kind;
 pub mod oda;
+pub mod oda_paper;
 mod outcome;
 pub mod path_baselines;
 mod recorder;
 pub mod robust;
 mod task;
+pub mod thoughts;
 pub mod triad;
+pub mod triad_paper;
 
-pub use kind::{AgentKind, AgentProfile, Deciding, GoldTurns, Robust, TriadOptions};
+pub use kind::{
+    AgentKind, AgentProfile, Deciding, GoldTurns, Robust, ThoughtsOptions, TriadOptions,
+};
 pub use outcome::{DecidedAnswer, Linkable, Outcome, PLANNER_FAILED, Survived};
 pub use task::{Task, TraceWatcher};
 
@@ -49,7 +54,7 @@ fn answer_by(
     planner: &mut dyn Planner,
 ) -> Result<Outcome, InferError> {
     let (kg, question, watcher) = (task.kg, task.question, task.watcher.clone());
-    let may_know = task.model_knowledge && agent.needs_model() && *agent != AgentKind::Direct;
+    let may_know = task.model_knowledge && agent.needs_model() && !agent.knows_itself();
     let outcome = match agent {
         AgentKind::KgAgent => kg_agent::answer(&task, planner),
         AgentKind::KgAgentRobust(mode) => robust::answer(*mode, &task, planner),
@@ -57,7 +62,12 @@ fn answer_by(
         AgentKind::Words(options) => decide::answer(*options, &task, None),
         AgentKind::Oda(options) => oda::answer(task, options, planner),
         AgentKind::Triad(options) => triad::answer(options, task, planner),
+        AgentKind::OdaPaper(options) => oda_paper::answer(task, options, planner),
+        AgentKind::TriadPaper(options) => triad_paper::answer(options, task, planner),
         AgentKind::Direct => direct::answer(&task, planner),
+        AgentKind::Cot(options) | AgentKind::SelfConsistency(options) => {
+            thoughts::answer(agent, *options, &task, planner)
+        }
         AgentKind::Retrieval | AgentKind::Tog => path_baselines::answer(agent, &task),
     }?;
     if may_know && outcome.answer.is_none() {

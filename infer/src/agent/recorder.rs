@@ -152,6 +152,7 @@ fn opening(task: &Task<'_>, agent: &AgentKind, words: &str) -> TraceEvent {
         entities: names(&task.linked.entities),
         kg_hash: task.kg.content_hash().to_owned(),
         template_hash: task.template.hash(),
+        prompts: agent.prompts_hash(false).unwrap_or_default(),
         layout: task.template.layout,
         planner: task.planner_name.to_owned(),
         exclude: (

@@ -51,6 +51,9 @@ pub struct Proposal {
     pub replies: Vec<ServedReply>,
 }
 
+/// Maximum characters of a free reply of a model that is not behind a server.
+const REPLY_CHARS: usize = 400;
+
 /// Writes calls and other turns, one at a time.
 pub trait Planner {
     /// Starts a new question, which ends with [`InferError::Cancelled`] when `cancel` says so.
@@ -81,6 +84,19 @@ pub trait Planner {
     /// # Errors
     /// [`InferError`] if no turn can be written.
     fn write(&mut self, turns: &[Turn], grammar: &Grammar) -> Result<Proposal, InferError>;
+    /// A reply in free text to prompts that name all they need (agents in their published form).
+    /// Thoughts are left out. A model of ours writes one line.
+    ///
+    /// # Errors
+    /// [`InferError`] if nothing can be written.
+    fn reply(&mut self, turns: &[Turn]) -> Result<Proposal, InferError> {
+        self.write(turns, &Grammar::free(1, REPLY_CHARS, ""))
+    }
+    /// Makes the next replies sample number `sample` of the same question: a server gets another
+    /// seed. [`begin`](Self::begin) starts at 0.
+    fn resample(&mut self, sample: u64) {
+        let _ = sample;
+    }
     /// The log-probability of all trained turns of samples (see
     /// [`toolbox::prompt::Conversation::into_samples`]) without a constraint; `None` if the planner
     /// has no probabilities.

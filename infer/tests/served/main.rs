@@ -427,6 +427,52 @@ fn replies_that_stay_unusable_are_named_in_the_answer() {
     }
 }
 
+/// A free reply comes whole, without its thoughts, streamed or not. It is never constrained, and a
+/// sample has a seed of its own.
+#[test]
+fn free_replies_come_whole_and_without_thoughts() {
+    use common::transcript::{Part, Role, Turn};
+    let said = "Thought: near Tokyo.\nAction: GetNeighbor\nEntity_id: Q1490";
+    let thought = format!("<think>Action: Answer</think>\n{said}\n");
+    let reasoned = json!({ "role": "assistant", "content": said, "reasoning_content": "Hm." });
+    let pieces: Vec<&str> = thought.split_inclusive(' ').collect();
+    for (answer, streamed) in [
+        (say(&thought), false),
+        (Answer::Message(reasoned), false),
+        (stream(&pieces), true),
+    ] {
+        let server = Server::start(vec![answer]);
+        let mut planner = planner(&server, |options| {
+            options.constraint = Constraint::StructuredOutputs;
+            options.temperature = 0.4;
+            options.shots = 3;
+            options.stream = streamed;
+        });
+        let turns = [Turn::shown(Role::User, vec![Part::ours("What next?")])];
+        assert_eq!(planner.reply(&turns).unwrap().text, said);
+        planner.resample(2);
+        planner.reply(&turns).unwrap();
+        let requests = server.seen.lock().unwrap();
+        let only = json!([{ "role": "user", "content": "What next?" }]);
+        for (request, seed) in requests.iter().zip([1, 3]) {
+            assert_eq!(
+                (&request["messages"], &request["seed"]),
+                (&only, &json!(seed))
+            );
+            assert!(request.get("structured_outputs").is_none(), "{request}");
+        }
+    }
+    // A reply of thoughts alone is reported.
+    let cut = json!({ "role": "assistant", "content": "<think>and so on" });
+    let server = Server::start(vec![Answer::Cut(cut)]);
+    let mut planner = planner(&server, |_| {});
+    let turns = [Turn::shown(Role::User, vec![Part::ours("What next?")])];
+    let proposal = planner.reply(&turns).unwrap();
+    assert_eq!(proposal.text, "");
+    let problem = proposal.replies[0].problem.as_deref().unwrap();
+    assert!(problem.contains("--max-tokens"), "{problem}");
+}
+
 #[test]
 fn tools_are_defined_called_and_answered_in_their_own_messages() {
     let server = Server::start(vec![

@@ -13,7 +13,8 @@ use toolbox::agent::Agent;
 use toolbox::exec::Naming;
 use toolbox::prompt::{Layout, Template};
 
-use crate::cli::SampleArgs;
+use super::reword::with_rewordings;
+use crate::cli::{RewordArgs, SampleArgs};
 use crate::ui::Ui;
 
 /// Writes the dataset of `questions` to `out`; `run` records where they came from.
@@ -51,6 +52,7 @@ pub(in crate::commands) fn synthesize(
     graph: &dyn Kg,
     synth: &SynthOptions,
     hold_back: f64,
+    reword: Option<&RewordArgs>,
     options: GenerateOptions,
     ui: &Ui,
 ) -> Result<Report> {
@@ -65,8 +67,16 @@ pub(in crate::commands) fn synthesize(
     let made = datagen::synth::synthesise(graph, synth, &progress, ui.stop())?;
     stage.finish_and_clear();
     let (questions, extras) = made.split(hold_back, synth.seed);
+    // Questions that are held back keep their wording.
+    let (questions, reworded) = match reword {
+        Some(args) => {
+            with_rewordings(args, synth.seed, out, questions, &options.verify, graph, ui)?
+        }
+        None => (questions, None),
+    };
     let options = GenerateOptions {
         synth: Some(extras),
+        reworded,
         ..options
     };
     let run = json!({ "count": synth.count, "hold_back": hold_back });

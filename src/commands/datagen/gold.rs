@@ -17,6 +17,7 @@ use toolbox::prompt::Template;
 use super::super::{graph, output, ranking};
 use super::generate::{agents, generate, template};
 use super::report::{print, row};
+use super::reword::with_rewordings;
 use super::source::read;
 use crate::cli::{GoldArgs, SelectArgs};
 use crate::exit::ExitStatus;
@@ -37,7 +38,14 @@ pub(crate) fn run(args: &GoldArgs, ui: &Ui) -> Result<ExitStatus> {
     let inputs = output::paths_of(&[&args.sources[..], &args.hold_out].concat())?;
     let inputs = inputs.iter().chain([&args.graph.kg]);
     output::spare(out, inputs.map(PathBuf::as_path))?;
-    let (questions, options) = prepare(args, &graph)?;
+    let (questions, mut options) = prepare(args, &graph)?;
+    if args.reword.reword.is_some() && args.limit.is_some() {
+        bail!("--limit would leave out some of the rewordings; give --reword a smaller source");
+    }
+    let (seed, verify) = (args.samples.seed, options.verify.clone());
+    let questions = with_rewordings(&args.reword, seed, out, questions, &verify, &graph, ui)?;
+    let (questions, counts) = questions;
+    options.reworded = counts;
     let run = json!({ "sources": args.sources, "hold_out": args.hold_out });
     let report = match generate(out, &questions, &graph, &options, &run, ui) {
         Err(error) if matches!(error.downcast_ref(), Some(datagen::Error::Leakage(_))) => {
@@ -93,6 +101,7 @@ fn prepare(args: &GoldArgs, graph: &dyn Kg) -> Result<(Vec<GoldQuestion>, Genera
         hold_out: read(&args.hold_out, Some(graph), &reading)?,
         select: selection(&args.select),
         synth: None,
+        reworded: None,
     };
     Ok((questions, options))
 }

@@ -9,6 +9,7 @@ pub(super) mod generate;
 pub(crate) mod gold;
 pub(crate) mod recall;
 mod report;
+mod reword;
 pub(super) mod source;
 pub(crate) mod sparql;
 pub(crate) mod synth;

@@ -36,7 +36,15 @@ pub(crate) fn run(args: &SynthArgs, ui: &Ui) -> Result<ExitStatus> {
         abstain: args.abstain,
         ..GenerateOptions::default()
     };
-    let report = synthesize(&args.out, &graph, &synth, args.hold_back, options, ui)?;
+    let report = synthesize(
+        &args.out,
+        &graph,
+        &synth,
+        args.hold_back,
+        Some(&args.reword),
+        options,
+        ui,
+    )?;
     print(&report, ui)?;
     if let Some(coverage) = &report.coverage {
         print_coverage(coverage, ui);

@@ -107,6 +107,7 @@ fn synthesize_data(demo: &Demo<'_>) -> Result<datagen::report::Report> {
         &demo.graph,
         &synth,
         HELD_BACK,
+        None,
         options,
         demo.ui,
     )

@@ -185,6 +185,7 @@ impl<'a> Demo<'a> {
             std::slice::from_ref(&evaluation),
             &about,
             &[],
+            &[],
             false,
         )?;
         Ok(Measured {

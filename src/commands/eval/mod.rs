@@ -1,7 +1,7 @@
 //! `kgagent eval`: evaluate agents on questions with gold answers.
 //!
 //! [`setting`] says how questions are asked, [`run`](mod@run) evaluates an agent question by
-//! question ([`question`], [`gold`], [`linking`]), [`seen`] compares the questions with those of
+//! question ([`question`], [`gold`], [`linking`]), [`sweep`] varies a setting, [`seen`] compares the questions with those of
 //! training, [`unfinished`] continues an interrupted evaluation, [`write`](mod@write), [`report`], [`qald`] and
 //! [`table`] present the result, and [`compare`](mod@compare) adds the papers' results. Nothing
 //! here depends on how an agent works; see [`infer::agent::answer_with`] and [`super::oracle`].
@@ -16,6 +16,7 @@ mod result;
 mod run;
 mod seen;
 mod setting;
+mod sweep;
 mod table;
 mod unfinished;
 mod write;
@@ -70,7 +71,7 @@ pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<ExitStatus> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(args.threads.unwrap_or(0))
         .build()?;
-    let work = Work::new(args, &graph, ranker.as_ref());
+    let work = Work::new(args, settings.len(), &graph, ranker.as_ref());
     let mut unfinished = Vec::new();
     let mut evaluations = Vec::new();
     for setting in &settings {
@@ -102,15 +103,36 @@ pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<ExitStatus> {
         "model": model, "source": args.source, "entities": entities, "ranker": ranker.name(),
         "graph": graph.content_hash(), "triples": graph.len(),
     });
-    write(&args.out, &evaluations, &setting, &published, args.traces)?;
+    let swept = if args.sweep.is_empty() && args.runs == 1 {
+        Vec::new()
+    } else {
+        sweep::objects(&evaluations)
+    };
+    let traces = args.traces;
+    write(
+        &args.out,
+        &evaluations,
+        &setting,
+        &published,
+        &swept,
+        traces,
+    )?;
     unfinished.into_iter().try_for_each(Unfinished::remove)?;
-    table::print(&evaluations, ui);
+    if swept.is_empty() {
+        table::print(&evaluations, ui);
+    } else {
+        sweep::print(&swept, ui);
+    }
     if args.compare && published.is_empty() {
         ui.say(format!("\nno published table is on {}", args.source));
     }
     print_published(&published, ui);
     ui.say(format!("\nwritten to {}", args.out.display()));
-    print_object(&evaluations, &setting, ui)?;
+    if swept.is_empty() {
+        print_object(&evaluations, &setting, ui)?;
+    } else {
+        ui.object(&json!({ "sweep": swept, "setting": setting }));
+    }
     Ok(ExitStatus::Done)
 }
 
@@ -140,26 +162,35 @@ fn settings(args: &EvalArgs, ranker: &Arc<dyn Ranker>, ui: &Ui) -> Result<Vec<Se
     let answering = &args.answering;
     let linked = args.entities == EntitySource::Linked;
     let mut loaded = None;
-    let mut settings: Vec<Setting> = Vec::new();
-    let serving = Serving {
-        seed: args.seed,
-        concurrency: args.concurrency,
-        tools: ToolTable::Paper,
-    };
-    for agent in &args.agents {
-        let agent = agent(&answering.agents, linked);
-        let agent = answering.agents.for_planner(agent, args.model.as_deref());
-        if settings.iter().any(|setting| setting.agent == agent) {
+    let mut agents = Vec::new();
+    for &make in &args.agents {
+        let agent = answering.agent(make, linked, args.model.as_deref());
+        if agents.contains(&agent) {
             bail!("{} is named twice", agent.name());
         }
+        agents.push(agent);
+    }
+    let shots = answering.remote.shots;
+    let mut settings: Vec<Setting> = Vec::new();
+    for one in sweep::variations(&agents, shots, &args.sweep, args.runs)? {
+        let name = one.name(args.runs);
+        let serving = Serving {
+            seed: args.seed.wrapping_add(one.run),
+            shots: one.shots,
+            concurrency: args.concurrency,
+            tools: ToolTable::Paper,
+        };
         let (planning, template) = Planning::open(
-            &agent,
+            &one.agent,
             args.model.as_deref(),
             answering,
             serving,
             &mut loaded,
         )?;
         settings.push(Setting {
+            name,
+            changed: one.changed,
+            sampling: (serving.shots, serving.seed),
             exclude: args.exclude_topics,
             ranker: Arc::clone(ranker),
             batch: args.batch,
@@ -167,7 +198,7 @@ fn settings(args: &EvalArgs, ranker: &Arc<dyn Ranker>, ui: &Ui) -> Result<Vec<Se
             model_knowledge: answering.allow_model_knowledge,
             price: answering.price,
             withhold: args.withhold,
-            ..Setting::new(agent, planning, template, args.entities)
+            ..Setting::new(one.agent, planning, template, args.entities)
                 .trained_as(Path::new(args.model.as_deref().unwrap_or_default()))?
         });
     }

@@ -59,8 +59,16 @@ pub(super) struct JudgedCandidate {
 /// The result of one agent on a set of questions.
 #[derive(Default)]
 pub(in crate::commands) struct Evaluation {
-    /// The agent's name.
-    pub(super) agent: &'static str,
+    /// The agent's name, with what was varied.
+    pub(super) agent: String,
+    /// The agent's name alone.
+    pub(super) kind: &'static str,
+    /// What differs from the setting that the options describe.
+    pub(super) changed: String,
+    /// The agent's options.
+    pub(super) options: serde_json::Value,
+    /// Hash of the prompt files that its requests were made from.
+    pub(super) prompts: Option<String>,
     pub(in crate::commands) metrics: Metrics,
     /// How well entities were found, if they were linked.
     pub(super) linking: Option<Linking>,

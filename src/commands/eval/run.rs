@@ -85,7 +85,11 @@ fn collect(
 ) -> Result<Evaluation> {
     let linking = (setting.entities == EntitySource::Linked).then(Linking::default);
     let mut evaluation = Evaluation {
-        agent: setting.agent.name(),
+        agent: setting.name.clone(),
+        kind: setting.agent.name(),
+        changed: setting.changed.clone(),
+        options: setting.agent.options(),
+        prompts: setting.agent.prompts_hash(setting.planning.instructed()),
         linking,
         ..Evaluation::default()
     };

@@ -15,6 +15,7 @@ use toolbox::usage::Prices;
 
 use super::super::oracle;
 use super::seen::TrainingQuestions;
+use super::sweep::BASE;
 use crate::cli::{AnsweringArgs, EntitySource, Served};
 
 /// The planner of an agent.
@@ -34,6 +35,8 @@ pub(in crate::commands) enum Planning {
 pub(in crate::commands) struct Serving {
     /// Seed of its sampling.
     pub(in crate::commands) seed: u64,
+    /// Worked examples in its prompts.
+    pub(in crate::commands) shots: usize,
     /// Questions at a time.
     pub(in crate::commands) concurrency: usize,
     /// The tools of the agent `words`, if no option names them.
@@ -76,11 +79,19 @@ impl Planning {
                 let toolbox = agent.writes_programs()
                     && remote.served == Served::Any
                     && remote.protocol == Protocol::Text;
-                let planner = RemotePlanner::new(remote.options(url, serving.seed)?)?;
+                let planner =
+                    RemotePlanner::new(remote.options(url, agent, serving.seed, serving.shots)?)?;
                 planner.probe()?;
                 (
                     Self::Remote(planner, serving.concurrency),
                     Template { toolbox, ..usual },
+                )
+            }
+            Some(name) if matches!(agent, AgentKind::OdaPaper(_) | AgentKind::TriadPaper(_)) => {
+                bail!(
+                    "{} asks for replies of several lines, which the model {name} does not write: name \
+                 a server, or leave out `--oda paper` and `--triad paper`",
+                    agent.name()
                 )
             }
             Some(name) => {
@@ -146,6 +157,11 @@ impl Planning {
         Ok((0..n).map(planner).collect())
     }
 
+    /// Whether the model first reads what the agent's turns mean.
+    pub(super) fn instructed(&self) -> bool {
+        matches!(self, Self::Remote(planner, _) if !planner.is_own())
+    }
+
     /// The name in traces.
     pub(super) fn name(&self) -> &'static str {
         match self {
@@ -160,6 +176,12 @@ impl Planning {
 /// How questions are asked, and what answers them.
 pub(in crate::commands) struct Setting {
     pub(super) agent: AgentKind,
+    /// The agent's name, with what is varied.
+    pub(super) name: String,
+    /// What differs from the setting that the options describe.
+    pub(super) changed: String,
+    /// Worked examples in the prompts of a served model, and the seed of its sampling.
+    pub(super) sampling: (usize, u64),
     pub(super) planning: Planning,
     pub(super) template: Template,
     pub(super) entities: EntitySource,
@@ -190,6 +212,9 @@ impl Setting {
         entities: EntitySource,
     ) -> Self {
         Self {
+            name: agent.name().to_owned(),
+            changed: BASE.to_owned(),
+            sampling: (0, 0),
             agent,
             planning,
             template,

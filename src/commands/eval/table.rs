@@ -98,7 +98,7 @@ fn print_served(evaluated: &[Evaluation], ui: &Ui) {
             continue;
         };
         rows.push(vec![
-            one.agent.to_owned(),
+            one.agent.clone(),
             counted.requests.to_string(),
             counted.prompt_tokens.to_string(),
             counted.cached_tokens.to_string(),

@@ -24,12 +24,14 @@ use toolbox::trace::TraceEvent;
 
 use super::question::EvaluatedQuestion;
 use super::result::Prediction;
-use super::setting::Setting;
+use super::setting::{Planning, Setting};
 use crate::cli::EvalArgs;
 
 /// The parts of an evaluation that all its agents share.
 pub(super) struct Work<'a> {
     args: &'a EvalArgs,
+    /// Number of settings that are evaluated.
+    settings: usize,
     fixed: serde_json::Value,
 }
 
@@ -56,7 +58,12 @@ struct EvaluatedRecord {
 }
 
 impl<'a> Work<'a> {
-    pub(super) fn new(args: &'a EvalArgs, graph: &dyn Kg, ranker: &dyn Ranker) -> Self {
+    pub(super) fn new(
+        args: &'a EvalArgs,
+        settings: usize,
+        graph: &dyn Kg,
+        ranker: &dyn Ranker,
+    ) -> Self {
         let model = args.model.as_deref().unwrap_or_default();
         let answering = &args.answering;
         let asked = (args.entities, args.exclude_topics, args.withhold);
@@ -72,10 +79,12 @@ impl<'a> Work<'a> {
             model,
             state_of(Path::new(model)),
             format!("{asked:?} {answered:?} {:?}", answering.remote),
-            // Only a server samples.
-            model.contains("://").then_some(args.seed),
         ]);
-        Self { args, fixed }
+        Self {
+            args,
+            settings,
+            fixed,
+        }
     }
 
     /// The answered questions of an agent.
@@ -85,15 +94,19 @@ impl<'a> Work<'a> {
     pub(super) fn of_agent(&self, setting: &Setting) -> Result<Unfinished> {
         let out = &self.args.out;
         let mut name = out.file_name().unwrap_or_default().to_os_string();
-        if self.args.agents.len() > 1 {
-            name.push(format!(".{}", setting.agent.name()));
+        if self.settings > 1 {
+            name.push(format!(".{}", setting.name));
         }
         name.push(".partial");
         let path = out.with_file_name(name);
         let parent = parent_of(&path);
         fs::create_dir_all(&parent)
             .with_context(|| format!("cannot create {}", parent.display()))?;
-        let work = json!([self.fixed, setting.agent, setting.template.hash()]).to_string();
+        // Only a server samples.
+        let served = matches!(setting.planning, Planning::Remote(..)).then_some(setting.sampling);
+        let prompts = setting.agent.prompts_hash(true);
+        let template = setting.template.hash();
+        let work = json!([self.fixed, setting.agent, template, served, prompts]).to_string();
         let fingerprint = format!("evaluation {:016x}", hash::number(0, "eval", &work));
         let (journal, found) = Journal::open(&path, &fingerprint)?;
         Ok(Unfinished {

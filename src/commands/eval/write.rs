@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::compare::ComparisonTable;
 use super::result::Evaluation;
-use super::{qald, report};
+use super::{qald, report, sweep};
 
 /// Refuses to overwrite anything but an earlier evaluation.
 pub(super) fn check_target(out: &Path) -> Result<()> {
@@ -35,12 +35,14 @@ fn measured(folder: &Path) -> bool {
 }
 
 /// Writes report.html, and for each agent metrics.json, predictions.jsonl, predictions.qald.json,
-/// skipped.jsonl and, if requested, traces/. With several agents, each has its own folder.
+/// skipped.jsonl and, if requested, traces/. With several agents, each has its own folder; a sweep
+/// also has sweep.json.
 pub(in crate::commands) fn write(
     out: &Path,
     evaluated: &[Evaluation],
     setting: &serde_json::Value,
     published: &[ComparisonTable],
+    sweep: &[serde_json::Value],
     traces: bool,
 ) -> Result<()> {
     let folder = StagedFolder::new(out)?;
@@ -55,8 +57,11 @@ pub(in crate::commands) fn write(
     }
     folder.file(
         "report.html",
-        report::page(setting, evaluated, published).as_bytes(),
+        report::page(setting, evaluated, published, &sweep::rows(sweep)).as_bytes(),
     )?;
+    if !sweep.is_empty() {
+        folder.file("sweep.json", &serde_json::to_vec_pretty(sweep)?)?;
+    }
     folder.commit()?;
     Ok(())
 }
@@ -80,7 +85,14 @@ pub(super) fn metrics_object(
             metrics["served"]["cost"] = json!(cost);
         }
     }
-    metrics["agent"] = json!(evaluated.agent);
+    metrics["agent"] = json!(evaluated.kind);
+    if evaluated.agent != evaluated.kind {
+        metrics["name"] = json!(evaluated.agent);
+    }
+    metrics["options"] = evaluated.options.clone();
+    if let Some(hash) = &evaluated.prompts {
+        metrics["prompts"] = json!(hash);
+    }
     metrics["setting"] = setting.clone();
     if let Some(linking) = &evaluated.linking {
         metrics["linking"] = linking_object(linking);
@@ -103,7 +115,7 @@ fn files(
         &format!("{within}predictions.jsonl"),
         &lines(&evaluated.predictions)?,
     )?;
-    let qald = qald::document(evaluated.agent, &evaluated.predictions);
+    let qald = qald::document(evaluated.kind, &evaluated.predictions);
     folder.file(
         &format!("{within}predictions.qald.json"),
         &serde_json::to_vec_pretty(&qald)?,

@@ -5,7 +5,7 @@ use crate::grammar::Grammar;
 use crate::limits::MAX_SET_ARGS as MAX_ARGS;
 use crate::text::handle_index;
 
-use super::options::{Reflection, TurnForm};
+use super::options::Reflection;
 use super::read::Pick;
 use super::run::{Awaited, Run};
 
@@ -48,9 +48,7 @@ impl Run<'_> {
             .iter()
             .position(|set| set.starts_with('v'))
             .unwrap_or(all.len());
-        if self.options().form == TurnForm::Grouped {
-            all.splice(at..at, live.classes);
-        }
+        all.splice(at..at, live.classes);
         let answers = all
             .iter()
             .filter(|set| !statements.contains(set))
@@ -71,18 +69,10 @@ impl Run<'_> {
         };
         let combined =
             |sets: &[String]| Grammar::any([joined("intersect", sets), joined("union", sets)]);
-        let paper = self.options().form == TurnForm::Paper;
         let mut choices = Vec::new();
         if !self.forced() {
             let open = sets.iter().filter(|set| !self.is_explored(set));
-            let mut open = vec![Grammar::one_of(
-                open.filter(|set| !paper || self.is_one(set))
-                    .map(String::as_str),
-            )];
-            if !paper {
-                open.push(combined(&sets));
-            }
-            let open = Grammar::any(open);
+            let open = Grammar::any([Grammar::one_of(open.map(String::as_str)), combined(&sets)]);
             choices.push(Grammar::seq([Grammar::text("neighbor "), open]));
             let single: Vec<&String> = sets
                 .iter()
@@ -124,18 +114,6 @@ impl Run<'_> {
         if self.found_paths() > 0 {
             let paths = (0..self.found_paths()).map(|i| Grammar::text(format!("p{i}")));
             return Grammar::any([none, Grammar::list(paths, "; ", 1, self.found_paths())]);
-        }
-        let triples = self.found_triples().len();
-        if triples > 0 {
-            return Grammar::any([
-                none,
-                Grammar::list(
-                    (0..triples).map(|i| Grammar::text(format!("t{i}"))),
-                    "; ",
-                    1,
-                    triples,
-                ),
-            ]);
         }
         let items = self.groups();
         let most = items.len();
@@ -191,9 +169,7 @@ impl Run<'_> {
     pub fn holds(&self, pick: &Pick) -> bool {
         let text = format!("{}{}", if pick.incoming { "~" } else { "" }, pick.relation);
         let path = handle_index(&pick.relation, 'p');
-        let triple = handle_index(&pick.relation, 't');
         path.is_some_and(|path| path < self.found_paths())
-            || triple.is_some_and(|triple| triple < self.found_triples().len())
             || self.groups().iter().any(|(group, _)| *group == text)
     }
 }

@@ -3,7 +3,8 @@
 //! transcript. Data generation and inference drive the same run, so a training example equals the
 //! prompt at inference byte for byte.
 //!
-//! The paper explores single entities and keeps at most 15 triples at a time, which cannot
+//! This is the form that small models are trained on; [`crate::published::oda`] is the published one. The
+//! paper explores single entities and keeps at most 15 triples at a time, which cannot
 //! enumerate a large set in 8 iterations. Here, triples with the same near end, relation and
 //! direction form one group, which is taken or left as a whole. A taken group is a set that can be
 //! explored, narrowed, counted and intersected like an entity. A group is named by its relation,
@@ -34,7 +35,7 @@ mod run;
 mod selected;
 
 pub use error::OdaError;
-pub use options::{OdaOptions, Reflection, TurnForm};
+pub use options::{OdaOptions, Reflection};
 pub use read::{
     Action, AnswerTurn, Pick, parse_action, parse_action_lenient, parse_reflection,
     parse_reflection_lenient,

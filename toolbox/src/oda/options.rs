@@ -19,23 +19,9 @@ pub enum Reflection {
     GeneratedFact,
 }
 
-/// The units that an action finds and a reflection chooses from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TurnForm {
-    /// Groups of triples with the same near end, relation and direction.
-    #[default]
-    Grouped,
-    /// Single triples of single entities, by handle (`t0`), as in the paper. Sets contain only
-    /// individually picked nodes.
-    Paper,
-}
-
 /// Options of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OdaOptions {
-    /// The units that actions find.
-    pub form: TurnForm,
     /// Whether observations are made.
     pub observation: bool,
     /// Range and size of observations.
@@ -43,7 +29,7 @@ pub struct OdaOptions {
     /// Token budget of a shown observation, by estimate ([`crate::tokens`]).
     pub observation_tokens: usize,
     /// Token budget of the triples that an action finds, by estimate, best first
-    /// ([`TurnForm::Paper`]).
+    /// ([`crate::published::oda`] only).
     pub triple_tokens: usize,
     /// How reflections are made.
     pub reflection: Reflection,
@@ -58,15 +44,30 @@ pub struct OdaOptions {
 impl Default for OdaOptions {
     fn default() -> Self {
         Self {
-            form: TurnForm::Grouped,
             observation: true,
             observe: ObserveOptions::default(),
             observation_tokens: crate::observe::shown::TOKENS,
-            triple_tokens: 256,
+            triple_tokens: 4_000,
             reflection: Reflection::Model,
             iterations: 8,
             kept: 15,
             seed: 0,
+        }
+    }
+}
+
+impl OdaOptions {
+    /// The published values (rules B.1 and B.4): heads to tails only, and room for whole
+    /// observations in a prompt.
+    #[must_use]
+    pub fn published() -> Self {
+        Self {
+            observe: ObserveOptions {
+                both_directions: false,
+                ..ObserveOptions::default()
+            },
+            observation_tokens: 4_000,
+            ..Self::default()
         }
     }
 }

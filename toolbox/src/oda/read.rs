@@ -31,7 +31,7 @@ pub enum AnswerTurn {
 /// A group chosen by a reflection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pick {
-    /// The relation as shown, or the handle of a path (`p0`) or a triple (`t0`).
+    /// The relation as shown, or the handle of a path (`p0`).
     pub relation: String,
     /// Whether the relation is followed from tails to heads.
     pub incoming: bool,

@@ -11,7 +11,7 @@ use crate::rank::RankError;
 use kg::term::{NodeId, RelId};
 
 use super::error::OdaError;
-use super::options::{Reflection, TurnForm};
+use super::options::Reflection;
 use super::run::{Awaited, Run};
 
 /// Number of far ends per group that are compared with the question.
@@ -27,17 +27,12 @@ impl Run<'_> {
         if self.awaited() != Awaited::Reflection {
             return Err(OdaError::Ended);
         }
-        let found = self.found_triples();
-        let groups: Vec<String> = match (self.options().form, self.found_paths()) {
-            (_, paths) if paths > 0 => (0..paths).map(|i| format!("p{i}")).collect(),
-            (TurnForm::Paper, _) => (0..found.len()).map(|i| format!("t{i}")).collect(),
-            (TurnForm::Grouped, _) => self.groups().into_iter().map(|(group, _)| group).collect(),
+        let groups: Vec<String> = match self.found_paths() {
+            0 => self.groups().into_iter().map(|(group, _)| group).collect(),
+            paths => (0..paths).map(|i| format!("p{i}")).collect(),
         };
         let scores: Vec<f64> = match self.options().reflection {
             Reflection::Model | Reflection::GeneratedFact => return Ok(None),
-            Reflection::Similarity if !found.is_empty() => {
-                found.iter().map(|one| f64::from(one.score)).collect()
-            }
             Reflection::Similarity => self.similarities()?,
             Reflection::Random => {
                 let number = |(i, _): (usize, &String)| {

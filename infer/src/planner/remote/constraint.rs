@@ -13,6 +13,8 @@ const LISTED: usize = 500;
 /// Everything about the turn that is asked for. The texts are made only if they are needed.
 pub(super) struct Language<'a> {
     pub(super) wanted: Wanted<'a>,
+    /// Whether the reply is free text, which no server is told to constrain.
+    pub(super) free: bool,
     /// As a grammar in GBNF.
     pub(super) grammar: &'a dyn Fn() -> String,
     /// As a JSON schema.
@@ -33,6 +35,9 @@ impl Language<'_> {
             body["tools"] = json!(tool_definitions());
             body["tool_choice"] = json!("required");
             body["parallel_tool_calls"] = json!(false);
+        }
+        if self.free {
+            return;
         }
         // These servers penalise repetition by default (1.1 in llama-cpp-python), but calls name
         // the same sets and relations repeatedly.

@@ -6,8 +6,15 @@ use toolbox::agent::Agent;
 use toolbox::call::{Call, Target, arguments_of, parse_call};
 
 use super::super::shots::{instructions, shots};
+use super::constraint::Language;
 use super::options::RemoteOptions;
+use super::reply::Reply;
 use crate::InferError;
+
+/// Characters of an unusable reply that a repeated request shows.
+const SHOWN: usize = 2000;
+/// The id of an unusable tool call in a repeated request.
+const REJECTED: &str = "rejected0";
 
 /// The messages of a request. A model of ours gets the turns of its training; any other gets
 /// instructions for the agent and worked examples first. `tools` says whether the turns are calls
@@ -55,7 +62,7 @@ fn own_message(turn: &Turn) -> Value {
 /// Calls and results as text. Tool results become user messages, because the role `tool` belongs to
 /// the other protocol. Many servers require user and assistant to alternate, so consecutive turns
 /// of one role are joined.
-fn text_messages(turns: &[Turn]) -> Vec<Value> {
+pub(super) fn text_messages(turns: &[Turn]) -> Vec<Value> {
     let mut joined: Vec<(&str, String)> = Vec::new();
     for turn in turns {
         let role = match turn.role {
@@ -130,13 +137,54 @@ fn call_id(number: usize) -> String {
 }
 
 /// A turn of the model with one tool call.
-pub(super) fn call_message(id: &str, name: &str, arguments: &str) -> Value {
+fn call_message(id: &str, name: &str, arguments: &str) -> Value {
     json!({ "role": "assistant", "content": null, "tool_calls": [
         { "id": id, "type": "function", "function": { "name": name, "arguments": arguments } },
     ] })
 }
 
 /// The result of a tool call.
-pub(super) fn result_message(id: &str, content: &str) -> Value {
+fn result_message(id: &str, content: &str) -> Value {
     json!({ "role": "tool", "tool_call_id": id, "content": content })
+}
+
+/// Adds an unusable reply and what is wrong with it to the messages.
+pub(super) fn ask_again(
+    messages: &mut Vec<Value>,
+    reply: &Reply,
+    problem: &str,
+    language: &Language<'_>,
+    tools: bool,
+) {
+    let such = |quote: &str| {
+        let examples = (language.examples)();
+        if examples.is_empty() {
+            String::new()
+        } else {
+            format!(" {quote}: {}.", examples.join("  "))
+        }
+    };
+    if let (true, Some(call)) = (tools, reply.calls.first()) {
+        messages.push(call_message(REJECTED, &call.name, &call.arguments));
+        let such = such("Possible calls begin so");
+        messages.push(result_message(
+            REJECTED,
+            &format!("error: {problem}.{such}"),
+        ));
+        return;
+    }
+    let mut said: String = reply.text.chars().take(SHOWN).collect();
+    if said.trim().is_empty() {
+        // Some servers refuse an empty message.
+        said = "…".to_owned();
+    }
+    messages.push(json!({ "role": "assistant", "content": said }));
+    let form = if tools {
+        "Call one tool, nothing else."
+    } else {
+        "Write one line in the required form, nothing else."
+    };
+    let such = such("It begins with one of");
+    let content = format!("That cannot be used here: {problem}. {form}{such}");
+    messages.push(json!({ "role": "user", "content": content }));
 }

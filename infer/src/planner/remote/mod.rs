@@ -26,7 +26,7 @@ use toolbox::gbnf;
 use toolbox::grammar::Grammar;
 
 use self::constraint::{ASKED, Language, PROBED, SERVERS, text_schema};
-use self::messages::{call_message, messages, result_message};
+use self::messages::{ask_again, messages, text_messages};
 use self::read::Wanted;
 use self::reply::Reply;
 use self::retry::Pauses;
@@ -40,10 +40,6 @@ pub use self::options::{Constraint, Protocol, RemoteOptions, public_address};
 const POLL: Duration = Duration::from_millis(20);
 /// Calls that a repeated request shows as examples.
 const EXAMPLES: usize = 8;
-/// Characters of an unusable reply that a repeated request shows.
-const SHOWN: usize = 2000;
-/// The id of an unusable tool call in a repeated request.
-const REJECTED: &str = "rejected0";
 
 /// A planner that asks a server. It is not [`constrained`](Planner::constrained), because a server
 /// may answer anything.
@@ -52,6 +48,8 @@ pub struct RemotePlanner {
     options: Arc<RemoteOptions>,
     transport: Transport,
     cancel: Cancel,
+    /// Added to the seed of the sampling.
+    sample: u64,
 }
 
 /// What the thread of a request sends: pieces of a streamed reply, and its end.
@@ -78,7 +76,14 @@ impl RemotePlanner {
             transport: Transport::new(&options).map_err(failed)?,
             options,
             cancel: Cancel::default(),
+            sample: 0,
         })
+    }
+
+    /// Whether the model was trained by kgagent and knows the turns of its agents.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        self.options.own
     }
 
     /// Asks the server for a word and constrains it to another one, which only a server that obeys
@@ -96,6 +101,7 @@ impl RemotePlanner {
                 accepts: &|text| text == PROBED,
                 call: None,
             },
+            free: false,
             grammar: &|| gbnf::of_grammar(&grammar),
             schema: &|| text_schema(&grammar),
             examples: &Vec::new,
@@ -260,7 +266,7 @@ impl RemotePlanner {
             body["top_p"] = json!(top_p);
         }
         if options.temperature > 0.0 {
-            body["seed"] = json!(options.seed);
+            body["seed"] = json!(options.seed.wrapping_add(self.sample));
         }
         if !options.stop.is_empty() {
             body["stop"] = json!(options.stop);
@@ -381,6 +387,7 @@ impl RemotePlanner {
                 },
                 call: Some(acceptor.live().next_var),
             },
+            free: false,
             grammar: &|| gbnf::of_calls(&acceptor),
             schema: &|| live_schema(acceptor.live()),
             examples: &examples,
@@ -400,50 +407,10 @@ fn unusable(reply: &Reply) -> String {
     }
 }
 
-/// Adds an unusable reply and what is wrong with it to the messages.
-fn ask_again(
-    messages: &mut Vec<Value>,
-    reply: &Reply,
-    problem: &str,
-    language: &Language<'_>,
-    tools: bool,
-) {
-    let such = |quote: &str| {
-        let examples = (language.examples)();
-        if examples.is_empty() {
-            String::new()
-        } else {
-            format!(" {quote}: {}.", examples.join("  "))
-        }
-    };
-    if let (true, Some(call)) = (tools, reply.calls.first()) {
-        messages.push(call_message(REJECTED, &call.name, &call.arguments));
-        let such = such("Possible calls begin so");
-        messages.push(result_message(
-            REJECTED,
-            &format!("error: {problem}.{such}"),
-        ));
-        return;
-    }
-    let mut said: String = reply.text.chars().take(SHOWN).collect();
-    if said.trim().is_empty() {
-        // Some servers refuse an empty message.
-        said = "…".to_owned();
-    }
-    messages.push(json!({ "role": "assistant", "content": said }));
-    let form = if tools {
-        "Call one tool, nothing else."
-    } else {
-        "Write one line in the required form, nothing else."
-    };
-    let such = such("It begins with one of");
-    let content = format!("That cannot be used here: {problem}. {form}{such}");
-    messages.push(json!({ "role": "user", "content": content }));
-}
-
 impl Planner for RemotePlanner {
     fn begin(&mut self, cancel: &Cancel) {
         self.cancel = cancel.clone();
+        self.sample = 0;
     }
 
     fn propose(&mut self, input: &PlannerInput<'_, '_>) -> Result<Proposal, InferError> {
@@ -464,11 +431,45 @@ impl Planner for RemotePlanner {
                 accepts: &|text| grammar.matches(text),
                 call: None,
             },
+            free: false,
             grammar: &|| gbnf::of_grammar(grammar),
             schema: &|| text_schema(grammar),
             examples: &Vec::new,
         };
         self.ask(turns, &language)
+    }
+
+    fn reply(&mut self, turns: &[Turn]) -> Result<Proposal, InferError> {
+        let deadline = Instant::now() + self.options.deadline;
+        let grammar = Grammar::any([]);
+        let language = Language {
+            // A stream is read to its end.
+            wanted: Wanted {
+                accepts: &|_| false,
+                call: None,
+            },
+            free: true,
+            grammar: &|| gbnf::of_grammar(&grammar),
+            schema: &|| text_schema(&grammar),
+            examples: &Vec::new,
+        };
+        let reply = self.request(&text_messages(turns), &language, deadline)?;
+        let (said, _) = read::split(&reply.text);
+        let text = said.trim().to_owned();
+        let problem = (text.is_empty() && reply.cut_off())
+            .then(|| "the reply was cut off before it said anything; see --max-tokens".to_owned());
+        let count = |tokens: u64| usize::try_from(tokens).unwrap_or(usize::MAX);
+        Ok(Proposal {
+            read: count(reply.usage.prompt_tokens),
+            decided: count(reply.usage.completion_tokens),
+            replies: vec![reply.record(Some(&text), problem)],
+            text,
+            ..Proposal::default()
+        })
+    }
+
+    fn resample(&mut self, sample: u64) {
+        self.sample = sample;
     }
 
     fn constrained(&self) -> bool {

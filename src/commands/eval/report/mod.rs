@@ -24,8 +24,9 @@ pub(super) fn page(
     setting: &Value,
     evaluated: &[Evaluation],
     published: &[ComparisonTable],
+    sweep: &[Vec<String>],
 ) -> String {
-    let names: Vec<&str> = evaluated.iter().map(|one| one.agent).collect();
+    let names: Vec<&str> = evaluated.iter().map(|one| one.agent.as_str()).collect();
     let mut body = format!("<h1>{}</h1>", escape(&names.join(", ")));
     body.push_str("<p>");
     if let Value::Object(map) = setting {
@@ -38,6 +39,10 @@ pub(super) fn page(
         }
     }
     body.push_str("intervals hold 95 % (bootstrap over questions)</p>");
+    // A table has a head.
+    if sweep.len() > 1 {
+        body.push_str(&format!("<h2>Variations</h2>{}", table(sweep)));
+    }
     body.push_str(&summary(evaluated));
     if let Some(seen) = evaluated.iter().find_map(Evaluation::seen) {
         body.push_str(&format!("<p>{}</p>", escape(&seen)));
@@ -104,7 +109,7 @@ fn summary(evaluated: &[Evaluation]) -> String {
     for one in evaluated {
         let m = &one.metrics;
         let each = |sum: f64| number(sum / m.n.max(1) as f64);
-        let mut row = vec![one.agent.to_owned(), m.n.to_string()];
+        let mut row = vec![one.agent.clone(), m.n.to_string()];
         row.extend(
             ["hits_at_1", "f1", "exact", "em_strict"].map(|score| with_interval(one, score)),
         );
@@ -135,7 +140,7 @@ fn skipped(evaluated: &[Evaluation]) -> String {
     let one = |one: &Evaluation| {
         format!(
             "<h3>{}: {} questions not evaluated</h3>{}",
-            escape(one.agent),
+            escape(&one.agent),
             one.skipped.len(),
             table(&skipped_rows(one))
         )
@@ -280,7 +285,7 @@ fn causes(evaluated: &[Evaluation]) -> String {
                     .iter()
                     .map(|(cause, n)| vec![cause.clone(), n.to_string()]),
             );
-            html.push_str(&format!("<h3>{}</h3>{}", escape(one.agent), table(&rows)));
+            html.push_str(&format!("<h3>{}</h3>{}", escape(&one.agent), table(&rows)));
         }
         if !one.metrics.linking_recall.is_empty() {
             let mut rows = header("stage of linking|gold kept");
@@ -290,7 +295,7 @@ fn causes(evaluated: &[Evaluation]) -> String {
                     .iter()
                     .map(|(stage, share)| vec![stage.clone(), format!("{share:.3}")]),
             );
-            html.push_str(&format!("<h3>{}</h3>{}", escape(one.agent), table(&rows)));
+            html.push_str(&format!("<h3>{}</h3>{}", escape(&one.agent), table(&rows)));
         }
     }
     if html.is_empty() {
@@ -303,7 +308,7 @@ fn causes(evaluated: &[Evaluation]) -> String {
 fn scores(evaluated: &[Evaluation]) -> String {
     let mut rows = vec![
         std::iter::once("score".to_owned())
-            .chain(evaluated.iter().map(|one| one.agent.to_owned()))
+            .chain(evaluated.iter().map(|one| one.agent.clone()))
             .collect::<Vec<_>>(),
     ];
     for score in SCORES {

@@ -88,7 +88,7 @@ fn chip(one: &Evaluation, at: usize) -> String {
     };
     format!(
         "<span class=\"chip {class}\">{} {:.2}</span>",
-        escape(one.agent),
+        escape(&one.agent),
         scores.f1
     )
 }
@@ -111,7 +111,7 @@ fn column(one: &Evaluation, at: usize) -> String {
     let prediction = &one.predictions[at];
     let mut html = format!(
         "<div><h4>{}</h4><p>answer: <bdi>{}</bdi> <span class=\"n\">({}, {} tokens)</span></p>",
-        escape(one.agent),
+        escape(&one.agent),
         escape(&members(&prediction.predicted_labels)),
         escape(&format!("{:?}", prediction.provenance).to_lowercase()),
         prediction.tokens

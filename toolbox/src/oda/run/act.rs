@@ -3,12 +3,10 @@
 use super::{Found, Run};
 use crate::call::{Arg, Call, Tool, parse_call, print_name};
 use crate::exec::{Observation, Relation};
-use crate::observe::{ObserveOptions, Observed, PathOptions, observe, paths, similarity_of};
+use crate::observe::{PathOptions, paths};
 use crate::oda::error::OdaError;
-use crate::oda::options::TurnForm;
 use crate::oda::read::{Action, AnswerTurn};
 use crate::prompt::dialogue_relations;
-use crate::tokens;
 use common::transcript::Part;
 
 /// Maximum number of distinct paths shown between two entities.
@@ -23,22 +21,6 @@ impl Run<'_> {
             return Err(OdaError::Over(self.options.iterations));
         }
         let (action, found, parts) = match act {
-            Action::Neighbor(set) if self.options.form == TurnForm::Paper => {
-                let action = format!("neighbor {set}");
-                if self.is_explored(set) {
-                    return Err(OdaError::Repeated(action));
-                }
-                let (triples, parts) = self.triples(set)?;
-                self.explored.push(set.clone());
-                (
-                    action,
-                    Found::Triples {
-                        set: set.clone(),
-                        triples,
-                    },
-                    parts,
-                )
-            }
             Action::Neighbor(set) => {
                 let action = format!("neighbor {set}");
                 let text = self.resolved(set)?;
@@ -112,48 +94,6 @@ impl Run<'_> {
             .run(&parse_call(&format!("ans = end({what})"))?)?;
         self.found = None;
         Ok(())
-    }
-
-    /// The triples of one entity, most similar to the question first, cut to the token budget.
-    fn triples(&self, entity: &str) -> Result<(Vec<Observed>, Vec<Part>), OdaError> {
-        let node = match self.members(entity).as_deref() {
-            Some([node]) => *node,
-            _ => return Err(OdaError::NotOne(entity.to_owned())),
-        };
-        let kg = self.session.kg();
-        let all = ObserveOptions {
-            hops: 1,
-            kept: usize::MAX / 2,
-            ..self.options.observe.clone()
-        };
-        let similarity = similarity_of(self.session.ranker());
-        let mut triples = observe(
-            kg,
-            &[&[node]],
-            self.session.bare_question(),
-            similarity.as_ref(),
-            &all,
-        )?;
-        let mut left = self.options.triple_tokens;
-        let mut parts = Vec::new();
-        for (i, one) in triples.iter().enumerate() {
-            let sign = if one.forward { "" } else { "~" };
-            let far = kg.label(one.far()).unwrap_or_else(|| kg.name(one.far()));
-            let text = format!(" {sign}{} {far}", print_name(&kg.name(one.triple.1.node())));
-            let Some(rest) = left.checked_sub(tokens::estimate(&text)) else {
-                break;
-            };
-            left = rest;
-            parts.extend([
-                Part::ours(format!("{}t{i}", if i == 0 { "" } else { "\n" })),
-                Part::kg(text),
-            ]);
-        }
-        triples.truncate(parts.len() / 2);
-        if parts.is_empty() {
-            parts.push(Part::ours("none"));
-        }
-        Ok((triples, parts))
     }
 
     /// The distinct paths between two entities as sequences of relations, and their rendering.

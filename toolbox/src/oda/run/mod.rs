@@ -12,7 +12,7 @@ use super::selected::Selected;
 use crate::answer::Answer;
 use crate::call::{Call, parse_call};
 use crate::exec::{EntSet, Naming, Relation, Session, Shown, Value};
-use crate::observe::{ObserveOptions, Observed, PathNetwork, shown};
+use crate::observe::{ObserveOptions, PathNetwork, shown};
 use crate::prompt::{Template, dialogue_question, size_word};
 use crate::rank::RankError;
 use crate::text::handle_index;
@@ -41,10 +41,6 @@ enum Found {
         from: String,
         to: String,
         paths: Vec<Vec<(Relation, bool)>>,
-    },
-    Triples {
-        set: String,
-        triples: Vec<Observed>,
     },
 }
 
@@ -211,13 +207,6 @@ impl<'g> Run<'g> {
         match &self.found {
             Some(Found::Paths { paths, .. }) => paths.len(),
             _ => 0,
-        }
-    }
-
-    pub(super) fn found_triples(&self) -> &[Observed] {
-        match &self.found {
-            Some(Found::Triples { triples, .. }) => triples,
-            _ => &[],
         }
     }
 

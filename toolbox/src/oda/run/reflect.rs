@@ -3,7 +3,7 @@
 use super::{Found, Run, shown_tokens};
 use crate::call::print_name;
 use crate::exec::Relation;
-use crate::observe::{Observed, shown};
+use crate::observe::shown;
 use crate::oda::error::OdaError;
 use crate::oda::read::Pick;
 use crate::oda::selected::Selected;
@@ -20,12 +20,6 @@ impl Run<'_> {
         for pick in picks.iter().take(self.options.kept) {
             let (near, far) = match &found {
                 Found::Neighbors { set, .. } => (set.clone(), self.pick(set, pick)?),
-                Found::Triples { set, triples } => {
-                    let triple = handle_index(&pick.relation, 't')
-                        .and_then(|index| triples.get(index))
-                        .ok_or_else(|| OdaError::NotFound(pick.relation.clone()))?;
-                    (set.clone(), self.take_triple(set, triple)?)
-                }
                 Found::Paths { from, to, paths } => {
                     let path = handle_index(&pick.relation, 'p')
                         .and_then(|index| paths.get(index))
@@ -104,27 +98,6 @@ impl Run<'_> {
                 Ok(made)
             }
         }
-    }
-
-    /// Executes the pick of one triple and returns the set that contains its far end.
-    fn take_triple(&mut self, set: &str, triple: &Observed) -> Result<String, OdaError> {
-        let kg = self.session.kg();
-        let name = print_name(&kg.name(triple.triple.1.node()));
-        let far = kg.name(triple.far());
-        let tool = if triple.forward {
-            "get_tail_entity"
-        } else {
-            "get_head_entity"
-        };
-        let all = self.assigned(&format!("{tool}({set}, {name})"))?;
-        if self.members(&all).is_some_and(|members| members.len() == 1) {
-            return Ok(all);
-        }
-        // A set argument cannot name a literal, so the set keeps all values of the relation.
-        if !kg.resources().contains(&triple.far().0) {
-            return Ok(all);
-        }
-        self.assigned(&format!("intersect({all}, {})", print_name(&far)))
     }
 
     /// Follows a path up to its last relation and returns the set of nodes before the goal.

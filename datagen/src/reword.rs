@@ -1,0 +1,331 @@
+//! Rewording: a model writes questions in other words. A rewording becomes a question of its own
+//! with the same query, if linking finds in it exactly what it finds in the original, its program
+//! is verified again, and nothing is worded like it yet.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use common::journal::{Journal, JournalEntry};
+use kg::Kg;
+use kg::term::NodeId;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use toolbox::link;
+
+use crate::question::GoldQuestion;
+use crate::verify::{self, VerifyOptions};
+use crate::{Error, hash};
+
+/// What stands between the id of a question and the number of a rewording.
+const MARK: &str = "~reworded";
+/// Longest rewording, in characters.
+const LONGEST: usize = 400;
+/// Failures before the first success after which the model counts as broken.
+const HOPELESS: usize = 5;
+
+/// Writes questions in other words, for example with a language model.
+pub trait Reworder: Sync {
+    /// What the wordings depend on besides the question: the model and its prompt.
+    fn fingerprint(&self) -> String;
+    /// About `wanted` other wordings of a question, which should hold every text of `keep`
+    /// unchanged.
+    ///
+    /// # Errors
+    /// A message, if the model fails.
+    fn reword(&self, question: &str, keep: &[String], wanted: usize)
+    -> Result<Vec<String>, String>;
+}
+
+/// Options of rewording.
+#[derive(Clone)]
+pub struct RewordOptions {
+    /// Rewordings that are asked for per question.
+    pub wanted: usize,
+    /// Questions that are reworded at a time.
+    pub concurrency: usize,
+    /// How originals and rewordings are verified.
+    pub verify: VerifyOptions,
+}
+
+/// What became of the rewordings.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RewordCounts {
+    /// What wrote them.
+    pub by: String,
+    /// Questions that were reworded.
+    pub questions: usize,
+    /// Of these, questions whose rewordings were known from an earlier run.
+    pub cached: usize,
+    /// Questions at which the model failed.
+    pub failed: usize,
+    /// Rewordings that were written.
+    pub written: usize,
+    /// Rewordings that are kept.
+    pub kept: usize,
+    /// Dropped: worded like another question.
+    pub duplicates: usize,
+    /// Dropped: linking does not find the same entities.
+    pub entities: usize,
+    /// Dropped: a value of the program is not found, or the program is refused.
+    pub values: usize,
+    /// Dropped: empty or too long.
+    pub unusable: usize,
+}
+
+impl RewordCounts {
+    /// The counts as a sentence of the data card.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        format!(
+            "Reworded by {}: {} questions, {} wordings written, {} kept; dropped: {} duplicates, {} with other entities, {} with \
+             other values or a refused program, {} empty or too long. At {} questions the model failed.",
+            self.by,
+            self.questions,
+            self.written,
+            self.kept,
+            self.duplicates,
+            self.entities,
+            self.values,
+            self.unusable,
+            self.failed
+        )
+    }
+}
+
+/// The id of the question that a rewording comes from; any other id is its own.
+#[must_use]
+pub fn original(id: &str) -> &str {
+    let number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+    match id.rsplit_once(MARK) {
+        Some((id, rest)) if number(rest) => id,
+        _ => id,
+    }
+}
+
+/// A question that can be reworded, with what a rewording has to hold.
+struct Original {
+    needed: BTreeSet<NodeId>,
+    found: BTreeSet<NodeId>,
+    keep: Vec<String>,
+    values_added: usize,
+}
+
+/// The questions with their rewordings, each behind its original. Wordings that `cache` knows are
+/// not asked for again; new ones are added to it at once, so that an interrupted run continues.
+/// `progress` is called with the number of questions done and the total.
+///
+/// # Errors
+/// [`Error::Stopped`], [`Error::Threads`], [`Error::Reworder`] if the model fails at the first
+/// questions, and the errors of the cache.
+pub fn reworded(
+    kg: &dyn Kg,
+    questions: &[GoldQuestion],
+    reworder: &dyn Reworder,
+    options: &RewordOptions,
+    cache: &Path,
+    progress: &(dyn Fn(usize, usize) + Sync),
+    stop: &AtomicBool,
+) -> Result<(Vec<GoldQuestion>, RewordCounts), Error> {
+    let fingerprint = reworder.fingerprint().replace('\n', " ");
+    let (journal, known) = Journal::open(cache, &fingerprint)?;
+    let known: HashMap<u64, JournalEntry> = known.into_iter().map(|one| (one.piece, one)).collect();
+    let (done, failed, answered) = (
+        AtomicUsize::new(0),
+        AtomicUsize::new(0),
+        AtomicUsize::new(0),
+    );
+    let one = |question: &GoldQuestion| {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Error::Stopped {
+                done: done.load(Ordering::Relaxed),
+                total: questions.len(),
+            });
+        }
+        let result = match original_of(kg, question, &options.verify) {
+            None => Written::Nothing,
+            Some(original) => {
+                let asked = (&question.question, &original.keep, options.wanted);
+                let piece = hash::number(0, "reword", &format!("{asked:?}"));
+                let cached = known
+                    .get(&piece)
+                    .and_then(|entry| serde_json::from_slice(&journal.read(entry).ok()?).ok());
+                match cached {
+                    Some(texts) => Written::Texts(original, texts, true),
+                    None => match reworder.reword(asked.0, asked.1, asked.2) {
+                        Ok(texts) => {
+                            answered.fetch_add(1, Ordering::Relaxed);
+                            journal
+                                .append(piece, serde_json::json!(texts).to_string().as_bytes())?;
+                            Written::Texts(original, texts, false)
+                        }
+                        Err(message) => {
+                            let failures = failed.fetch_add(1, Ordering::Relaxed) + 1;
+                            if failures >= HOPELESS && answered.load(Ordering::Relaxed) == 0 {
+                                return Err(Error::Reworder(message));
+                            }
+                            Written::Failed
+                        }
+                    },
+                }
+            }
+        };
+        progress(done.fetch_add(1, Ordering::Relaxed) + 1, questions.len());
+        Ok(result)
+    };
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(options.concurrency)
+        .build()
+        .map_err(|error| Error::Threads(error.to_string()))?;
+    let written: Vec<Written> =
+        pool.install(|| questions.par_iter().map(one).collect::<Result<_, _>>())?;
+    let mut counts = RewordCounts {
+        by: reworder.fingerprint(),
+        ..RewordCounts::default()
+    };
+    let mut wordings: HashSet<String> = questions.iter().map(|one| plain(&one.question)).collect();
+    let mut all = Vec::with_capacity(questions.len());
+    for (question, written) in questions.iter().zip(written) {
+        all.push(question.clone());
+        match written {
+            Written::Nothing => {}
+            Written::Failed => counts.failed += 1,
+            Written::Texts(original, texts, cached) => {
+                counts.questions += 1;
+                counts.cached += usize::from(cached);
+                let checked = Checked {
+                    kg,
+                    question,
+                    original: &original,
+                    verify: &options.verify,
+                };
+                all.extend(checked.kept(&texts, &mut wordings, &mut counts));
+            }
+        }
+    }
+    Ok((all, counts))
+}
+
+/// What a model wrote for a question.
+enum Written {
+    /// It was not asked: the question is refused, or linking does not find its entities.
+    Nothing,
+    Failed,
+    /// Wordings, and whether they were known.
+    Texts(Original, Vec<String>, bool),
+}
+
+/// What a rewording of a question has to hold; `None` if the original does not hold it itself.
+fn original_of(kg: &dyn Kg, question: &GoldQuestion, options: &VerifyOptions) -> Option<Original> {
+    let verified = verify::verify(kg, question, options).ok()?;
+    let found = linked(kg, &question.question, options)?;
+    let needed: BTreeSet<NodeId> = verified.linked.entities.iter().copied().collect();
+    if !needed.is_subset(&found) {
+        return None;
+    }
+    let text = &question.question;
+    let mentions = needed
+        .iter()
+        .filter_map(|&node| link::mention(kg, text, node))
+        .map(|(start, end)| text[start..end].to_owned());
+    let values = verified
+        .linked
+        .values
+        .iter()
+        .map(|value| value.lexical.clone());
+    let mut keep: Vec<String> = mentions
+        .chain(values.filter(|value| text.contains(value)))
+        .collect();
+    keep.sort();
+    keep.dedup();
+    Some(Original {
+        needed,
+        found,
+        keep,
+        values_added: verified.values_added,
+    })
+}
+
+/// The entities that linking finds in a text.
+fn linked(kg: &dyn Kg, text: &str, options: &VerifyOptions) -> Option<BTreeSet<NodeId>> {
+    let nodes = link::entities_of(kg, text, options.ranker.as_ref()).ok()?;
+    Some(nodes.into_iter().collect())
+}
+
+/// A wording without case and punctuation.
+fn plain(text: &str) -> String {
+    let words = text
+        .to_lowercase()
+        .replace(|c: char| !c.is_alphanumeric(), " ");
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The check of the wordings of one question.
+struct Checked<'a> {
+    kg: &'a dyn Kg,
+    question: &'a GoldQuestion,
+    original: &'a Original,
+    verify: &'a VerifyOptions,
+}
+
+impl Checked<'_> {
+    /// The wordings that are kept, as questions.
+    fn kept(
+        &self,
+        texts: &[String],
+        wordings: &mut HashSet<String>,
+        counts: &mut RewordCounts,
+    ) -> Vec<GoldQuestion> {
+        let mut kept = Vec::new();
+        for text in texts {
+            counts.written += 1;
+            let text = text.trim();
+            if plain(text).is_empty() || text.chars().count() > LONGEST {
+                counts.unusable += 1;
+                continue;
+            }
+            if wordings.contains(&plain(text)) {
+                counts.duplicates += 1;
+                continue;
+            }
+            let found = linked(self.kg, text, self.verify).unwrap_or_default();
+            // Another entity than those of the question asks for something else.
+            if !self.original.needed.is_subset(&found) || !found.is_subset(&self.original.found) {
+                counts.entities += 1;
+                continue;
+            }
+            let question = GoldQuestion {
+                id: format!("{}{MARK}{}", self.question.id, kept.len() + 1),
+                question: text.to_owned(),
+                ..self.question.clone()
+            };
+            let verified = verify::verify(self.kg, &question, self.verify);
+            if !verified.is_ok_and(|one| one.values_added <= self.original.values_added) {
+                counts.values += 1;
+                continue;
+            }
+            wordings.insert(plain(text));
+            counts.kept += 1;
+            kept.push(question);
+        }
+        kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rewording_names_its_original() {
+        assert_eq!(original("a~reworded12"), "a");
+        assert_eq!(original("a~reworded"), "a~reworded");
+        assert_eq!(original("a~rewordedx1"), "a~rewordedx1");
+        assert_eq!(original("a"), "a");
+    }
+
+    #[test]
+    fn wordings_are_compared_without_case_and_marks() {
+        assert_eq!(plain("Who wrote “1Q84”?"), plain("who wrote 1q84"));
+    }
+}
