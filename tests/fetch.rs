@@ -277,7 +277,7 @@ fn a_hub_that_never_sends_everything_is_given_up() {
         ..hub()
     });
     let output = fetch(&address, home.path());
-    let said = said(&output);
+    let said = errors(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("the hub sends less than the"), "{said}");
     assert!(hub.lock().unwrap().asked.len() < 30);

@@ -182,8 +182,7 @@ impl Question {
         let kg = &self.graph.kg;
         let question = self.request.question.as_str();
         let ranker = &service.ranker;
-        let topics =
-            |given: &[String]| link::topics(kg, question, given, ranker.as_ref(), &cancel);
+        let topics = |given: &[String]| link::topics(kg, question, given, ranker.as_ref(), &cancel);
         let mut entities = topics(&self.request.entities).map_err(|error| match error {
             LinkError::Unknown(_) => Fault::bad("unknown_entity", error.to_string()),
             LinkError::Cancelled(why) => ended(why),

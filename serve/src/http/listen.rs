@@ -15,8 +15,8 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::unsent::Room;
 use super::tls::{Tls, TlsFiles};
+use super::unsent::Room;
 use super::{AccessRules, App, router};
 use crate::clients::{Client, Clients};
 use crate::error::{ServeError, TOKEN_LENGTH};

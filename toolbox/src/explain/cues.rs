@@ -12,6 +12,24 @@ fn follows(all: &[String], first: &str, second: &[&str]) -> bool {
         .any(|pair| pair[0] == first && second.contains(&pair[1].as_str()))
 }
 
+/// Words that say what is not so, as words of a question: `aren't` is `aren` and `t`.
+const NEGATIONS: &str =
+    "not without never neither nobody lack lacking isn aren wasn weren don doesn didn hasn haven";
+
+/// Whether a word says what is not so. `no` does so too, except in `no longer`.
+pub(super) fn is_negation(word: &str) -> bool {
+    NEGATIONS.split(' ').any(|one| one == word)
+}
+
+/// Whether a question asks for what is not so.
+pub(super) fn negates(all: &[String]) -> bool {
+    all.iter().enumerate().any(|(at, word)| {
+        // What is no longer made is discontinued.
+        let longer = all.get(at + 1).is_some_and(|next| next == "longer");
+        is_negation(word) || word == "no" && !longer
+    })
+}
+
 /// Whether a question asks for others than those that it names, or for those who have something in
 /// common with them.
 pub(super) fn others(all: &[String]) -> bool {

@@ -4,15 +4,17 @@
 //! an agent adds what its model says.
 //!
 //! ```text
-//! question, cues, adjective  what the question asks; focus: the word that names the answer
-//! vocabulary, table       the words of relations; translation probabilities (learn makes them)
-//! words, kinship          which words a relation explains, and which a chain of parents and children
-//! plan, state             candidate programs
-//! values, search, judging the search for them
-//! tabular                 candidates that end in the extended tools
-//! read                    what a program of a model explains
-//! terms                   the decision
-//! why                     which part of the chosen program accounts for which word
+//! question, cues, adjective        what the question asks; focus: the word that names the answer
+//! mentions                         what stands around the mentions of entities
+//! vocabulary, table                the words of relations; translation probabilities (learn makes them)
+//! naming                           the names of relations and classes
+//! words, kinship                   which words a relation explains, and which a chain of parents and children
+//! plan, state                      candidate programs
+//! values, starts, search, judging  the search for them
+//! tabular                          candidates that end in the extended tools
+//! read                             what a program of a model explains
+//! terms                            the decision
+//! why                              which part of the chosen program accounts for which word
 //! ```
 
 mod adjective;
@@ -21,10 +23,13 @@ mod focus;
 mod judging;
 mod kinship;
 mod learn;
+mod mentions;
+mod naming;
 mod plan;
 mod question;
 mod read;
 mod search;
+mod starts;
 mod state;
 mod table;
 mod tabular;

@@ -6,11 +6,12 @@ use kg::value::{Extreme, Op};
 use kg::words;
 
 use super::adjective::{Adjective, adjective};
-use super::cues::{comparison, counts, degrees, gives_range, judges, others};
+use super::cues::{comparison, counts, degrees, gives_range, judges, negates, others};
 use super::focus::{COUNTING, focus, is_content};
+use super::mentions;
 use super::table::WordTables;
 use super::vocabulary::is_chatter;
-use crate::link::{Linked, is_nationality, number_of_word};
+use crate::link::Linked;
 use crate::rank::stem;
 
 /// The marks of question words. They are content words like any other, because `who` says something
@@ -20,11 +21,6 @@ const MARKS: &[(&str, &[&str])] = &[
     ("#where", &["where", "wheres"]),
     ("#when", &["when", "whens"]),
     ("#what-year", &["year", "date"]),
-];
-/// Words that say what is not so, as words of a question: `aren't` is `aren` and `t`.
-const NEGATIONS: [&str; 15] = [
-    "without", "not", "lack", "lacking", "never", "nobody", "isn", "aren", "wasn", "weren", "don",
-    "doesn", "didn", "hasn", "haven",
 ];
 /// The mark of `how many`.
 const HOW_MANY: &str = "#how-many";
@@ -107,10 +103,6 @@ pub(super) fn question_stems(bare: &str) -> Vec<String> {
     stems.sort_unstable();
     stems.dedup();
     stems
-}
-
-fn is_number(word: &str) -> bool {
-    word.bytes().any(|byte| byte.is_ascii_digit()) || number_of_word(word).is_some()
 }
 
 /// The stem of a word; of an adjective of degree, the stem of its plain form.
@@ -204,47 +196,13 @@ impl Asked {
         asked.compare = comparison(&all);
         asked.between = gives_range(&all);
         asked.than = all.iter().any(|word| word == "than");
-        asked.than_entity = (0..linked.entities.len()).find(|&entity| {
-            let before = |(start, _)| question.get(..start);
-            let behind = |text: &str| {
-                let text = text.to_lowercase();
-                let rest = text.rsplit_once("than").map(|(_, rest)| words(rest));
-                rest.is_some_and(|rest| {
-                    !rest.iter().any(|word| is_content(word) || is_number(word))
-                })
-            };
-            linked.span(entity).and_then(before).is_some_and(behind)
-        });
-        asked.negated = all.iter().enumerate().any(|(at, word)| {
-            // What is no longer made is discontinued.
-            let longer = all.get(at + 1).is_some_and(|next| next == "longer");
-            NEGATIONS.contains(&word.as_str()) || word == "no" && !longer
-        });
+        asked.than_entity = mentions::compared_with(question, linked);
+        asked.negated = negates(&all);
         asked.others = others(&all);
         let is = |list: &[&str]| all.iter().any(|word| list.contains(&word.as_str()));
         asked.times = is(&["times", "often"]);
-        let mut spans: Vec<(usize, usize)> = (0..linked.entities.len())
-            .filter_map(|entity| linked.span(entity))
-            .collect();
-        spans.sort_unstable();
-        asked.both = spans.windows(2).any(|pair| {
-            let between = question.get(pair[0].1..pair[1].0);
-            between.is_some_and(|text| text.trim() == "and" || text.trim() == "&")
-        }) || all.iter().any(|word| word == "both");
-        asked.place = (0..linked.entities.len()).any(|entity| {
-            let before = |(start, _)| question.get(..start).map(str::trim_end);
-            let within = |text: &str| {
-                let last = text.rsplit(' ').next().unwrap_or_default();
-                matches!(
-                    last.to_lowercase().as_str(),
-                    "in" | "from" | "of" | "across" | "within"
-                )
-            };
-            let span = linked.span(entity);
-            let mention = span.and_then(|(start, end)| question.get(start..end));
-            mention.is_some_and(|mention| is_nationality(&mention.to_lowercase()))
-                || span.and_then(before).is_some_and(within)
-        });
+        asked.both = is(&["both"]) || mentions::are_joined(question, linked);
+        asked.place = mentions::stand_for_places(question, linked);
         asked.mentions = (0..linked.entities.len())
             .map(|entity| linked.span(entity))
             .collect();

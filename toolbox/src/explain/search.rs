@@ -10,9 +10,7 @@ use kg::value::{Kind, Op};
 use super::plan::{Against, Finish, Hop, PlanStep, Start, Way};
 use super::state::{Found, State};
 use super::terms::{TermWeights, of_state};
-use super::values::{
-    is_value, kind_of, measured_classes, ops, reached, said_classes, truth, year_used,
-};
+use super::values::{is_value, kind_of, ops, reached, said_classes, truth, year_used};
 use super::words::Explainer;
 use crate::exec::{Adjacent, EntSet, Relation, Value, intersection};
 
@@ -81,13 +79,13 @@ pub(super) fn search(
 
 /// A search in progress.
 pub(super) struct Search<'c> {
-    limits: SearchLimits,
+    pub(super) limits: SearchLimits,
     weights: TermWeights,
     pub(super) cancel: &'c Cancel,
     /// Short chains from linked entities, by the index of the entity.
     branches: Vec<(usize, State)>,
     /// Classes that the question names.
-    classes: Vec<NodeId>,
+    pub(super) classes: Vec<NodeId>,
     found: Vec<Found>,
     /// What the plans so far take of [`HELD`].
     held: Cell<usize>,
@@ -139,7 +137,7 @@ impl Search<'_> {
     }
 
     /// Adds a plan that fits.
-    fn keep(&self, next: &mut Vec<State>, state: State) {
+    pub(super) fn keep(&self, next: &mut Vec<State>, state: State) {
         if self.fits(&state) {
             next.push(state);
         }
@@ -150,90 +148,6 @@ impl Search<'_> {
         if self.fits(&found.state) {
             self.found.push(found);
         }
-    }
-
-    fn starts(&self, explainer: &mut Explainer<'_, '_>) -> Vec<State> {
-        let session = explainer.session;
-        let entities = session.linked().entities.clone();
-        let mut starts: Vec<State> = entities
-            .iter()
-            .enumerate()
-            .map(|(index, &node)| State::start(Start::Entity(index), [node].into(), explainer))
-            .collect();
-        if entities.len() > 1 && explainer.asked.either.is_some() {
-            let mut all = entities.clone();
-            all.sort_unstable();
-            all.dedup();
-            starts.push(State::start(Start::Entities, all.into(), explainer));
-        }
-        // A question that names entities is about them.
-        let classes = match (entities.is_empty(), self.classes.is_empty()) {
-            (false, _) => Vec::new(),
-            (true, false) => self.classes.clone(),
-            (true, true) => {
-                let mut classes = Vec::new();
-                if explainer.asked.compare.is_some() || explainer.asked.extreme.is_some() {
-                    classes = measured_classes(explainer);
-                }
-                classes.extend(session.classes().iter().copied().take(3));
-                classes.dedup();
-                classes
-            }
-        };
-        for class in classes {
-            let members = session.kg().instances(class);
-            if members.len() <= self.limits.class {
-                let members: EntSet = members.into_owned().into();
-                starts.push(State::start(Start::Class(class), members, explainer));
-            }
-        }
-        starts
-    }
-
-    /// Things of an entity's class that have more or less of something than the entity: "countries
-    /// larger than Brazil".
-    fn compared(&self, explainer: &mut Explainer<'_, '_>, next: &mut Vec<State>) -> Searched {
-        let session = explainer.session;
-        let Some(ops) = explainer
-            .asked
-            .compare
-            .filter(|_| explainer.asked.than && !explainer.asked.judge)
-        else {
-            return Ok(());
-        };
-        for (index, &entity) in session.linked().entities.iter().enumerate() {
-            let spans = session.linked().span(index).is_some();
-            if spans && explainer.asked.than_entity != Some(index) {
-                continue;
-            }
-            for class in session.kg().types(entity) {
-                let members = session.kg().instances(class);
-                if members.len() > self.limits.set {
-                    continue;
-                }
-                let all: EntSet = members.into_owned().into();
-                let start = State::start(Start::Class(class), all, explainer);
-                for one in session.adjacent(&[entity]).iter().filter(|one| one.out) {
-                    self.cancel.check()?;
-                    let op = match kind_of(explainer, one) {
-                        Some(Kind::Int | Kind::Float | Kind::Quantity) => ops[0],
-                        Some(Kind::Time) => ops[1],
-                        _ => continue,
-                    };
-                    let own = session.literals(&session.step(entity, one.relation, true));
-                    let [own] = own.as_slice() else {
-                        continue;
-                    };
-                    let kept = session.satisfying_value(&start.nodes, one.relation, op, own);
-                    if !kept.is_empty() {
-                        let against = Against::Own(index);
-                        let state = start.compare(one.relation, op, against, kept, explainer);
-                        self.keep(next, state);
-                    }
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Best first; equal scores keep their order.

@@ -2,20 +2,21 @@
 //! a question.
 
 use std::collections::HashSet;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use kg::Kg;
 use kg::term::{Literal, NodeId, RelId};
 use rustc_hash::FxHashMap;
 
 use super::kinship::{Lineage, is_relative};
+use super::naming::{
+    aliases, class_nouns, class_texts, class_words, is_event, is_of_people, is_place, same_kind,
+};
 use super::plan::{Hop, Way};
 use super::question::{Asked, AskedWord};
 use super::table::WordTables;
 use super::vocabulary::{compounds, domain_stems, split, stems};
 use crate::exec::{Relation, Session};
 use crate::rank::{dice, stem, word_grams};
-use kg::words;
 
 /// Share of the letters' likeness that counts as a translation probability.
 const ALIKE: f32 = 0.25;
@@ -23,8 +24,7 @@ const ALIKE: f32 = 0.25;
 const SAME: f32 = 0.5;
 /// The probability with which a class explains a word that names it.
 const CLASS: f32 = 0.4;
-/// The probability from which a word counts as a synonym of a class's name, and its share of
-/// [`CLASS`].
+/// From this probability a word is a synonym of a class's name, with this share of [`CLASS`].
 const SYNONYM: f32 = 0.24;
 const MEANT: f32 = 0.6;
 /// The probability with which family relations explain the word for the relative.
@@ -35,14 +35,6 @@ const MEASURED: f32 = 0.2;
 const LESS_USUAL: f32 = 0.03;
 /// Share of P(relation word | question word) that counts as P(question word | relation word).
 const RARE: f32 = 0.3;
-/// Words of relations whose numbers of four digits are years.
-const EVENT_WORDS: &str = "year founded established opened built constructed completed released published \
-launched created inaugurated started began inception formed born birth died death introduced invented discovered since \
-incorporated renovated joined hired acquired debut premiered first";
-/// Words of classes of people, and of relations that only people have.
-const PEOPLE_WORDS: &str = "person people human birth born gender sex surname nationality citizenship occupation profession spouse";
-/// Relations that say where a thing is. `in` asks for them.
-const PLACE_WORDS: &str = "country city located location place contains part state region continent county district province";
 /// Share of its words that a question asks for if it asks for the relation with `in`.
 const IN: f32 = 0.1;
 /// Trigram similarity below which words count as unrelated.
@@ -212,13 +204,11 @@ impl<'s, 'g> Explainer<'s, 'g> {
 
     /// Whether a set consists of people: its first thing has what people have, such as a birth.
     pub(super) fn are_people(&self, nodes: &[NodeId]) -> bool {
-        static OF_PEOPLE: LazyLock<Vec<String>> =
-            LazyLock::new(|| PEOPLE_WORDS.split(' ').map(stem).collect());
         let kg = self.session.kg();
         let Some(&first) = nodes.first() else {
             return false;
         };
-        let has = |name: &String| OF_PEOPLE.contains(name);
+        let has = |name: &String| is_of_people(name);
         let of_relation = |id: RelId| self.relation_words(Relation::Plain(id)).0.iter().any(has);
         (kg.types(first).into_iter()).any(|class| class_nouns(kg, class).iter().any(has))
             || kg.out_relations(first).into_iter().any(of_relation)
@@ -294,10 +284,8 @@ impl<'s, 'g> Explainer<'s, 'g> {
 
     /// Whether a relation's numbers of four digits are years: it is named after a year or an event.
     pub(super) fn dated(&self, relation: Relation) -> bool {
-        static EVENTS: LazyLock<Vec<String>> =
-            LazyLock::new(|| EVENT_WORDS.split(' ').map(stem).collect());
         let (own, _) = self.relation_words(relation);
-        own.iter().any(|stem| EVENTS.contains(stem))
+        own.iter().any(|stem| is_event(stem))
     }
 
     /// Whether the question has a word for what a relation says of a thing, without the words for what
@@ -494,83 +482,6 @@ pub(super) fn names(class: &[f32], at: Option<usize>) -> bool {
 /// Whether a word stands directly before another one.
 fn joined(word: &AskedWord, next: &AskedWord) -> bool {
     next.at == word.at + word.word.len() + 1
-}
-
-/// Whether a stem says where a thing is.
-fn is_place(name: &String) -> bool {
-    static PLACES: LazyLock<Vec<String>> =
-        LazyLock::new(|| PLACE_WORDS.split(' ').map(stem).collect());
-    PLACES.contains(name)
-}
-
-/// The aliases of a relation or class.
-fn alias_texts(kg: &dyn Kg, node: NodeId) -> Vec<String> {
-    let relations = kg.schema().alias_relations.iter();
-    let names = relations.flat_map(|&relation| kg.tails(node, relation).into_owned());
-    names
-        .filter_map(|name| Some(kg.term(name).as_literal()?.lexical.clone()))
-        .collect()
-}
-
-/// The stems of each alias of a relation or class.
-fn aliases(kg: &dyn Kg, node: NodeId) -> Vec<Vec<String>> {
-    let names = alias_texts(kg, node);
-    names
-        .iter()
-        .map(|name| stems(name))
-        .filter(|stems| !stems.is_empty())
-        .collect()
-}
-
-/// The stems of a class's label, aliases and last segment.
-fn class_words(kg: &dyn Kg, class: NodeId) -> Vec<String> {
-    let name = kg.name(class);
-    let mut names = stems(split(&name).0);
-    if let Some(label) = kg.label(class) {
-        names.extend(stems(&label));
-    }
-    names.extend(aliases(kg, class).into_iter().flatten());
-    names.sort_unstable();
-    names.dedup();
-    names
-}
-
-/// The last segment of a class's name, its label and its aliases.
-fn class_texts(kg: &dyn Kg, class: NodeId) -> Vec<String> {
-    let name = kg.name(class);
-    let mut texts = vec![split(&name).0.to_owned()];
-    texts.extend(kg.label(class));
-    texts.extend(alias_texts(kg, class));
-    texts
-}
-
-/// Whether a word and a word of these texts with the same stem are both names of people who do
-/// something (`painter`), or both are not (`painting`).
-fn same_kind(word: &str, texts: &[String]) -> bool {
-    let does = |word: &str| {
-        let word = word.strip_suffix('s').unwrap_or(word);
-        ["er", "or", "ist", "ian"]
-            .iter()
-            .any(|ending| word.ends_with(ending))
-    };
-    let own = stem(word);
-    let mut alike = texts.iter().flat_map(|text| words(text));
-    alike.any(|other| stem(&other) == own && does(&other) == does(word))
-}
-
-/// The stems of the nouns that say what the instances of a class are: the last word of its label, its
-/// aliases and its last segment, and of each part before a preposition or around `or`.
-fn class_nouns(kg: &dyn Kg, class: NodeId) -> Vec<String> {
-    const ENDS: [&str; 9] = ["of", "in", "at", "for", "from", "by", "with", "or", "and"];
-    let mut nouns = Vec::new();
-    for text in class_texts(kg, class) {
-        let words = words(&text);
-        let mut parts = words.split(|word| ENDS.contains(&word.as_str()));
-        let joined = words.iter().any(|word| word == "or" || word == "and");
-        let heads = parts.by_ref().take(if joined { usize::MAX } else { 1 });
-        nouns.extend(heads.filter_map(|part| Some(stem(part.last()?))));
-    }
-    nouns
 }
 
 /// The probability with which a word is explained by a name that is like it.

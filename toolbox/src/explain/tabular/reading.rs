@@ -4,6 +4,7 @@ use kg::placed_words;
 use kg::value::{Extreme, Op};
 
 use super::super::adjective::{Degree, adjective};
+use super::super::cues::is_negation;
 use super::super::focus::is_content;
 use super::super::question::{Asked, AskedWord};
 use super::request::{Label, Phrase, Request, Role};
@@ -24,91 +25,15 @@ const ASKING: [&str; 11] = [
 ];
 /// Those of them that ask a question.
 const QUESTION: [&str; 3] = ["what", "how", "tell"];
-/// Words that leave something out.
-const NEGATIONS: [&str; 16] = [
-    "no", "not", "without", "never", "neither", "don", "doesn", "didn", "isn", "aren", "hasn",
-    "haven", "wasn", "weren", "lacking", "lack",
-];
 /// Words that say how rows are ordered.
-const ORDERS: [&str; 12] = [
-    "decreasing",
-    "order",
-    "ordered",
-    "sort",
-    "sorted",
-    "ascending",
-    "descending",
-    "alphabetical",
-    "alphabetically",
-    "alphabetic",
-    "ranked",
-    "increasing",
-];
+const ORDERS: &str = "decreasing order ordered sort sorted ascending descending alphabetical alphabetically alphabetic ranked increasing";
 /// Words that say that equal rows are one.
-const DIFFERENT: [&str; 5] = [
-    "different",
-    "distinct",
-    "unique",
-    "corresponding",
-    "respective",
-];
+const DIFFERENT: &str = "different distinct unique corresponding respective";
 
 /// The largest number of things that is read as a number of rows.
 const LARGEST_COUNT: u64 = 1_000;
 /// Words behind a number that is not a number of things.
-const UNITS: [&str; 51] = [
-    "hour",
-    "hours",
-    "minute",
-    "mins",
-    "years",
-    "year",
-    "days",
-    "day",
-    "months",
-    "weeks",
-    "hundred",
-    "thousand",
-    "million",
-    "billion",
-    "euro",
-    "euros",
-    "eur",
-    "dollar",
-    "dollars",
-    "usd",
-    "pound",
-    "pounds",
-    "gbp",
-    "m",
-    "metre",
-    "metres",
-    "meter",
-    "meters",
-    "km",
-    "kilometre",
-    "kilometres",
-    "kilometer",
-    "kilometers",
-    "mile",
-    "miles",
-    "feet",
-    "ft",
-    "cm",
-    "mm",
-    "kg",
-    "kilo",
-    "kilos",
-    "kilograms",
-    "tons",
-    "tonnes",
-    "t",
-    "percent",
-    "gb",
-    "tb",
-    "mb",
-    "minutes",
-];
+const UNITS: &str = "hour hours minute mins years year days day months weeks hundred thousand million billion euro euros eur dollar dollars usd pound pounds gbp m metre metres meter meters km kilometre kilometres kilometer kilometers mile miles feet ft cm mm kg kilo kilos kilograms tons tonnes t percent gb tb mb minutes";
 
 /// A word of the question.
 struct Token {
@@ -159,23 +84,7 @@ pub(super) fn read(bare: &str, asked: &Asked) -> Request {
         next += reader.token(next);
     }
     let mut request = reader.request;
-    // `where can I go and see`, `who wrote and directed`: one answer.
-    let one = !asked.count && asked.words.iter().any(AskedWord::is_mark);
-    let columns = || {
-        request
-            .phrases
-            .iter()
-            .filter(|one| one.role == Role::Column)
-    };
-    if one && columns().count() > 1 && columns().all(|one| one.label.is_none()) {
-        let columns = request
-            .phrases
-            .iter_mut()
-            .filter(|one| one.role == Role::Column);
-        for phrase in columns.skip(1) {
-            phrase.role = Role::Condition;
-        }
-    }
+    keep_one_column(&mut request, asked);
     // `the age and height of the players`: both are of players.
     for at in (1..request.phrases.len()).rev() {
         let (before, behind) = request.phrases.split_at_mut(at);
@@ -415,7 +324,7 @@ impl Reader<'_> {
                 Some(2)
             }
             // The orders of a shop are no order.
-            _ if ORDERS.contains(&word.as_str())
+            _ if is_one_of(&word, ORDERS)
                 && (word != "order"
                     || self.request.order.is_some()
                     || matches!(next.as_str(), "by" | "of")
@@ -445,7 +354,7 @@ impl Reader<'_> {
                 self.begin(Role::Counted);
                 Some(1)
             }
-            _ if DIFFERENT.contains(&word.as_str()) => {
+            _ if is_one_of(&word, DIFFERENT) => {
                 self.close();
                 let computed = |one: &Phrase| matches!(one.role, Role::Computed(_));
                 let before = (at.saturating_sub(3)..at).any(|at| self.word(at) == "for");
@@ -456,7 +365,7 @@ impl Reader<'_> {
                 }
                 Some(1)
             }
-            _ if NEGATIONS.contains(&word.as_str()) => {
+            _ if word == "no" || is_negation(&word) => {
                 let degree = adjective(&next).map(|(_, degree)| degree);
                 let compared = matches!(next.as_str(), "more" | "less" | "fewer" | "later")
                     || degree == Some(Degree::Comparative);
@@ -492,7 +401,7 @@ impl Reader<'_> {
             self.begin(Role::Counted);
             return Some(read);
         }
-        let unit = |at: usize| UNITS.contains(&self.word(at));
+        let unit = |at: usize| is_one_of(self.word(at), UNITS);
         let (op, number, read) = match (word, second) {
             ("at", "least") => (Op::Ge, number(third)?, 3),
             ("at", "most") => (Op::Le, number(third)?, 3),
@@ -563,6 +472,24 @@ impl Reader<'_> {
                 .is_some_and(|token| token.content.is_some())
             && adjective(next).is_none()
     }
+}
+
+/// Leaves one column to a question for people, places or times: `who wrote and directed it` has one answer.
+fn keep_one_column(request: &mut Request, asked: &Asked) {
+    let column = |one: &&mut Phrase| one.role == Role::Column;
+    let labels =
+        (request.phrases.iter()).any(|one| one.role == Role::Column && one.label.is_some());
+    if labels || asked.count || !asked.words.iter().any(AskedWord::is_mark) {
+        return;
+    }
+    for phrase in request.phrases.iter_mut().filter(column).skip(1) {
+        phrase.role = Role::Condition;
+    }
+}
+
+/// Whether a word is one of those in a text.
+fn is_one_of(word: &str, words: &str) -> bool {
+    words.split(' ').any(|one| one == word)
 }
 
 /// The whole number that a word writes.

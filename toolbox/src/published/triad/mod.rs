@@ -281,7 +281,8 @@ impl Attempt<'_, '_> {
         let (kg, question) = (self.session.kg(), self.session.question());
         let ranker = self.session.ranker().as_ref();
         // A question that cannot be linked has no mentions.
-        let mentions = detect(kg, question, ranker).unwrap_or_default();
+        let mentions =
+            detect(kg, question, ranker, &self.session.options().cancel).unwrap_or_default();
         let words = |text: &str| {
             let plain = text.replace(|c: char| !c.is_alphanumeric(), " ");
             plain.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -1,0 +1,56 @@
+//! What stands around the mentions of linked entities in a question. English.
+
+use kg::words;
+
+use super::focus::is_content;
+use crate::link::{Linked, is_nationality, number_of_word};
+
+/// The linked entity that a question compares with: the mention behind `than`, with no content word or
+/// number between them.
+pub(super) fn compared_with(question: &str, linked: &Linked) -> Option<usize> {
+    let is_number = |word: &str| {
+        word.bytes().any(|byte| byte.is_ascii_digit()) || number_of_word(word).is_some()
+    };
+    let is_compared = |text: &str| {
+        let text = text.to_lowercase();
+        let between = text.rsplit_once("than").map(|(_, rest)| words(rest));
+        between.is_some_and(|between| {
+            !between
+                .iter()
+                .any(|word| is_content(word) || is_number(word))
+        })
+    };
+    (0..linked.entities.len()).find(|&entity| {
+        let before = |(start, _)| question.get(..start);
+        linked
+            .span(entity)
+            .and_then(before)
+            .is_some_and(is_compared)
+    })
+}
+
+/// Whether only `and` stands between two mentions.
+pub(super) fn are_joined(question: &str, linked: &Linked) -> bool {
+    let mut spans: Vec<(usize, usize)> = (0..linked.entities.len())
+        .filter_map(|entity| linked.span(entity))
+        .collect();
+    spans.sort_unstable();
+    spans.windows(2).any(|pair| {
+        let between = question.get(pair[0].1..pair[1].0).map(str::trim);
+        between.is_some_and(|text| text == "and" || text == "&")
+    })
+}
+
+/// Whether a mention says where something is: `in` stands before it, or it is the adjective of a nation.
+pub(super) fn stand_for_places(question: &str, linked: &Linked) -> bool {
+    const BEFORE: [&str; 5] = ["in", "from", "of", "across", "within"];
+    (0..linked.entities.len()).any(|entity| {
+        let Some((start, end)) = linked.span(entity) else {
+            return false;
+        };
+        let mention = question.get(start..end).unwrap_or_default();
+        let before = question.get(..start).unwrap_or_default().to_lowercase();
+        let last = before.trim_end().rsplit(' ').next().unwrap_or_default();
+        BEFORE.contains(&last) || is_nationality(&mention.to_lowercase())
+    })
+}

@@ -1,0 +1,102 @@
+//! Where the search begins: the linked entities, the classes that a question names, and the things that
+//! a question compares with an entity.
+
+use kg::value::Kind;
+
+use super::plan::{Against, Start};
+use super::search::{Search, Searched};
+use super::state::State;
+use super::values::{kind_of, measured_classes};
+use super::words::Explainer;
+use crate::exec::EntSet;
+
+impl Search<'_> {
+    /// The plans without steps.
+    pub(super) fn starts(&self, explainer: &mut Explainer<'_, '_>) -> Vec<State> {
+        let session = explainer.session;
+        let entities = session.linked().entities.clone();
+        let mut starts: Vec<State> = entities
+            .iter()
+            .enumerate()
+            .map(|(index, &node)| State::start(Start::Entity(index), [node].into(), explainer))
+            .collect();
+        if entities.len() > 1 && explainer.asked.either.is_some() {
+            let mut all = entities.clone();
+            all.sort_unstable();
+            all.dedup();
+            starts.push(State::start(Start::Entities, all.into(), explainer));
+        }
+        // A question that names entities is about them.
+        let classes = match (entities.is_empty(), self.classes.is_empty()) {
+            (false, _) => Vec::new(),
+            (true, false) => self.classes.clone(),
+            (true, true) => {
+                let mut classes = Vec::new();
+                if explainer.asked.compare.is_some() || explainer.asked.extreme.is_some() {
+                    classes = measured_classes(explainer);
+                }
+                classes.extend(session.classes().iter().copied().take(3));
+                classes.dedup();
+                classes
+            }
+        };
+        for class in classes {
+            let members = session.kg().instances(class);
+            if members.len() <= self.limits.class {
+                let members: EntSet = members.into_owned().into();
+                starts.push(State::start(Start::Class(class), members, explainer));
+            }
+        }
+        starts
+    }
+
+    /// Things of an entity's class that have more or less of something than the entity: "countries
+    /// larger than Brazil".
+    pub(super) fn compared(
+        &self,
+        explainer: &mut Explainer<'_, '_>,
+        next: &mut Vec<State>,
+    ) -> Searched {
+        let session = explainer.session;
+        let Some(ops) = explainer
+            .asked
+            .compare
+            .filter(|_| explainer.asked.than && !explainer.asked.judge)
+        else {
+            return Ok(());
+        };
+        for (index, &entity) in session.linked().entities.iter().enumerate() {
+            let spans = session.linked().span(index).is_some();
+            if spans && explainer.asked.than_entity != Some(index) {
+                continue;
+            }
+            for class in session.kg().types(entity) {
+                let members = session.kg().instances(class);
+                if members.len() > self.limits.set {
+                    continue;
+                }
+                let all: EntSet = members.into_owned().into();
+                let start = State::start(Start::Class(class), all, explainer);
+                for one in session.adjacent(&[entity]).iter().filter(|one| one.out) {
+                    self.cancel.check()?;
+                    let op = match kind_of(explainer, one) {
+                        Some(Kind::Int | Kind::Float | Kind::Quantity) => ops[0],
+                        Some(Kind::Time) => ops[1],
+                        _ => continue,
+                    };
+                    let own = session.literals(&session.step(entity, one.relation, true));
+                    let [own] = own.as_slice() else {
+                        continue;
+                    };
+                    let kept = session.satisfying_value(&start.nodes, one.relation, op, own);
+                    if !kept.is_empty() {
+                        let against = Against::Own(index);
+                        let state = start.compare(one.relation, op, against, kept, explainer);
+                        self.keep(next, state);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
