@@ -246,3 +246,26 @@ fn questions_that_cannot_be_evaluated_are_an_error_and_leave_no_files() {
         assert!(!place.path().join("out").exists());
     }
 }
+
+#[test]
+fn words_alone_hold_a_floor_on_development_questions() {
+    // 53 of the 60 are right now. A change that loses several of them makes answers worse.
+    const FLOOR: f64 = 0.84;
+    let place = tempfile::tempdir().unwrap();
+    load(
+        place.path(),
+        &[data("graph.ttl"), data("ontology.ttl")],
+        &[],
+    );
+    let source = format!("jsonl={}", data("questions.blind-dev.jsonl").display());
+    let args = [
+        "eval", "--kg", "graph", "--agent", "words", "--source", &source, "--limit", "60", "--out",
+        "words", "--json",
+    ];
+    let (json, err, code) = run(place.path(), &args);
+    assert_eq!(code, 0, "{err}");
+    let found: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(found["n"], 60);
+    let exact = found["exact"].as_f64().unwrap();
+    assert!(exact >= FLOOR, "{exact} is below {FLOOR}");
+}

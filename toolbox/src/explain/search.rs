@@ -231,7 +231,7 @@ impl Search<'_> {
             }
             let led = matches!(state.plan.steps.last(), Some(PlanStep::Walk(last))
                 if last.relation == one.relation && last.way == Way::Out);
-            if value && !(led && !one.out) {
+            if value && (one.out || !led) {
                 continue;
             }
             let both = explainer.symmetric(one.relation)
