@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use spargebra::Query;
 
-use crate::names::wikibase_property;
+use crate::names::{is_wikibase_property, wikibase_property};
 use crate::readable::{is_statement_iri, readable_name};
 use crate::schema::Schema;
 use crate::search::{LabelIndex, SearchError};
@@ -54,6 +54,10 @@ pub trait Kg: Send + Sync {
         property
             .and_then(|iri| self.find(&Term::Iri(iri)))
             .unwrap_or(relation.node())
+    }
+    /// Whether a node describes a property, as in a Wikibase (`wd:P19`).
+    fn is_property(&self, node: NodeId) -> bool {
+        matches!(self.term(node), Term::Iri(iri) if is_wikibase_property(&iri))
     }
     /// Whether a node has a [`Kg::label`].
     fn has_label(&self, node: NodeId) -> bool {

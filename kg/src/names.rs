@@ -91,9 +91,17 @@ pub(crate) fn split(iri: &str) -> (&str, &str) {
 pub(crate) fn wikibase_property(iri: &str) -> Option<String> {
     let (base, kind) = iri.split_once("/prop/")?;
     let property = kind.rsplit('/').next()?;
-    let number = property.strip_prefix('P')?;
-    let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    digits.then(|| format!("{base}/entity/{property}"))
+    is_property_id(property).then(|| format!("{base}/entity/{property}"))
+}
+
+/// Whether a Wikibase describes a property at this IRI.
+pub(crate) fn is_wikibase_property(iri: &str) -> bool {
+    (iri.rsplit_once("/entity/")).is_some_and(|(_, property)| is_property_id(property))
+}
+
+fn is_property_id(id: &str) -> bool {
+    let number = id.strip_prefix('P').unwrap_or_default();
+    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The local name that identifies the role of a relation; for nodes of plain text formats, the

@@ -234,7 +234,7 @@ function candidateList(candidates, reasons) {
   const gaveUp = !candidates.some((one) => one.chosen && one.program.length > 1);
   const program = gaveUp && best ? "best program that was not chosen" : "program";
   const because = reasons.map((one) =>
-    el("li", {}, one.by ? `“${one.word}” speaks for ${one.by}` : `nothing in the ${program} accounts for “${one.word}”`));
+    el("li", {}, one.by ? `“${one.word}” is explained by ${one.by}` : `nothing in the ${program} explains “${one.word}”`));
   const rows = [...candidates].sort((a, b) => b.score - a.score).map((one) =>
     el("li", { class: one.chosen ? "chosen" : null },
       one.program.map((call) => el("div", {}, callLine(call))),

@@ -44,6 +44,10 @@ impl Served {
                 "127.0.0.1:0",
                 "--workers",
                 "2",
+                "--client-questions",
+                "64",
+                "--client-connections",
+                "256",
                 "--kg",
             ])
             .arg(base.path("g"))

@@ -332,7 +332,6 @@ fn the_class_that_is_asked_for_is_the_answer() {
             "films by the director of Cold Harbour",
             "harbour lanterns meridian",
         ),
-        ("who was in Paper Lanterns", "bruno lena"),
         ("number of films by Ines Valdera", "3"),
     ]);
 }

@@ -29,6 +29,12 @@ pub(super) fn is_of_people(name: &str) -> bool {
     PEOPLE.iter().any(|one| one == name)
 }
 
+/// Whether a stem names a relation that holds in both directions.
+pub(super) fn is_mutual(name: &str) -> bool {
+    const MUTUAL: &str = "spous partn marri sibl bord border adjoin adjacent neighb neighbor neighbour twin sist relat relativ friend";
+    MUTUAL.split(' ').any(|one| one == name)
+}
+
 /// Whether a stem says where a thing is.
 pub(super) fn is_place(name: &str) -> bool {
     static PLACES: LazyLock<Vec<String>> = LazyLock::new(|| stems_of(PLACE_WORDS));
@@ -80,31 +86,37 @@ pub(super) fn class_texts(kg: &dyn Kg, class: NodeId) -> Vec<String> {
     texts
 }
 
-/// Whether a word and a word of these texts with the same stem are both names of people who do
-/// something (`painter`), or both are not (`painting`).
+/// Whether one of these texts has a word with the stem of this one and an ending of the same kind:
+/// people who do something (`painter`), what was done (`painted`), or anything else (`painting`).
 pub(super) fn same_kind(word: &str, texts: &[String]) -> bool {
-    let does = |word: &str| {
+    const ENDINGS: [&[&str]; 2] = [&["er", "or", "ist", "ian"], &["ed"]];
+    let kind = |word: &str| {
         let word = word.strip_suffix('s').unwrap_or(word);
-        ["er", "or", "ist", "ian"]
-            .iter()
-            .any(|ending| word.ends_with(ending))
+        let has = |endings: &&[&str]| endings.iter().any(|ending| word.ends_with(ending));
+        ENDINGS.iter().position(has)
     };
     let own = stem(word);
     let mut alike = texts.iter().flat_map(|text| words(text));
-    alike.any(|other| stem(&other) == own && does(&other) == does(word))
+    alike.any(|other| stem(&other) == own && kind(&other) == kind(word))
+}
+
+/// Whether a stem names anything, so that it says nothing about the class of an answer.
+pub(super) fn is_general(name: &str) -> bool {
+    const GENERAL: &str = "place location thing item object person people one";
+    GENERAL.split(' ').any(|word| stem(word) == name)
 }
 
 /// The stems of the nouns that say what the instances of a class are: the last word of its label, its
 /// aliases and its last segment, and of each part before a preposition or around `or`.
 pub(super) fn class_nouns(kg: &dyn Kg, class: NodeId) -> Vec<String> {
-    const ENDS: [&str; 9] = ["of", "in", "at", "for", "from", "by", "with", "or", "and"];
+    const ENDS: [&str; 7] = ["of", "in", "at", "for", "from", "by", "with"];
     let mut nouns = Vec::new();
     for text in class_texts(kg, class) {
         let words = words(&text);
-        let mut parts = words.split(|word| ENDS.contains(&word.as_str()));
-        let joined = words.iter().any(|word| word == "or" || word == "and");
-        let heads = parts.by_ref().take(if joined { usize::MAX } else { 1 });
-        nouns.extend(heads.filter_map(|part| Some(stem(part.last()?))));
+        for part in words.split(|word| word == "or" || word == "and") {
+            let head = part.split(|word| ENDS.contains(&word.as_str())).next();
+            nouns.extend(head.and_then(<[String]>::last).map(|noun| stem(noun)));
+        }
     }
     nouns
 }

@@ -7,8 +7,8 @@ use rustc_hash::FxHashMap;
 
 use super::kinship::Lineage;
 use super::plan::{Finish, Hop, Plan, Start, Way};
-use super::state::{Found, State, Tally, bit, connects, measurable, order};
-use super::words::{Explainer, names, strength};
+use super::state::{Found, State, Tally, bit, connects, measurable, order, speaks};
+use super::words::{Explainer, is_part_of_name, names, strength};
 use crate::call::{Arg, Target, Tool};
 use crate::exec::{EntSet, Observation, Session, Step, Value};
 use kg::value::Op;
@@ -45,6 +45,7 @@ pub(super) fn found(
             statements: false,
             words: reader.words.into(),
             last: reader.way.last,
+            relation_said: reader.way.relation_said,
             class_said: reader.way.class_said,
             distance: reader.way.distance,
             lineage: reader.way.lineage,
@@ -80,6 +81,8 @@ struct Followed {
     lineage: Lineage,
     /// How well the last relation or its class explains the word that names what is asked for.
     last: f32,
+    /// Whether that word is part of the last relation's name.
+    relation_said: bool,
     /// Whether the set is of a class that this word names.
     class_said: bool,
 }
@@ -110,11 +113,13 @@ impl Reader {
             self.explain(&explained.words);
             if !filter {
                 self.way.last = strength(&explained.words, explainer.focus);
+                self.way.relation_said = is_part_of_name(&explained.words, explainer.focus);
             }
             let weight = if filter { 0.5 } else { 1.0 };
             self.tally.asked += weight * explained.asked;
             self.tally.incoming += usize::from(!forward && !filter);
         }
+        let mut narrowed = false;
         match step.call.tool {
             Tool::GetHeadEntity | Tool::GetTailEntity => {
                 let statements = set(step)
@@ -141,6 +146,7 @@ impl Reader {
                 });
                 self.tally.classes += usize::from(class);
                 self.tally.filters += usize::from(!class);
+                narrowed = class;
             }
             Tool::GetEntityByType => {
                 if let Some(class) = step.inputs.first().and_then(|set| set.first()) {
@@ -158,7 +164,7 @@ impl Reader {
             step.call.tool,
             Tool::GetHeadEntity | Tool::GetTailEntity | Tool::GetEntityByType
         );
-        if let Some(nodes) = set(step).filter(|_| made) {
+        if let Some(nodes) = set(step).filter(|_| made || narrowed) {
             self.way.class_said = false;
             for words in explainer.classes_of(nodes) {
                 self.explain(&words);
@@ -179,6 +185,7 @@ impl Reader {
         let back = |earlier: &Hop| earlier.relation == hop.relation && earlier.way != hop.way;
         let returns = way.walked.iter().any(back);
         self.tally.returns += usize::from(returns);
+        self.tally.unasked += usize::from(returns && !speaks(words, explainer));
         way.walked.push(hop);
         let topic = way.topic.filter(|_| !returns);
         let distance = topic.and_then(|topic| explainer.distance(words, topic));

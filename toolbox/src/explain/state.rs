@@ -10,7 +10,7 @@ use super::kinship::Lineage;
 use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way};
 use super::question::AskedWord;
 use super::vocabulary::split;
-use super::words::{Explainer, names, strength};
+use super::words::{Explainer, is_part_of_name as is_said, names, strength};
 use crate::exec::{EntSet, Relation, Session, Value};
 
 /// The probability from which a relation explains a word of the question.
@@ -28,6 +28,8 @@ pub(super) struct State {
     pub(super) words: Arc<[f32]>,
     /// How well the last step explains the word that names what is asked for, from 0 to 1.
     pub(super) last: f32,
+    /// Whether that word is part of the last relation's name.
+    pub(super) relation_said: bool,
     /// Whether the set is of a class that this word names.
     pub(super) class_said: bool,
     /// How far from the mention of the first entity the word stands that the last relation explains.
@@ -126,6 +128,12 @@ fn followed(before: &[f32], step: &[f32], explainer: &Explainer<'_, '_>) -> Arc<
         .collect()
 }
 
+/// Whether a relation with these explanations explains a content word.
+pub(super) fn speaks(words: &[f32], explainer: &Explainer<'_, '_>) -> bool {
+    let asked = |(p, word): (&f32, &AskedWord)| *p >= SPOKEN_OF && !word.is_mark();
+    words.iter().zip(&explainer.asked.words).any(asked)
+}
+
 /// 1 if a relation's words stand further from the mention than those of the relation before it, -1 if
 /// they stand nearer.
 pub(super) fn order(before: Option<usize>, now: Option<usize>) -> i32 {
@@ -166,6 +174,7 @@ impl State {
             nodes,
             words,
             last: 0.0,
+            relation_said: false,
             class_said: false,
             distance: None,
             lineage: Lineage::default(),
@@ -226,9 +235,7 @@ impl State {
                 if earlier.relation == hop.relation && earlier.way != hop.way)
         });
         tally.returns += usize::from(returns);
-        let asked = |(p, word): (&f32, &AskedWord)| *p >= SPOKEN_OF && !word.is_mark();
-        let spoken_of = (explained.words.iter().zip(&explainer.asked.words)).any(asked);
-        tally.unasked += usize::from(returns && !spoken_of);
+        tally.unasked += usize::from(returns && !speaks(&explained.words, explainer));
         let distance = match self.plan.start {
             // The way back needs no words of its own.
             _ if returns => None,
@@ -242,6 +249,7 @@ impl State {
             statements,
             words: followed(&self.words, &explained.words, explainer),
             last: strength(&explained.words, explainer.focus),
+            relation_said: is_said(&explained.words, explainer.focus),
             class_said: false,
             distance: distance.or(self.distance),
             lineage,
@@ -348,10 +356,12 @@ impl State {
     ) -> Self {
         let mut tally = self.tally;
         tally.classes += 1;
+        let words = explainer.class(class);
         Self {
             plan: self.plan.and(PlanStep::Class(class)),
             nodes,
-            words: joined(&self.words, &explainer.class(class)),
+            class_said: self.class_said || names(&words, explainer.focus),
+            words: joined(&self.words, &words),
             tally,
             ..self.clone()
         }

@@ -296,9 +296,9 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
         .map(|(word, _)| explainer.known(word))
         .sum();
     terms[DecisionTerm::ComparedWithTopic] = state.tally.compared as f32;
-    let class_missing = explainer.class_asked && !judged && !state.class_said;
     // The place of `place of birth` is a relation's word and not a class.
-    terms[DecisionTerm::ClassMissing] = if class_missing { 1.0 - state.last } else { 0.0 };
+    let said = state.class_said || state.relation_said;
+    terms[DecisionTerm::ClassMissing] = flag(explainer.class_asked && !judged && !said);
     terms[DecisionTerm::BackUnasked] = if asked.others {
         0.0
     } else {

@@ -9,7 +9,8 @@ use rustc_hash::FxHashMap;
 
 use super::kinship::{Lineage, is_relative};
 use super::naming::{
-    aliases, class_nouns, class_texts, class_words, is_event, is_of_people, is_place, same_kind,
+    aliases, class_nouns, class_texts, class_words, is_event, is_general, is_mutual, is_of_people,
+    is_place, same_kind,
 };
 use super::plan::{Hop, Way};
 use super::question::{Asked, AskedWord};
@@ -27,6 +28,8 @@ const CLASS: f32 = 0.4;
 /// From this probability a word is a synonym of a class's name, with this share of [`CLASS`].
 const SYNONYM: f32 = 0.24;
 const MEANT: f32 = 0.6;
+/// The highest probability with which a class explains a word that is only a part of its name.
+const MODIFIER: f32 = 0.3;
 /// The probability with which family relations explain the word for the relative.
 const RELATIVE: f32 = 0.4;
 /// The probability with which an attribute explains an adjective that measures it.
@@ -92,8 +95,11 @@ impl<'s, 'g> Explainer<'s, 'g> {
             })
             .collect();
         made.focus = made.compound().or(asked.focus);
+        let asks = |made: &mut Self, class: NodeId| names(&made.class(class), made.focus);
+        let general = (made.focus.and_then(|at| asked.words.get(at)))
+            .is_some_and(|word| is_general(&word.stem));
         made.class_asked =
-            (session.classes().iter()).any(|&class| names(&made.class(class), made.focus));
+            !general && (session.classes().iter()).any(|&class| asks(&mut made, class));
         made
     }
 
@@ -260,26 +266,8 @@ impl<'s, 'g> Explainer<'s, 'g> {
 
     /// Whether a relation always holds in both directions, even if the graph states only one.
     pub(super) fn symmetric(&self, relation: Relation) -> bool {
-        const SYMMETRIC: [&str; 16] = [
-            "spous",
-            "partn",
-            "marri",
-            "sibl",
-            "bord",
-            "border",
-            "adjoin",
-            "adjacent",
-            "neighb",
-            "neighbor",
-            "neighbour",
-            "twin",
-            "sist",
-            "relat",
-            "relativ",
-            "friend",
-        ];
         let (own, _) = self.relation_words(relation);
-        own.iter().any(|stem| SYMMETRIC.contains(&stem.as_str()))
+        own.iter().any(|stem| is_mutual(stem))
     }
 
     /// Whether a relation's numbers of four digits are years: it is named after a year or an event.
@@ -451,7 +439,9 @@ impl<'s, 'g> Explainer<'s, 'g> {
                     };
                     CLASS * if other { 0.25 } else { alike.max(seen) }
                 };
-                names.iter().map(of).fold(0.0, f32::max)
+                // `literary` does not name the class of literary genres.
+                let most = if part { MODIFIER } else { CLASS };
+                names.iter().map(of).fold(0.0, f32::max).min(most)
             })
             .collect();
         // `high schoolers` are of the class `highschooler`.
@@ -471,6 +461,11 @@ pub(super) fn strength(words: &[f32], at: Option<usize>) -> f32 {
     const SURE: f32 = 0.2;
     at.and_then(|at| words.get(at))
         .map_or(0.0, |p| (p / SURE).min(1.0))
+}
+
+/// Whether the word at `at` is a word of a relation's name, by the relation's explanations.
+pub(super) fn is_part_of_name(words: &[f32], at: Option<usize>) -> bool {
+    at.and_then(|at| words.get(at)).is_some_and(|p| *p >= SAME)
 }
 
 /// Whether a class with these explanations is named by the word at `at`.

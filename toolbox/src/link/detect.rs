@@ -69,6 +69,11 @@ pub fn detect(
             spans
         }
     };
+    // Words that name a property ask for it.
+    for span in &mut spans {
+        span.found.retain(|found| !kg.is_property(found.node));
+    }
+    spans.retain(|span| !span.found.is_empty());
     spans.sort_by_key(|span| span.first);
     let mut bare = question.to_owned();
     for span in spans.iter().rev() {

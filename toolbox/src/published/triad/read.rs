@@ -122,7 +122,11 @@ pub(super) fn query(reply: &str) -> Option<&str> {
         places.find(|&at| {
             let rest = lower[at + word.len()..].trim_start();
             let before = lower[..at].chars().next_back();
-            before.is_none_or(|c| !c.is_alphanumeric()) && rest.contains('{')
+            // `I select the query` is no query.
+            let begins = ["?", "$", "*", "(", "{", "distinct", "reduced", "where"];
+            before.is_none_or(|c| !c.is_alphanumeric())
+                && begins.iter().any(|start| rest.starts_with(start))
+                && rest.contains('{')
         })
     });
     let text = &reply[starts.min()?..];
