@@ -10,7 +10,7 @@ use super::kinship::Lineage;
 use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way};
 use super::question::AskedWord;
 use super::vocabulary::split;
-use super::words::{Explainer, is_part_of_name as is_said, names, strength};
+use super::words::{Explainer, is_part_of_name, names, strength};
 use crate::exec::{EntSet, Relation, Session, Value};
 
 /// The probability from which a relation explains a word of the question.
@@ -249,7 +249,7 @@ impl State {
             statements,
             words: followed(&self.words, &explained.words, explainer),
             last: strength(&explained.words, explainer.focus),
-            relation_said: is_said(&explained.words, explainer.focus),
+            relation_said: is_part_of_name(&explained.words, explainer.focus),
             class_said: false,
             distance: distance.or(self.distance),
             lineage,
@@ -417,7 +417,7 @@ pub(super) fn connects(session: &Session<'_>, node: NodeId) -> bool {
     }
     let key = |iri: &str| readable_name(iri).is_some_and(|name| name.contains('='));
     let names = |relation: &RelId| {
-        kg.schema().alias_relations.contains(relation) || is_part_of_name(kg, *relation)
+        kg.schema().alias_relations.contains(relation) || names_people(kg, *relation)
     };
     kg.is_statement(node)
         || matches!(kg.term(node), Term::Iri(iri) if key(&iri))
@@ -426,7 +426,7 @@ pub(super) fn connects(session: &Session<'_>, node: NodeId) -> bool {
 }
 
 /// Whether a relation has a part of a person's name: `last_name`.
-fn is_part_of_name(kg: &dyn Kg, relation: RelId) -> bool {
+fn names_people(kg: &dyn Kg, relation: RelId) -> bool {
     const NAMES: [&str; 8] = [
         "firstname",
         "lastname",
