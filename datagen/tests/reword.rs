@@ -1,4 +1,5 @@
-//! Rewording without a model: what is kept, what is dropped and why, and the cache.
+//! Tests rewording with fixed replies in place of a model: which wordings are kept, why the others are
+//! dropped, and that replies are cached.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::path::Path;

@@ -1,7 +1,8 @@
 //! Hundreds of hostile inputs of many kinds, made from fixed seeds and given to the program as a
 //! stranger would: graph files, damaged folders, models, questions, traces, replies of servers. Each
-//! runs in a child with limited time, memory and file sizes. It must end by itself without a panic
-//! or a signal, say what is wrong in a sentence, keep every file, and write nothing but its output.
+//! runs in a child with limited time, memory and file sizes. The child must end by itself, without a
+//! panic and without a signal. It must print one sentence that says what is wrong. It must not remove
+//! or change a file, and it must write only its own output.
 //!
 //! `KGAGENT_HOSTILE=100` makes as many inputs of each kind; `KGAGENT_HOSTILE_KIND=gguf` runs one kind,
 //! `KGAGENT_HOSTILE_SEED=7` makes other ones.

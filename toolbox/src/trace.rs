@@ -120,7 +120,8 @@ pub struct Opening {
     pub kg_hash: String,
     /// Hash of the prompt template.
     pub template_hash: String,
-    /// Hash of the prompt files that the agent's requests are made from; empty if there are none.
+    /// Hash of the prompt files from which the agent's requests are made. Empty if the agent uses no
+    /// prompt files.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prompts: String,
     /// `dialogue` or `paper`.

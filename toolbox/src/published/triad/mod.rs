@@ -194,7 +194,7 @@ struct Attempt<'s, 'g> {
 }
 
 impl Attempt<'_, '_> {
-    /// The answer, or why there is none.
+    /// The answer. If there is no answer, the reason.
     fn run<E: From<RankError>>(
         &mut self,
         last: bool,

@@ -30,7 +30,7 @@ impl Attempt<'_, '_> {
         }
     }
 
-    /// The filled queries that have a row, or a truth value; or why there are none.
+    /// The filled queries that return a row or a truth value. If no query does, the reason.
     pub(super) fn run_all<E: From<RankError>>(
         &mut self,
         query: &SlotQuery,
