@@ -2,32 +2,13 @@
 //! results next to ours.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod support;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::Value;
-
-fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("data")
-        .join(name)
-}
-
-/// Runs `kgagent` in a folder; returns output, errors and exit code.
-fn run(place: &Path, args: &[&str]) -> (String, String, i32) {
-    let out = Command::new(env!("CARGO_BIN_EXE_kgagent"))
-        .args(args)
-        .current_dir(place)
-        .output()
-        .unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (
-        text(&out.stdout),
-        text(&out.stderr),
-        out.status.code().unwrap(),
-    )
-}
+use support::{data, run};
 
 fn load(place: &Path, files: &[PathBuf], format: &[&str]) {
     let files: Vec<&str> = files.iter().map(|file| file.to_str().unwrap()).collect();

@@ -8,27 +8,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
-use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use support::data;
-
-/// Runs `kgagent` in a folder; returns output, errors and exit code.
-fn run(place: &Path, args: &[&str]) -> (String, String, i32) {
-    let out = Command::new(env!("CARGO_BIN_EXE_kgagent"))
-        .args(args)
-        .current_dir(place)
-        .output()
-        .unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (
-        text(&out.stdout),
-        text(&out.stderr),
-        out.status.code().unwrap(),
-    )
-}
+use support::{data, run};
 
 /// A folder with the demo graph.
 fn place() -> tempfile::TempDir {

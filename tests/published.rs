@@ -30,17 +30,16 @@ fn ask(
         .iter()
         .map(|name| kg.by_name(name).unwrap())
         .collect();
-    let task = Task {
+    let template = Template::of(Agent::KgAgent);
+    let linked = Linked::new(kg, question, &nodes);
+    let task = Task::new(
         kg,
         question,
-        linked: Linked::new(kg, question, &nodes),
-        must_offer: &[],
-        options: ExecOptions::default(),
-        template: &Template::of(Agent::KgAgent),
-        planner_name: "scripted",
-        model_knowledge: false,
-        watcher: None,
-    };
+        linked,
+        ExecOptions::default(),
+        &template,
+        "scripted",
+    );
     let replies = replies.iter().map(|text| (*text).to_owned()).collect();
     answer_with(agent, task, &mut Scripted::new(replies)).unwrap()
 }

@@ -9,12 +9,17 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
+#[path = "../support/mod.rs"]
+mod support;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use support::copy;
 
 /// Last calls of a command that are tried, and as many others.
 const TRIED: usize = 8;
@@ -171,18 +176,6 @@ fn tree(folder: &Path) -> Tree {
     let mut out = Tree::new();
     walk(folder, folder, &mut out);
     out
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().flatten() {
-        let (path, to) = (entry.path(), to.join(entry.file_name()));
-        if path.is_dir() {
-            copy(&path, &to);
-        } else {
-            fs::copy(path, to).unwrap();
-        }
-    }
 }
 
 /// A command with the states before and after it.

@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::place::{Base, files};
 use crate::servers::Replier;
+use crate::support::copy;
 
 /// Address space of a child in KiB. The limit of memory is for what is used, which is less.
 const ADDRESSES: u64 = 1 << 20;
@@ -104,18 +105,6 @@ impl World {
 
     fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().flatten() {
-        let (path, to) = (entry.path(), to.join(entry.file_name()));
-        if path.is_dir() {
-            copy(&path, &to);
-        } else {
-            fs::copy(path, to).unwrap();
-        }
     }
 }
 

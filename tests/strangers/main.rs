@@ -16,6 +16,8 @@ mod kinds;
 mod models;
 mod place;
 mod servers;
+#[path = "../support/mod.rs"]
+mod support;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,7 +1,9 @@
 //! The demo graph, its questions, and models with random weights, for tests of agents.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 
 use datagen::question::GoldQuestion;
@@ -15,6 +17,34 @@ pub(crate) fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("data")
         .join(name)
+}
+
+/// Runs `kgagent` in a folder; returns output, errors and exit code.
+pub(crate) fn run(place: &Path, args: &[&str]) -> (String, String, i32) {
+    let out = Command::new(env!("CARGO_BIN_EXE_kgagent"))
+        .args(args)
+        .current_dir(place)
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (
+        text(&out.stdout),
+        text(&out.stderr),
+        out.status.code().unwrap(),
+    )
+}
+
+/// Copies a folder with everything in it.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().flatten() {
+        let (path, to) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            copy(&path, &to);
+        } else {
+            fs::copy(path, to).unwrap();
+        }
+    }
 }
 
 pub(crate) fn graph() -> FrozenKg {
