@@ -49,6 +49,23 @@ fn closure<K: Kg + ?Sized>(
     found.into_iter().collect()
 }
 
+/// Whether a class that has subclasses with instances has no instance of its own, so that only
+/// subclasses say what its instances are. Relations that also mean "instance of" do not count.
+pub(crate) fn is_typed_by_leaves<K: Kg + ?Sized>(kg: &K) -> bool {
+    let schema = kg.schema();
+    let leaves = kg.direct_classes();
+    let relations = (schema.superclass_relations.iter())
+        .filter(|relation| !schema.type_relations.contains(relation));
+    relations.into_iter().any(|&relation| {
+        let wider = leaves
+            .iter()
+            .flat_map(|&leaf| kg.tails(leaf, relation).to_vec());
+        wider
+            .into_iter()
+            .any(|class| leaves.binary_search(&class).is_err())
+    })
+}
+
 /// The triples that prove `member` to be an instance of `class`: one type triple, then superclass
 /// triples, in reverse order. The chain is the shortest; it is empty if there is no proof.
 pub fn proof(kg: &dyn Kg, member: NodeId, class: NodeId) -> Vec<(NodeId, RelId, NodeId)> {

@@ -20,6 +20,7 @@ pub use self::manifest::Manifest;
 use self::names::{GRAPH, LABELS, MANIFEST};
 use crate::frozen::FrozenKg;
 use crate::graph::Kg;
+use crate::hierarchy;
 use crate::load::{self, GraphSource, LoadError, LoadOptions, LoadProgress};
 use crate::schema::Settings;
 use crate::search::LabelIndex;
@@ -88,6 +89,16 @@ impl GraphFolder {
         )
         .map_err(LoadError::from)?
         .with_settings(settings.clone());
+        let kg = if hierarchy::is_typed_by_leaves(&kg) {
+            let subclasses = true;
+            let settings = settings.clone();
+            kg.with_settings(Settings {
+                subclasses,
+                ..settings
+            })
+        } else {
+            kg
+        };
         go_on()?;
         LabelIndex::build(&kg, &staged.path().join(LABELS))?;
         go_on()?;

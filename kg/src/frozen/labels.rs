@@ -7,7 +7,8 @@ use crate::dictionary::{TermKey, TermParts};
 use crate::graph::Kg;
 use crate::label;
 use crate::names::wikibase_property;
-use crate::term::{NodeId, Term};
+use crate::schema::row_key;
+use crate::term::{NodeId, RelId, Term};
 
 impl FrozenKg {
     /// The label, without the memo.
@@ -26,12 +27,33 @@ impl FrozenKg {
         let literal = known.unwrap_or(node.0);
         match self.key(literal).parts() {
             TermParts::Literal(lexical, ..) => Some(label::clean(lexical)),
-            TermParts::Iri(iri) => derive::own_label(&self.meta.schema, iri).or_else(|| {
-                let property = self.find(&Term::Iri(wikibase_property(iri)?))?;
-                self.own_label(property)
-            }),
+            TermParts::Iri(iri) => (self.row_label(node, iri))
+                .or_else(|| derive::own_label(&self.meta.schema, iri))
+                .or_else(|| {
+                    let property = self.find(&Term::Iri(wikibase_property(iri)?))?;
+                    self.own_label(property)
+                }),
             TermParts::Blank(_) => None,
         }
+    }
+
+    /// The label of a row of a table in a graph without labels: its name, or its table and key.
+    fn row_label(&self, node: NodeId, iri: &str) -> Option<String> {
+        let schema = &self.meta.schema;
+        let (table, key) = row_key(iri).filter(|_| schema.label_relations.is_empty())?;
+        let value = |column: &RelId| {
+            let id = *self.image.tails(node.0, column.0).first()?;
+            match self.key(id).parts() {
+                TermParts::Literal(lexical, ..) => Some(label::clean(lexical)),
+                TermParts::Iri(_) | TermParts::Blank(_) => None,
+            }
+        };
+        let name = (schema.row_names.iter()).find_map(|columns| {
+            let parts: Option<Vec<String>> = columns.iter().map(value).collect();
+            parts.map(|parts| parts.join(" "))
+        });
+        name.filter(|name| !name.trim().is_empty())
+            .or_else(|| Some(format!("{table} {key}")))
     }
 
     /// All labels of a node, as written in the graph.

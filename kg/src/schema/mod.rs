@@ -7,12 +7,14 @@
 
 mod intervals;
 mod read;
+mod rows;
 mod settings;
 mod source;
 mod types;
 mod vocabulary;
 
 pub(crate) use read::read;
+pub(crate) use rows::row_key;
 pub use settings::Settings;
 pub(crate) use source::{NamedRelation, SchemaSource};
 pub use types::{IntervalRelation, Schema};

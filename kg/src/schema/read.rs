@@ -2,6 +2,7 @@
 //! form).
 
 use super::intervals::intervals;
+use super::rows::row_names;
 use super::source::{NamedRelation, SchemaSource};
 use super::types::Schema;
 use super::vocabulary::{
@@ -85,6 +86,16 @@ pub(crate) fn read(graph: &dyn SchemaSource) -> Schema {
     }
     ranked.sort_unstable();
     schema.label_relations = ranked.into_iter().map(|(_, id)| id).collect();
+    schema.row_names = row_names(&relations);
+    for names in &schema.row_names {
+        // A part of a person's name is no name of its own.
+        if let [name] = names.as_slice()
+            && !schema.alias_relations.contains(name)
+            && !schema.label_relations.contains(name)
+        {
+            schema.alias_relations.push(*name);
+        }
+    }
     schema.intervals = intervals(graph, &named);
     // Only relations have reverses. If one relation is the reverse of another, the converse holds
     // too.

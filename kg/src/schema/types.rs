@@ -16,6 +16,9 @@ pub struct Schema {
     /// visible.
     #[serde(default)]
     pub alias_relations: Vec<RelId>,
+    /// For each table of a graph made from tables, the columns that name its rows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub row_names: Vec<Vec<RelId>>,
     /// Relations from a page to the node it redirects to. The page's title is an alias of that
     /// node.
     #[serde(default)]

@@ -5,6 +5,7 @@ use kg::value::{Extreme, Op};
 use kg::words;
 
 use super::adjective::{Degree, adjective};
+use super::focus::is_content;
 use super::vocabulary::is_filler;
 
 fn follows(all: &[String], first: &str, second: &[&str]) -> bool {
@@ -52,6 +53,15 @@ pub(super) fn others(all: &[String]) -> bool {
     (all.iter()).any(|word| other.contains(&word.as_str()) || with(word))
 }
 
+/// Whether `number of` asks how many there are: not `the phone number of`, nor `the largest by number
+/// of`.
+fn numbers(all: &[String]) -> bool {
+    (all.windows(2).enumerate()).any(|(at, pair)| {
+        let before = at.checked_sub(1).map_or("", |before| all[before].as_str());
+        pair[0] == "number" && pair[1] == "of" && before != "by" && !is_content(before)
+    })
+}
+
 /// Whether a question asks for a number of things.
 pub(super) fn counts(all: &[String]) -> bool {
     follows(all, "how", &["many", "much"])
@@ -60,13 +70,24 @@ pub(super) fn counts(all: &[String]) -> bool {
                 && w[2] == "of"
                 && matches!(w[0].as_str(), "the" | "total" | "a" | "exact")
         })
+        || (all.windows(3)).any(|w| w[0] == "how" && w[1] == "often" && is_past(&w[2]))
         || all.first().is_some_and(|word| word == "number") && follows(all, "number", &["of"])
         || follows(all, "total", &["of", "number"])
         || follows(all, "total", &["of"])
-        || follows(all, "number", &["of"]) && !follows(all, "the", &["average", "mean"])
+        || numbers(all) && !follows(all, "the", &["average", "mean"])
         || follows(all, "amount", &["of"])
         || all.first().is_some_and(|word| word == "count")
         || follows(all, "count", &["of", "the", "all"])
+}
+
+/// Whether a word begins what happened: `how often did he win`.
+fn is_past(word: &str) -> bool {
+    matches!(word, "did" | "has" | "have" | "had" | "was" | "were")
+}
+
+/// Whether a question asks for an amount: `how much`. What is counted is asked for by `how many`.
+pub(super) fn amounts(all: &[String]) -> bool {
+    follows(all, "how", &["much"]) && !follows(all, "how", &["many"])
 }
 
 /// The extreme that a question asks for (`longest`, `most recent`, `with the fewest`), and the one by
@@ -78,7 +99,8 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
         let next = all.get(i + 1).map_or("", String::as_str);
         let more = matches!(next, "more" | "less" | "fewer" | "above" | "below");
         let degree = adjective(next).map(|(_, degree)| degree);
-        word == "or" && !more && degree != Some(Degree::Comparative)
+        let versus = matches!(word.as_str(), "vs" | "versus");
+        versus || word == "or" && !more && degree != Some(Degree::Comparative)
     });
     // "When did it first open."
     let when = follows(all, "when", &["did"]);
@@ -92,6 +114,10 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
             "most" if next == "of" => {}
             "best" if next.ends_with("ing") || next.ends_with("ed") || next == "paid" => {
                 extreme = Some([Extreme::Max; 2]);
+            }
+            "more" | "fewer" if or && next != "than" && !follows(all, "or", &["more", "fewer"]) => {
+                let more = word == "more";
+                either = Some([if more { Extreme::Max } else { Extreme::Min }; 2]);
             }
             "most" | "max" | "maximum" | "highest" | "top" if before != "at" => {
                 extreme = Some([Extreme::Max; 2]);
@@ -135,6 +161,27 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
         either = extreme;
     }
     [extreme, either]
+}
+
+/// Which a question asks for in the order of its extreme: 2 of `the second longest`.
+pub(super) fn rank(all: &[String]) -> usize {
+    const RANKS: [[&str; 2]; 4] = [
+        ["second", "2nd"],
+        ["third", "3rd"],
+        ["fourth", "4th"],
+        ["fifth", "5th"],
+    ];
+    let superlative = |word: &str| {
+        matches!(word, "most" | "fewest" | "least" | "highest")
+            || adjective(word).is_some_and(|(_, degree)| degree == Degree::Superlative)
+    };
+    let of = |pair: &[String]| {
+        let rank = RANKS
+            .iter()
+            .position(|names| names.contains(&pair[0].as_str()));
+        rank.filter(|_| superlative(&pair[1])).map(|at| at + 2)
+    };
+    all.windows(2).find_map(of).unwrap_or(1)
 }
 
 /// The comparison that a question asks for: of a number, and of a time.
@@ -216,6 +263,17 @@ fn number_follows(all: &[String], i: usize) -> bool {
         .any(|word| word.bytes().any(|byte| byte.is_ascii_digit()))
 }
 
+/// Whether a question asks somebody to do something: `can you tell me`.
+fn asks_us(all: &[String]) -> bool {
+    let us = [
+        "you", "u", "i", "we", "anyone", "someone", "somebody", "anybody", "please",
+    ];
+    follows(all, "can", &us)
+        || follows(all, "will", &us)
+        || follows(all, "could", &us)
+        || follows(all, "would", &us)
+}
+
 /// Whether a question asks if something is so: it begins with an auxiliary verb.
 pub(super) fn judges(question: &str) -> bool {
     let all = words(question);
@@ -227,15 +285,20 @@ pub(super) fn judges(question: &str) -> bool {
     let asks = |word: &String| matches!(word.as_str(), "who" | "which" | "what" | "where" | "when");
     let asked = (all.windows(2).enumerate())
         .any(|(i, pair)| pair[0] == "and" && asks(&pair[1]) && !all[..i].iter().any(asks));
+    // "Do we have any? Which ones?"
+    let then = question
+        .split_once('?')
+        .is_some_and(|(_, rest)| words(rest).first().is_some_and(asks));
     // "Are there any, and if so which?"
     let so = follows(&all, "if", &["so"]);
     !polite
         && !asked
         && !so
+        && !then
         && first.is_some_and(|word| {
             matches!(
                 word.as_str(),
                 "is" | "are" | "was" | "were" | "do" | "does" | "did" | "has" | "have" | "had"
-            )
+            ) || matches!(word.as_str(), "can" | "will" | "could" | "would") && !asks_us(&all)
         })
 }

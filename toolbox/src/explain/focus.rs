@@ -1,12 +1,12 @@
 //! What a question is about: the content word that the last step of its program explains.
 //! English.
 
-use super::adjective::adjective;
+use super::adjective::{Degree, adjective};
 use super::vocabulary::{is_chatter, is_filler};
 use crate::rank::is_stop;
 
 const QUESTION_WORDS: &[&str] = &[
-    "what", "which", "who", "whom", "whose", "where", "when", "how",
+    "what", "which", "who", "whom", "whose", "where", "when", "how", "whos", "wheres", "whens",
 ];
 /// Forms of `do`: the verb that they help comes last.
 const DO: &[&str] = &["do", "does", "did"];
@@ -30,7 +30,20 @@ pub(super) fn focus(question: &str, words: &[(usize, String)]) -> Option<usize> 
     };
     let first = || (0..words.len()).find(noun);
     let Some(asking) = (0..words.len()).find(|&at| asks(question, words, at)) else {
-        return first();
+        // `annual rain fall`: the last of neighbouring nouns.
+        let next = |at: &usize| {
+            let end = words[*at].0 + words[*at].1.len();
+            words
+                .get(at + 1)
+                .is_some_and(|(start, _)| *start == end + 1)
+                && noun(&(at + 1))
+        };
+        return first().map(|mut at| {
+            while next(&at) {
+                at += 1;
+            }
+            at
+        });
     };
     let asked = word(asking);
     let next = match word(asking + 1) {
@@ -51,13 +64,35 @@ pub(super) fn focus(question: &str, words: &[(usize, String)]) -> Option<usize> 
     found.or_else(first)
 }
 
+/// Whether the word at a byte offset, or the first of the neighbouring nouns that it ends, stands behind
+/// a superlative: `stadium` of `the biggest football stadium`.
+pub(super) fn is_extreme(words: &[(usize, String)], place: usize) -> bool {
+    const NOUNS: usize = 3;
+    let superlative = |word: &str| {
+        word == "most" || adjective(word).is_some_and(|(_, degree)| degree == Degree::Superlative)
+    };
+    let Some(at) = words.iter().position(|(start, _)| *start == place) else {
+        return false;
+    };
+    for before in (0..at).rev().take(NOUNS) {
+        let word = &words[before].1;
+        if superlative(word) {
+            return true;
+        }
+        if !is_content(word) {
+            return false;
+        }
+    }
+    false
+}
+
 pub(super) fn is_content(word: &str) -> bool {
     !is_stop(word) && word.chars().any(char::is_alphabetic) && !is_filler(word)
 }
 
 /// Whether a word is the question word of a question, not the pronoun of a relative clause (`the
 /// river on which …`): no noun stands before it.
-fn asks(question: &str, words: &[(usize, String)], at: usize) -> bool {
+pub(super) fn asks(question: &str, words: &[(usize, String)], at: usize) -> bool {
     if !QUESTION_WORDS.contains(&words[at].1.as_str()) {
         return false;
     }

@@ -54,3 +54,24 @@ pub(super) fn stand_for_places(question: &str, linked: &Linked) -> bool {
         BEFORE.contains(&last) || is_nationality(&mention.to_lowercase())
     })
 }
+
+/// Whether a question asks for what has another value than this one: `outside the United Kingdom`.
+pub(super) fn excludes(question: &str, value: &str) -> bool {
+    const BEFORE: [&str; 5] = ["outside", "except", "excluding", "beyond", "besides"];
+    const BETWEEN: usize = 3;
+    let (question, value) = (question.to_lowercase(), value.to_lowercase());
+    let before = question.find(&value).and_then(|at| question.get(..at));
+    before.is_some_and(|before| {
+        let before = words(before);
+        let mut last = before.iter().rev().take(BETWEEN);
+        last.any(|word| BEFORE.contains(&word.as_str()))
+    })
+}
+
+/// Whether the words before `do` ask what somebody does: `what does she`.
+pub(super) fn asks_for_job(before: &[String]) -> bool {
+    let [.., what, does] = before else {
+        return false;
+    };
+    what == "what" && matches!(does.as_str(), "does" | "do" | "did")
+}

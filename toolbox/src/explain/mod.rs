@@ -5,11 +5,12 @@
 //!
 //! ```text
 //! question, cues, adjective        what the question asks; focus: the word that names the answer
-//! mentions                         what stands around the mentions of entities
+//! marks, mentions                  question words; what stands around the mentions of entities
 //! vocabulary, table                the words of relations; translation probabilities (learn makes them)
 //! naming                           the names of relations and classes
+//! others                           what is said of things like the topics, and not of them
 //! words, kinship                   which words a relation explains, and which a chain of parents and children
-//! plan, state                      candidate programs
+//! plan, state, nodes               candidate programs
 //! values, starts, search, judging  the search for them
 //! tabular                          candidates that end in the extended tools
 //! read                             what a program of a model explains
@@ -23,8 +24,11 @@ mod focus;
 mod judging;
 mod kinship;
 mod learn;
+mod marks;
 mod mentions;
 mod naming;
+mod nodes;
+mod others;
 mod plan;
 mod question;
 mod read;

@@ -14,6 +14,11 @@ launched created inaugurated started began inception formed born birth died deat
 incorporated renovated joined hired acquired debut premiered first";
 /// Words of classes of people, and of relations that only people have.
 const PEOPLE_WORDS: &str = "person people human birth born gender sex surname nationality citizenship occupation profession spouse";
+/// Nouns by which questions ask for people.
+const PEOPLE_NOUNS: &str = "people person player actor actress director author writer novelist poet singer musician composer \
+painter artist sculptor architect scientist physicist engineer inventor politician president minister mayor athlete footballer \
+striker goalkeeper driver teacher professor student employee worker manager boss colleague member guest customer client patient \
+doctor nurse surgeon curator owner founder laureate winner guy man woman lady girl boy kid folk";
 /// Relations that say where a thing is. `in` asks for them.
 const PLACE_WORDS: &str = "country city located location place contains part state region continent county district province";
 
@@ -27,6 +32,19 @@ pub(super) fn is_event(name: &str) -> bool {
 pub(super) fn is_of_people(name: &str) -> bool {
     static PEOPLE: LazyLock<Vec<String>> = LazyLock::new(|| stems_of(PEOPLE_WORDS));
     PEOPLE.iter().any(|one| one == name)
+}
+
+/// Whether a stem is that of a noun by which questions ask for people.
+pub(super) fn names_people(name: &str) -> bool {
+    static NOUNS: LazyLock<Vec<String>> = LazyLock::new(|| stems_of(PEOPLE_NOUNS));
+    NOUNS.iter().any(|one| one == name)
+}
+
+/// Whether a stem names any person.
+pub(super) fn is_person(name: &str) -> bool {
+    static PERSONS: LazyLock<Vec<String>> =
+        LazyLock::new(|| stems_of("people person guy man woman folk"));
+    PERSONS.iter().any(|one| one == name)
 }
 
 /// Whether a stem names a relation that holds in both directions.

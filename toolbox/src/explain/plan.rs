@@ -55,8 +55,8 @@ pub(super) enum PlanStep {
     Walk(Hop),
     /// Keep the members that satisfy a comparison.
     Compare(Relation, Op, Against),
-    /// Keep the members with the extreme value.
-    Extreme(Relation, Extreme),
+    /// Keep the members with the extreme value, or with the second, third … value in that order.
+    Extreme(Relation, Extreme, usize),
     /// Keep the instances of a class.
     Class(NodeId),
     /// Keep the members that another plan finds too.
@@ -205,6 +205,13 @@ impl<'s, 'g> Writer<'s, 'g> {
         self.assign(tool, vec![set, relation, Arg::Op(op), value])
     }
 
+    /// Writes the choice of the members with the extreme value.
+    fn extreme(&mut self, set: &Arg, relation: Relation, extreme: Extreme) -> Arg {
+        self.list(set);
+        let args = vec![set.clone(), self.relation(relation), Arg::Extreme(extreme)];
+        self.assign(Tool::GetEntityByConstraint, args)
+    }
+
     /// Writes the steps of a plan and returns its set.
     pub(super) fn plan(&mut self, plan: &Plan) -> Arg {
         let mut set = match &plan.start {
@@ -249,10 +256,13 @@ impl<'s, 'g> Writer<'s, 'g> {
             PlanStep::Compare(relation, op, against) => {
                 self.compare(set, *relation, *op, against, Tool::GetEntityByConstraint)
             }
-            PlanStep::Extreme(relation, extreme) => {
-                self.list(&set);
-                let args = vec![set, self.relation(*relation), Arg::Extreme(*extreme)];
-                self.assign(Tool::GetEntityByConstraint, args)
+            PlanStep::Extreme(relation, extreme, rank) => {
+                let mut left = set;
+                for _ in 1..*rank {
+                    let before = self.extreme(&left, *relation, *extreme);
+                    left = self.assign(Tool::Difference, vec![left, before]);
+                }
+                self.extreme(&left, *relation, *extreme)
             }
             PlanStep::Class(class) => {
                 let class = self.node(*class);

@@ -6,24 +6,17 @@ use kg::value::{Extreme, Op};
 use kg::words;
 
 use super::adjective::{Adjective, adjective};
-use super::cues::{comparison, counts, degrees, gives_range, judges, negates, others};
-use super::focus::{COUNTING, focus, is_content};
+use super::cues::{
+    amounts, comparison, counts, degrees, gives_range, judges, negates, others, rank,
+};
+use super::focus::{COUNTING, focus, is_content, is_extreme};
+use super::marks::{asking_marks, marks};
 use super::mentions;
+use super::naming::names_people;
 use super::table::WordTables;
 use super::vocabulary::is_chatter;
 use crate::link::Linked;
 use crate::rank::stem;
-
-/// The marks of question words. They are content words like any other, because `who` says something
-/// about `director` and `when` about `founded`.
-const MARKS: &[(&str, &[&str])] = &[
-    ("#who", &["who", "whom", "whose", "whos"]),
-    ("#where", &["where", "wheres"]),
-    ("#when", &["when", "whens"]),
-    ("#what-year", &["year", "date"]),
-];
-/// The mark of `how many`.
-const HOW_MANY: &str = "#how-many";
 
 /// A content word of a question.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,6 +51,10 @@ pub(super) struct Asked {
     pub(super) judge: bool,
     /// It asks for an extreme: of a number, and of a time.
     pub(super) extreme: Option<[Extreme; 2]>,
+    /// The word that names what is asked for stands next to that extreme.
+    pub(super) extreme_of_focus: bool,
+    /// Which in the order of that extreme: 1 for `longest`, 2 for `second longest`.
+    pub(super) rank: usize,
     /// It compares: with a number, and with a time.
     pub(super) compare: Option<[Op; 2]>,
     /// It asks which of two, with the extremes of its comparative.
@@ -76,8 +73,14 @@ pub(super) struct Asked {
     pub(super) both: bool,
     /// It asks for a place by a noun, such as `birthplace`.
     pub(super) wants_place: bool,
+    /// It asks for people by a noun, such as `players`.
+    pub(super) wants_people: bool,
+    /// It asks how much, which is a number of the graph and no number of things.
+    pub(super) amount: bool,
     /// It asks how many times something happened.
     pub(super) times: bool,
+    /// It asks for what is the same, or shared.
+    pub(super) same: bool,
     /// It asks for others than those that it names.
     pub(super) others: bool,
     /// The index of the content word that names what is asked for.
@@ -108,15 +111,6 @@ pub(super) fn question_stems(bare: &str) -> Vec<String> {
 /// The stem of a word; of an adjective of degree, the stem of its plain form.
 fn base(word: &str) -> String {
     adjective(word).map_or_else(|| stem(word), |(found, _)| stem(found.plain))
-}
-
-fn marks(all: &[String]) -> impl Iterator<Item = &'static str> {
-    let has = |list: &[&str]| all.iter().any(|word| list.contains(&word.as_str()));
-    let asked = MARKS
-        .iter()
-        .filter(move |(_, list)| has(list))
-        .map(|(mark, _)| *mark);
-    asked.chain(counts(all).then_some(HOW_MANY))
 }
 
 impl Asked {
@@ -156,8 +150,11 @@ impl Asked {
             if asked.count && value.is_none() && COUNTING.contains(&word.as_str()) {
                 continue;
             }
+            // `what does she do`: what she does is her job.
+            let job = word == "do" && value.is_none() && mentions::asks_for_job(&all[..index]);
             // `else` says which answers are asked for, not what they are.
-            if value.is_none() && (!is_content(word) || is_chatter(word) || word == "else") {
+            if value.is_none() && !job && (!is_content(word) || is_chatter(word) || word == "else")
+            {
                 continue;
             }
             // Numbers are explained by being used, not by a relation's name.
@@ -173,7 +170,7 @@ impl Asked {
                 adjective: adjective(word).map(|(found, _)| found),
             });
         }
-        for mark in marks(&all) {
+        for mark in asking_marks(&bare, &placed) {
             asked.push(AskedWord {
                 stem: mark.to_owned(),
                 word: mark.trim_start_matches('#').replace('-', " "),
@@ -193,6 +190,7 @@ impl Asked {
             })
             .collect();
         [asked.extreme, asked.either] = degrees(&all);
+        asked.rank = rank(&all);
         asked.compare = comparison(&all);
         asked.between = gives_range(&all);
         asked.than = all.iter().any(|word| word == "than");
@@ -201,6 +199,7 @@ impl Asked {
         asked.others = others(&all);
         let is = |list: &[&str]| all.iter().any(|word| list.contains(&word.as_str()));
         asked.times = is(&["times", "often"]);
+        asked.same = is(&["same", "share", "shares", "shared", "common", "similar"]);
         asked.both = is(&["both"]) || mentions::are_joined(question, linked);
         asked.place = mentions::stand_for_places(question, linked);
         asked.mentions = (0..linked.entities.len())
@@ -208,8 +207,12 @@ impl Asked {
             .collect();
         asked.focus = focus(&bare, &placed).and_then(|word| asked.index(&placed[word].1));
         let focus = asked.focus.and_then(|at| asked.words.get(at));
+        asked.extreme_of_focus = focus.is_some_and(|word| is_extreme(&placed, word.at));
         asked.wants_place =
             focus.is_some_and(|word| matches!(word.word.as_str(), "birthplace" | "hometown"));
+        asked.wants_people =
+            focus.is_some_and(|word| names_people(word.stem.split(' ').next().unwrap_or_default()));
+        asked.amount = amounts(&all);
         asked
     }
 

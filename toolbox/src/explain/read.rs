@@ -6,8 +6,9 @@ use kg::term::NodeId;
 use rustc_hash::FxHashMap;
 
 use super::kinship::Lineage;
+use super::nodes::{connects, measurable};
 use super::plan::{Finish, Hop, Plan, Start, Way};
-use super::state::{Found, State, Tally, bit, connects, measurable, order, speaks};
+use super::state::{Found, State, Tally, bit, order, speaks};
 use super::words::{Explainer, is_part_of_name, names, strength};
 use crate::call::{Arg, Target, Tool};
 use crate::exec::{EntSet, Observation, Session, Step, Value};

@@ -10,8 +10,11 @@ use kg::value::{Kind, Op};
 use super::plan::{Against, Finish, Hop, PlanStep, Start, Way};
 use super::state::{Found, State};
 use super::terms::{TermWeights, of_state};
-use super::values::{is_value, kind_of, ops, reached, said_classes, truth, year_used};
+use super::values::{
+    is_value, kind_of, ops, reached, said_classes, says_nothing, truth, year_used,
+};
 use super::words::Explainer;
+use crate::call::ToolTable;
 use crate::exec::{Adjacent, EntSet, Relation, Value, intersection};
 
 /// Sizes of the search.
@@ -263,7 +266,13 @@ impl Search<'_> {
                 && here.into_iter().any(|step| {
                     matches!(step, PlanStep::Compare(relation, Op::Eq, _) if *relation == hop.relation)
                 });
-            if !nodes.is_empty() && !back && !known {
+            // Equal texts connect things only where the question says so: `rooms of the same wing`.
+            let alike = hop.way == Way::In
+                && !explainer.asked.others
+                && !explainer.asked.same
+                && session.kg().term(state.nodes[0]).as_literal().is_some()
+                && matches!(state.plan.steps.last(), Some(PlanStep::Walk(_)));
+            if !nodes.is_empty() && !back && !known && !alike {
                 self.keep(next, state.walk(hop, nodes, explainer));
             }
         }
@@ -335,6 +344,11 @@ impl Search<'_> {
         else {
             return Ok(());
         };
+        // Only the extended tools can leave the first ones out.
+        let rank = match session.options().tools {
+            ToolTable::Extended if !either => explainer.asked.rank,
+            _ => 1,
+        };
         for one in adjacent.iter().filter(|one| one.out) {
             self.cancel.check()?;
             let extreme = match kind_of(explainer, one) {
@@ -342,9 +356,19 @@ impl Search<'_> {
                 Some(Kind::Time) => wanted[1],
                 _ => continue,
             };
-            let kept = session.extreme_of(&state.nodes, one.relation, extreme);
+            let mut kept: EntSet = session.extreme_of(&state.nodes, one.relation, extreme);
+            let mut left = state.nodes.clone();
+            for _ in 1..rank {
+                left = left
+                    .iter()
+                    .copied()
+                    .filter(|node| kept.binary_search(node).is_err())
+                    .collect();
+                kept = session.extreme_of(&left, one.relation, extreme);
+            }
             if !kept.is_empty() {
-                self.keep(next, state.extreme(one.relation, extreme, kept, explainer));
+                let wanted = (one.relation, extreme, rank);
+                self.keep(next, state.extreme(wanted, kept, explainer));
             }
         }
         Ok(())
@@ -413,7 +437,8 @@ impl Search<'_> {
         // A list of a class that the question does not name is no answer.
         let named =
             matches!(&state.plan.start, Start::Class(class) if self.classes.contains(class));
-        if (steps || named) && !state.statements {
+        let new = !says_nothing(explainer.session, state);
+        if (steps || named) && new && !state.statements {
             self.found.push(Found {
                 answer: Value::Set(state.nodes.clone()),
                 state: state.clone(),

@@ -1,6 +1,7 @@
 //! Where the search begins: the linked entities, the classes that a question names, and the things that
 //! a question compares with an entity.
 
+use kg::term::{NodeId, Term};
 use kg::value::Kind;
 
 use super::plan::{Against, Start};
@@ -27,7 +28,7 @@ impl Search<'_> {
             starts.push(State::start(Start::Entities, all.into(), explainer));
         }
         // A question that names entities is about them.
-        let classes = match (entities.is_empty(), self.classes.is_empty()) {
+        let mut classes = match (entities.is_empty(), self.classes.is_empty()) {
             (false, _) => Vec::new(),
             (true, false) => self.classes.clone(),
             (true, true) => {
@@ -40,6 +41,13 @@ impl Search<'_> {
                 classes
             }
         };
+        if entities.is_empty() {
+            let more = classes_with_texts(explainer);
+            classes.extend(
+                more.into_iter()
+                    .filter(|class| !self.classes.contains(class)),
+            );
+        }
         for class in classes {
             let members = session.kg().instances(class);
             if members.len() <= self.limits.class {
@@ -99,4 +107,32 @@ impl Search<'_> {
         }
         Ok(())
     }
+}
+
+/// The classes of the things that have a text of the question: `weddings` are events.
+fn classes_with_texts(explainer: &Explainer<'_, '_>) -> Vec<NodeId> {
+    const SOME: usize = 3;
+    let session = explainer.session;
+    let kg = session.kg();
+    let texts = session.linked().values.iter();
+    let mut found: Vec<NodeId> = Vec::new();
+    for text in texts.filter(|text| text.lexical.chars().any(char::is_alphabetic)) {
+        let Some(node) = kg.find(&Term::Literal(text.clone())) else {
+            continue;
+        };
+        for one in session.adjacent(&[node]).iter().filter(|one| !one.out) {
+            let heads = session.step(node, one.relation, false);
+            for class in heads
+                .first()
+                .map(|&head| kg.types(head))
+                .unwrap_or_default()
+            {
+                if !found.contains(&class) {
+                    found.push(class);
+                }
+            }
+        }
+    }
+    found.truncate(SOME);
+    found
 }

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use kg::term::{NodeId, RelId, Term};
+use kg::term::{NodeId, Term};
 use kg::value::{Extreme, Kind, Op};
-use kg::{Kg, readable_name};
 
 use super::kinship::Lineage;
+use super::nodes::{connects, is_nameless, literal_kind, measurable};
 use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way};
 use super::question::AskedWord;
-use super::vocabulary::split;
 use super::words::{Explainer, is_part_of_name, names, strength};
 use crate::exec::{EntSet, Relation, Session, Value};
 
@@ -82,6 +81,8 @@ pub(super) struct Tally {
     pub(super) order: i32,
     /// Linked entities used, as bits.
     pub(super) entities: u64,
+    /// Extremes of other things than those that the question says.
+    pub(super) misplaced: usize,
     /// Values of the question used, as bits.
     pub(super) values: u64,
 }
@@ -102,6 +103,7 @@ impl Tally {
             returns: self.returns + other.returns,
             unasked: self.unasked + other.unasked,
             parallel: self.parallel + other.parallel,
+            misplaced: self.misplaced + other.misplaced,
             order: self.order + other.order,
             entities: self.entities | other.entities,
             values: self.values | other.values,
@@ -331,15 +333,17 @@ impl State {
     /// The state after keeping the extreme members.
     pub(super) fn extreme(
         &self,
-        relation: Relation,
-        extreme: Extreme,
+        (relation, extreme, rank): (Relation, Extreme, usize),
         nodes: EntSet,
         explainer: &mut Explainer<'_, '_>,
     ) -> Self {
         let (words, mut tally) = self.attribute(relation, explainer);
         tally.extremes += 1;
+        // `the biggest stadium` is the biggest of stadiums, not in the biggest city.
+        let of_focus = explainer.asked.extreme_of_focus && explainer.class_asked;
+        tally.misplaced += usize::from(of_focus && !self.class_said);
         Self {
-            plan: self.plan.and(PlanStep::Extreme(relation, extreme)),
+            plan: self.plan.and(PlanStep::Extreme(relation, extreme, rank)),
             nodes,
             words,
             tally,
@@ -396,100 +400,4 @@ impl State {
     pub(super) fn literal_kind(&self, session: &Session<'_>) -> Option<Kind> {
         literal_kind(session, &self.nodes)
     }
-}
-
-/// The kind of literals in a set; `None` if it has things.
-fn literal_kind(session: &Session<'_>, nodes: &[NodeId]) -> Option<Kind> {
-    let first = nodes.get(..1)?;
-    let kg: &dyn Kg = session.kg();
-    let literal = matches!(kg.term(first[0]), Term::Literal(_));
-    let read = session.literals(first);
-    // In graphs made from text, years and numbers are nodes.
-    let kind = Kind::majority([read.first()?]);
-    (literal || kind != Kind::Text).then_some(kind)
-}
-
-/// Whether a node only connects things: a statement, or a row of a table that has a key and no name.
-pub(super) fn connects(session: &Session<'_>, node: NodeId) -> bool {
-    let kg = session.kg();
-    if is_numbered(kg, node) {
-        return true;
-    }
-    let key = |iri: &str| readable_name(iri).is_some_and(|name| name.contains('='));
-    let names = |relation: &RelId| {
-        kg.schema().alias_relations.contains(relation) || names_people(kg, *relation)
-    };
-    kg.is_statement(node)
-        || matches!(kg.term(node), Term::Iri(iri) if key(&iri))
-            && is_nameless(kg, node)
-            && !kg.out_relations(node).iter().any(names)
-}
-
-/// Whether a relation has a part of a person's name: `last_name`.
-fn names_people(kg: &dyn Kg, relation: RelId) -> bool {
-    const NAMES: [&str; 8] = [
-        "firstname",
-        "lastname",
-        "surname",
-        "forename",
-        "fullname",
-        "givenname",
-        "familyname",
-        "fname",
-    ];
-    let name = kg.name(relation.node());
-    let (local, _) = split(&name);
-    let letters: String = local.chars().filter(|c| c.is_alphanumeric()).collect();
-    NAMES.contains(&letters.to_lowercase().as_str())
-}
-
-/// Whether a node has a number instead of a name (`booking-17`) in a graph whose things have labels.
-/// If it has a class, the first instances must have none either.
-fn is_numbered(kg: &dyn Kg, node: NodeId) -> bool {
-    const SOME: usize = 3;
-    let numbered = |node: NodeId| match kg.term(node) {
-        Term::Iri(iri) => {
-            let name = readable_name(&iri);
-            kg.label(node).is_none()
-                && name.is_some_and(|name| name.ends_with(|last: char| last.is_ascii_digit()))
-        }
-        Term::Blank(_) | Term::Literal(_) => false,
-    };
-    if kg.schema().label_relations.is_empty() || !numbered(node) {
-        return false;
-    }
-    let leads = |relation: RelId| {
-        let tails = kg.tails(node, relation);
-        tails
-            .first()
-            .is_some_and(|&tail| kg.term(tail).as_literal().is_none())
-    };
-    let instances = |class: NodeId| {
-        kg.instances(class)
-            .iter()
-            .take(SOME)
-            .all(|&one| numbered(one))
-    };
-    kg.out_relations(node).into_iter().any(leads) && kg.types(node).into_iter().all(instances)
-}
-
-/// Whether a node is a thing without a name of its own, such as the row of a table.
-pub(super) fn is_nameless(kg: &dyn Kg, node: NodeId) -> bool {
-    // `code=FIN` is the key of a row.
-    let key = |name: &String| name.contains('=');
-    match kg.term(node) {
-        Term::Iri(iri) => {
-            let local = readable_name(&iri);
-            let label = kg.label(node);
-            let named = label.filter(|label| !key(label) && local.as_ref() != Some(label));
-            named.is_none() && local.as_ref().is_none_or(key)
-        }
-        Term::Blank(_) => kg.label(node).is_none(),
-        Term::Literal(_) => false,
-    }
-}
-
-/// Whether a set has numbers or times.
-pub(super) fn measurable(session: &Session<'_>, nodes: &[NodeId]) -> bool {
-    literal_kind(session, nodes).is_some_and(|kind| kind != Kind::Text)
 }

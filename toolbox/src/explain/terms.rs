@@ -82,6 +82,7 @@ terms! {
     BackUnasked "goes back unasked",
     PersonForWho "person for who",
     SameOfBoth "the same of both",
+    SaidOfOthers "said of others only",
 }
 
 /// The terms of one candidate.
@@ -255,7 +256,8 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
         Value::Set(set) => Some(set),
         Value::Int(_) | Value::Bool(_) | Value::Table(_) => None,
     };
-    let person = has_mark(&["#who"]) && set.is_some_and(|set| explainer.are_people(set));
+    let person = (has_mark(&["#who"]) || asked.wants_people)
+        && set.is_some_and(|set| explainer.are_people(set));
     terms[DecisionTerm::PersonForWho] = flag(person);
     terms[DecisionTerm::SameOfBoth] = if asked.both {
         tally.parallel as f32
@@ -264,8 +266,9 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     };
     let extreme = asked.extreme.is_some() || asked.either.is_some();
     terms[DecisionTerm::CountMissing] = flag(asked.count && !counted && !number);
-    terms[DecisionTerm::CountNotAsked] = flag(counted && !asked.count);
-    terms[DecisionTerm::ExtremeMissing] = flag(extreme && state.tally.extremes == 0);
+    terms[DecisionTerm::CountNotAsked] = flag(counted && (!asked.count || asked.amount));
+    terms[DecisionTerm::ExtremeMissing] =
+        flag(extreme && state.tally.extremes <= state.tally.misplaced);
     terms[DecisionTerm::ExtremeNotAsked] = flag(!extreme && state.tally.extremes > 0);
     terms[DecisionTerm::TruthMissing] = flag(asked.judge && !judged);
     terms[DecisionTerm::TruthNotAsked] = flag(judged && !asked.judge);
@@ -295,6 +298,7 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
         .filter(|(_, p)| **p < FLOOR)
         .map(|(word, _)| explainer.known(word))
         .sum();
+    terms[DecisionTerm::SaidOfOthers] = explainer.said_of_others(&state.words, tally.entities);
     terms[DecisionTerm::ComparedWithTopic] = state.tally.compared as f32;
     // The place of `place of birth` is a relation's word and not a class.
     let said = state.class_said || state.relation_said;

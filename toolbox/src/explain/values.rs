@@ -1,11 +1,14 @@
 //! What the search asks of the graph: the kinds of values, the comparisons that fit them, the classes
 //! that a question names, and sets.
 
-use kg::term::{Literal, NodeId};
+use kg::term::{Literal, NodeId, Term};
 use kg::value::{Kind, Op};
 
-use super::plan::{Hop, Way};
-use super::state::{bit, measurable};
+use super::mentions;
+use super::naming::class_words;
+use super::nodes::measurable;
+use super::plan::{Hop, Start, Way};
+use super::state::{State, bit};
 use super::words::Explainer;
 use crate::exec::{Adjacent, EntSet, Relation, Session, sorted};
 use crate::link::{LAST_DAY, year_of};
@@ -81,6 +84,7 @@ pub(super) fn ops(
                 .filter(|op| late(op) == last_day || text.len() != 4 && !last_day)
                 .collect()
         }
+        Some(Kind::Text) if !number && mentions::excludes(session.question(), text) => vec![Op::Ne],
         Some(Kind::Text) if !number => vec![Op::Eq],
         _ => Vec::new(),
     }
@@ -125,7 +129,23 @@ pub(super) fn said_classes(explainer: &mut Explainer<'_, '_>) -> Vec<NodeId> {
         .filter(|(likeness, _)| *likeness >= SAID)
         .collect();
     said.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    said.into_iter().map(|(_, class)| class).collect()
+    let all: Vec<NodeId> = said.into_iter().map(|(_, class)| class).collect();
+    let parts = |class: NodeId| class_words(session.kg(), class);
+    // `wind farms` are not only the offshore wind farms.
+    let mut special = |class: NodeId| {
+        let (own, words) = (parts(class), explainer.class(class));
+        all.iter().any(|&other| {
+            let wider = parts(other);
+            other != class
+                && wider.len() < own.len()
+                && wider.iter().all(|word| own.contains(word))
+                && (explainer.class(other).iter().zip(words.iter())).all(|(a, b)| a >= b)
+        })
+    };
+    all.iter()
+        .copied()
+        .filter(|&class| !special(class))
+        .collect()
 }
 
 /// The classes whose first instance has a number or a time that the question speaks of, best first:
@@ -183,6 +203,24 @@ pub(super) fn is_value(session: &Session<'_>, nodes: &[NodeId]) -> bool {
     let first = nodes.get(..1).unwrap_or_default();
     let truth = |value: &Literal| is_truth(value, true) || is_truth(value, false);
     measurable(session, nodes) || session.literals(first).iter().any(truth)
+}
+
+/// Whether a plan leads to nothing that anybody asks for: to truths (`true`), or to what the question
+/// itself says of its topic.
+pub(super) fn says_nothing(session: &Session<'_>, state: &State) -> bool {
+    let truth = |value: &Literal| is_truth(value, true) || is_truth(value, false);
+    let values = session.literals(&state.nodes);
+    if values.is_empty() || values.len() < state.nodes.len() {
+        return false;
+    }
+    let letters = |value: &Literal| value.lexical.chars().any(char::is_alphabetic);
+    if values.iter().all(|value| letters(value) && truth(value)) {
+        return true;
+    }
+    let question = session.question().to_lowercase();
+    let said = |value: &Literal| letters(value) && question.contains(&value.lexical.to_lowercase());
+    let topic = matches!(state.plan.start, Start::Entity(_)) && state.plan.steps.len() == 1;
+    topic && values.iter().all(said)
 }
 
 /// The value that says that something is so, where this one says that it is not.
@@ -261,4 +299,34 @@ pub(super) fn reached(session: &Session<'_>, nodes: &[NodeId], hop: Hop) -> EntS
         }
     }
     sorted(session.without_excluded(members))
+}
+
+impl Explainer<'_, '_> {
+    /// The values of the question that are texts of a linked entity: in graphs made from tables, an
+    /// entity is mentioned by them.
+    pub(super) fn named_by(&self, entity: usize) -> Vec<usize> {
+        let (session, linked) = (self.session, self.session.linked());
+        let Some(&node) = linked.entities.get(entity) else {
+            return Vec::new();
+        };
+        if linked.span(entity).is_some() || linked.values.is_empty() {
+            return Vec::new();
+        }
+        let texts = session.adjacent(&[node]).into_iter().filter(|one| one.out);
+        let texts: Vec<Literal> = texts
+            .flat_map(|one| session.literals(&session.step(node, one.relation, true)))
+            .collect();
+        // The number in `room 307` is the key of its row.
+        let key = match session.kg().term(node) {
+            Term::Iri(iri) => iri.rsplit_once('=').map(|(_, key)| key.to_owned()),
+            Term::Blank(_) | Term::Literal(_) => None,
+        };
+        let text = |at: &usize| {
+            let value = &linked.values[*at].lexical;
+            let same = |text: &Literal| text.lexical.eq_ignore_ascii_case(value);
+            let names = value.chars().any(char::is_alphabetic) || key.as_ref() == Some(value);
+            names && texts.iter().any(same)
+        };
+        (0..linked.values.len()).filter(text).collect()
+    }
 }

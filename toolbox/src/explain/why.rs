@@ -6,8 +6,8 @@ use kg::term::NodeId;
 use serde::{Deserialize, Serialize};
 
 use super::kinship::Lineage;
+use super::nodes::measurable;
 use super::plan::{Hop, Way};
-use super::state::measurable;
 use super::words::Explainer;
 use crate::call::{Arg, Tool};
 use crate::exec::{Observation, Session, Step, Value};

@@ -4,13 +4,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use kg::term::{Literal, NodeId, RelId};
+use kg::term::{NodeId, RelId};
 use rustc_hash::FxHashMap;
 
 use super::kinship::{Lineage, is_relative};
 use super::naming::{
     aliases, class_nouns, class_texts, class_words, is_event, is_general, is_mutual, is_of_people,
-    is_place, same_kind,
+    is_person, is_place, same_kind,
 };
 use super::plan::{Hop, Way};
 use super::question::{Asked, AskedWord};
@@ -72,6 +72,8 @@ pub(super) struct Explainer<'s, 'g> {
     classes: FxHashMap<NodeId, Arc<[f32]>>,
     /// What things without a class explain, by their relations.
     untyped: FxHashMap<Vec<RelId>, Arc<[f32]>>,
+    /// See [`Explainer::relations_of_others`].
+    pub(super) others: Vec<Vec<f32>>,
 }
 
 impl<'s, 'g> Explainer<'s, 'g> {
@@ -87,6 +89,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
             hops: FxHashMap::default(),
             classes: FxHashMap::default(),
             untyped: FxHashMap::default(),
+            others: Vec::new(),
         };
         made.nouns = (asked.words.iter())
             .map(|word| {
@@ -100,23 +103,31 @@ impl<'s, 'g> Explainer<'s, 'g> {
             .is_some_and(|word| is_general(&word.stem));
         made.class_asked =
             !general && (session.classes().iter()).any(|&class| asks(&mut made, class));
+        made.others = made.relations_of_others();
         made
     }
 
-    /// The last word of a name of a class that begins with the word that the question asks for:
-    /// `leagues` of `football leagues`.
-    fn compound(&self) -> Option<usize> {
+    /// The last word of a compound that begins with the word that the question asks for and names a
+    /// class: `leagues` of `football leagues`.
+    fn compound(&mut self) -> Option<usize> {
         let focus = self.asked.focus?;
         let (first, next) = (
             self.asked.words.get(focus)?,
             self.asked.words.get(focus + 1)?,
         );
+        // `actors in` is a phrase of its own.
+        if !joined(first, next) || first.word.contains(' ') {
+            return None;
+        }
         let kg = self.session.kg();
+        let classes = self.session.classes();
         let has = |class: &NodeId| {
             class_words(kg, *class).contains(&first.stem)
                 && class_nouns(kg, *class).contains(&next.stem)
         };
-        (joined(first, next) && self.session.classes().iter().any(has)).then_some(focus + 1)
+        let whole = classes.iter().any(has);
+        let next = Some(focus + 1);
+        (whole || classes.iter().any(|&class| names(&self.class(class), next))).then_some(focus + 1)
     }
 
     /// What a relation explains. Followed backwards it leads to the things that have it, so its
@@ -181,9 +192,21 @@ impl<'s, 'g> Explainer<'s, 'g> {
         // A rare word that means one relation only says as much as a frequent one.
         let meant = RARE * self.tables.relation_given(&word.stem, name);
         seen.max(meant)
-            .max(by_letters(&word.stem, name))
+            .max(self.by_letters(&word.stem, name))
             .max(self.measured(word, name))
             .max(SAME * self.asked.abbreviated(word, name))
+    }
+
+    /// The probability with which a word is explained by a name that is like it. Two words that the
+    /// tables know and never saw together are not the same word: `current` and `currency`.
+    fn by_letters(&self, word: &str, name: &str) -> f32 {
+        const STRANGERS: f32 = 0.3;
+        let strangers = self.tables.has(word) && self.tables.has(name);
+        match word == name {
+            true => SAME,
+            false if strangers => STRANGERS * ALIKE * alike(word, name),
+            false => ALIKE * alike(word, name),
+        }
     }
 
     /// What the classes of the first thing of a set explain. If it has no class: what the
@@ -205,7 +228,16 @@ impl<'s, 'g> Explainer<'s, 'g> {
                 .map(|&node| self.untyped(node))
                 .collect();
         }
-        classes.into_iter().map(|class| self.class(class)).collect()
+        let mut said: Vec<_> = classes.into_iter().map(|class| self.class(class)).collect();
+        if self.asked.words.iter().any(|word| is_person(&word.stem)) && self.are_people(nodes) {
+            let people = self.asked.words.iter();
+            said.push(
+                people
+                    .map(|word| if is_person(&word.stem) { CLASS } else { 0.0 })
+                    .collect(),
+            );
+        }
+        said
     }
 
     /// Whether a set consists of people: its first thing has what people have, such as a birth.
@@ -295,28 +327,6 @@ impl<'s, 'g> Explainer<'s, 'g> {
             self.asked.words.iter().any(of)
         };
         telling.into_iter().any(said)
-    }
-
-    /// The values of the question that are texts of a linked entity: in graphs made from tables, an
-    /// entity is mentioned by them.
-    pub(super) fn named_by(&self, entity: usize) -> Vec<usize> {
-        let (session, linked) = (self.session, self.session.linked());
-        let Some(&node) = linked.entities.get(entity) else {
-            return Vec::new();
-        };
-        if linked.span(entity).is_some() || linked.values.is_empty() {
-            return Vec::new();
-        }
-        let texts = session.adjacent(&[node]).into_iter().filter(|one| one.out);
-        let texts: Vec<Literal> = texts
-            .flat_map(|one| session.literals(&session.step(node, one.relation, true)))
-            .collect();
-        let text = |at: &usize| {
-            let value = &linked.values[*at].lexical;
-            let same = |text: &Literal| text.lexical.eq_ignore_ascii_case(value);
-            value.chars().any(char::is_alphabetic) && texts.iter().any(same)
-        };
-        (0..linked.values.len()).filter(text).collect()
     }
 
     /// The stems of a relation's own name and label, and those of its domain.
@@ -477,11 +487,6 @@ pub(super) fn names(class: &[f32], at: Option<usize>) -> bool {
 /// Whether a word stands directly before another one.
 fn joined(word: &AskedWord, next: &AskedWord) -> bool {
     next.at == word.at + word.word.len() + 1
-}
-
-/// The probability with which a word is explained by a name that is like it.
-fn by_letters(a: &str, b: &str) -> f32 {
-    if a == b { SAME } else { ALIKE * alike(a, b) }
 }
 
 /// Likeness of two stems from 0 to 1 by their trigrams (Jaccard), 0 below a limit.

@@ -51,6 +51,10 @@ pub fn literals(question: &str) -> Vec<Literal> {
                     add(Literal::plain(year.clone()));
                     add(Literal::plain(format!("{year}{LAST_DAY}")));
                 }
+            } else if matches!(letters.as_str(), "st" | "nd" | "rd" | "th") {
+                if is_level(&chars[end + letters.len()..]) {
+                    add(Literal::plain(text));
+                }
             } else if matches!(letters.as_str(), "" | "k" | "K") {
                 let year = text.len() == 4
                     && text.bytes().all(|b| b.is_ascii_digit())
@@ -62,6 +66,10 @@ pub fn literals(question: &str) -> Vec<Literal> {
                 }
             }
             i = end;
+            continue;
+        } else if let Some((number, length)) = ordinal_word(&chars, i) {
+            add(Literal::plain(number.to_string()));
+            i += length;
             continue;
         } else if let Some((number, length)) = number_word(&chars, i) {
             add(Literal::plain(scaled(
@@ -154,6 +162,38 @@ const TENS: [&str; 8] = [
     "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred",
 ];
 
+/// Words for ordinal numbers, in order.
+const ORDINALS: [&str; 10] = [
+    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
+];
+
+/// Whether the next word names something that is numbered: `floor` of `third floor`.
+fn is_level(after: &[char]) -> bool {
+    const LEVELS: [&str; 9] = [
+        "floor", "storey", "story", "grade", "level", "season", "division", "round", "quarter",
+    ];
+    let space = after.first() == Some(&' ');
+    let next: String = (after.iter().skip(1))
+        .take_while(|c| c.is_alphabetic())
+        .collect();
+    space && LEVELS.contains(&next.to_lowercase().as_str())
+}
+
+/// An ordinal number before something that is numbered, with its length in characters: 3 of `third
+/// floor`. It counts as a number, because the graph says `floor 3`.
+fn ordinal_word(chars: &[char], at: usize) -> Option<(usize, usize)> {
+    if !chars[at].is_alphabetic() || at > 0 && chars[at - 1].is_alphanumeric() {
+        return None;
+    }
+    let word: String = (chars[at..].iter())
+        .take_while(|c| c.is_alphabetic())
+        .collect();
+    let length = word.chars().count();
+    let lower = word.to_lowercase();
+    let place = ORDINALS.iter().position(|known| *known == lower)?;
+    is_level(&chars[at + length..]).then_some((place + 1, length))
+}
+
 /// The whole number that a lower-case word means.
 pub(crate) fn number_of_word(word: &str) -> Option<usize> {
     let small = NUMBERS.iter().position(|known| *known == word);
@@ -186,7 +226,10 @@ fn number_word(chars: &[char], at: usize) -> Option<(usize, usize)> {
             .skip(1)
             .take_while(|c| c.is_alphabetic())
             .collect();
-        let size = matches!(next.as_str(), "thousand" | "million" | "billion");
+        let size = matches!(
+            next.as_str(),
+            "hundred" | "thousand" | "million" | "billion"
+        );
         (word == "a" && size).then_some(1)
     };
     let word_lower = word.to_lowercase();
@@ -202,6 +245,7 @@ fn scaled(text: &str, after: &[char]) -> String {
         .take_while(|c| c.is_alphabetic())
         .collect();
     let zeros = match next.to_lowercase().as_str() {
+        "hundred" => 2,
         "thousand" => 3,
         "million" | "millions" => 6,
         "billion" | "billions" => 9,

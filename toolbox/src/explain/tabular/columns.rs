@@ -55,7 +55,7 @@ impl<'c> Composer<'c, '_, '_> {
                     }
                 }
                 Role::Computed(aggregate) => {
-                    if let Some(path) = self.named_by(phrase) {
+                    if let Some(path) = self.named_by(phrase).filter(|&path| !self.is_one(path)) {
                         self.cues += 1;
                         let one = Shown::Computed(aggregate, path);
                         columns.shown.push((phrase.at, one));
@@ -89,6 +89,14 @@ impl<'c> Composer<'c, '_, '_> {
         let chosen = self.chosen.get(path);
         let found = self.paths.iter().find(|path| Some(&path.hops) == chosen);
         found.is_some_and(|path| path.leads_to_numbers(self.explainer.session.kg()))
+    }
+
+    /// Whether the path with this index leads from one thing to one value, of which nothing is
+    /// computed.
+    fn is_one(&self, path: usize) -> bool {
+        let chosen = self.chosen.get(path);
+        let found = self.paths.iter().find(|path| Some(&path.hops) == chosen);
+        self.base.nodes.len() < 2 && found.is_some_and(Path::leads_to_one)
     }
 
     /// Whether the set itself explains a phrase.

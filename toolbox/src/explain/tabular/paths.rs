@@ -7,8 +7,8 @@ use common::cancel::{Cancel, Cancelled};
 use kg::Kg;
 use kg::term::{NodeId, RelId, Term};
 
+use super::super::nodes::is_nameless;
 use super::super::plan::{Hop, Way};
-use super::super::state::is_nameless;
 use super::super::values::reached;
 use super::super::vocabulary::{split, stems};
 use super::super::words::Explainer;
@@ -64,6 +64,13 @@ pub(super) struct Path {
     coded: bool,
     /// First members of the set that it leads to.
     ends: Vec<NodeId>,
+}
+
+impl Path {
+    /// Whether it leads to at most one node.
+    pub(super) fn leads_to_one(&self) -> bool {
+        self.ends.len() < 2
+    }
 }
 
 /// All paths from the members of a set, shorter ones first.

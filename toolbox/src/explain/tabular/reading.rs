@@ -296,6 +296,10 @@ impl Reader<'_> {
             self.begin(Role::Column);
             return Some(2);
         }
+        let total = |token: &Token| is_one_of(&token.word, "altogether overall total");
+        if word == "how" && next == "much" && self.tokens.iter().any(total) {
+            return Some(1 + self.computed(at + 1, Aggregate::Sum));
+        }
         let aggregate = match word.as_str() {
             "average" | "mean" | "avg" => Some(Aggregate::Average),
             "total" | "sum" | "combined" => Some(Aggregate::Sum),
