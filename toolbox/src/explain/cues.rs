@@ -7,6 +7,7 @@ use kg::words;
 use super::adjective::{Degree, adjective};
 use super::focus::is_content;
 use super::vocabulary::is_filler;
+use crate::link::decade_of_word;
 
 fn follows(all: &[String], first: &str, second: &[&str]) -> bool {
     all.windows(2)
@@ -228,9 +229,9 @@ pub(super) fn gives_range(all: &[String]) -> bool {
     let year = |word: &String| word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_digit());
     let from_to = |w: &[String]| w[0] == "from" && year(&w[1]) && w[2] == "to" && year(&w[3]);
     let decade = |word: &String| {
-        word.len() == 5
-            && word.ends_with("0s")
-            && word[..4].bytes().all(|byte| byte.is_ascii_digit())
+        let digits = word.strip_suffix('s').unwrap_or_default();
+        let year = digits.len() == 4 && digits.bytes().all(|byte| byte.is_ascii_digit());
+        year && digits.ends_with('0') || decade_of_word(word).is_some()
     };
     all.iter().any(|word| word == "between" || decade(word)) || all.windows(4).any(from_to)
 }
@@ -260,7 +261,7 @@ fn inclusive(op: Op) -> Op {
 fn number_follows(all: &[String], i: usize) -> bool {
     let next = all.iter().skip(i + 1).take(3);
     next.into_iter()
-        .any(|word| word.bytes().any(|byte| byte.is_ascii_digit()))
+        .any(|word| word.bytes().any(|byte| byte.is_ascii_digit()) || word == "hundred")
 }
 
 /// Whether a question asks somebody to do something: `can you tell me`.

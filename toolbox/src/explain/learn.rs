@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::question::question_stems;
+use super::marks::question_stems;
 use super::table::{Translation, print};
 use super::vocabulary::relation_stems;
 

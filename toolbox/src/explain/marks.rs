@@ -1,7 +1,11 @@
 //! The marks of question words. English.
 
+use kg::words;
+
+use super::adjective::adjective;
 use super::cues::counts;
-use super::focus::asks;
+use super::focus::{asks, is_content};
+use crate::rank::stem;
 
 /// The marks of question words. They are content words like any other, because `who` says something
 /// about `director` and `when` about `founded`.
@@ -33,10 +37,39 @@ pub(super) fn asking_marks(bare: &str, placed: &[(usize, String)]) -> Vec<&'stat
         let Some((_, list)) = MARKS.iter().find(|(name, _)| name == mark) else {
             return true;
         };
-        let asks = |(at, (_, word)): (usize, &(usize, String))| {
-            list.contains(&word.as_str()) && asks(bare, placed, at)
+        let number = |at: usize| {
+            let next = placed.get(at).map_or("", |(_, word)| word.as_str());
+            next.starts_with(|first: char| first.is_ascii_digit())
         };
-        *mark == YEAR || placed.iter().enumerate().any(asks)
+        let asks = |(at, (_, word)): (usize, &(usize, String))| {
+            // `the year 1800` asks for no year.
+            let asked = match *mark {
+                YEAR => !number(at + 1),
+                _ => asks(bare, placed, at),
+            };
+            list.contains(&word.as_str()) && asked
+        };
+        placed.iter().enumerate().any(asks)
     };
     marks(&all).filter(asking).collect()
+}
+
+/// The stems of the content words of a question without its entities, with the marks of its
+/// question words; sorted, each once.
+pub(super) fn question_stems(bare: &str) -> Vec<String> {
+    let all = words(bare);
+    let mut stems: Vec<String> = all
+        .iter()
+        .filter(|word| is_content(word))
+        .map(|word| base(word))
+        .collect();
+    stems.extend(marks(&all).map(str::to_owned));
+    stems.sort_unstable();
+    stems.dedup();
+    stems
+}
+
+/// The stem of a word; of an adjective of degree, the stem of its plain form.
+pub(super) fn base(word: &str) -> String {
+    adjective(word).map_or_else(|| stem(word), |(found, _)| stem(found.plain))
 }

@@ -82,6 +82,16 @@ pub struct Candidate {
     pub terms: Terms,
 }
 
+/// The stems of the labels of linked entities that the question does not mention as they are called:
+/// their words are no words for relations.
+fn unmentioned(session: &Session<'_>) -> Vec<String> {
+    let (kg, linked) = (session.kg(), session.linked());
+    let entities = linked.entities.iter().enumerate();
+    let labels = entities.filter(|(at, _)| linked.span(*at).is_none());
+    let labels = labels.filter_map(|(_, &node)| kg.label(node));
+    labels.flat_map(|label| vocabulary::stems(&label)).collect()
+}
+
 /// A candidate that was not run yet.
 enum Proposed<'f> {
     /// A plan of the search.
@@ -102,7 +112,12 @@ impl<'s, 'g> Proposer<'s, 'g> {
     #[must_use]
     pub fn new(session: &'s Session<'g>, tables: Arc<WordTables>) -> Self {
         Self {
-            asked: Asked::new(session.question(), session.linked(), &tables),
+            asked: Asked::new(
+                session.question(),
+                session.linked(),
+                &unmentioned(session),
+                &tables,
+            ),
             session,
             tables,
         }

@@ -120,7 +120,7 @@ pub(super) fn same_kind(word: &str, texts: &[String]) -> bool {
 
 /// Whether a stem names anything, so that it says nothing about the class of an answer.
 pub(super) fn is_general(name: &str) -> bool {
-    const GENERAL: &str = "place location thing item object person people one";
+    const GENERAL: &str = "place location thing item object person people one company firm business organisation organization";
     GENERAL.split(' ').any(|word| stem(word) == name)
 }
 

@@ -111,3 +111,14 @@ pub(super) fn is_nameless(kg: &dyn Kg, node: NodeId) -> bool {
 pub(super) fn measurable(session: &Session<'_>, nodes: &[NodeId]) -> bool {
     literal_kind(session, nodes).is_some_and(|kind| kind != Kind::Text)
 }
+
+/// Whether a literal is the key in the IRI of a row of a table: 205 of `room/room_no=205`.
+pub(super) fn is_key_of(kg: &dyn Kg, node: NodeId, value: NodeId) -> bool {
+    match (kg.term(node), kg.term(value)) {
+        (Term::Iri(iri), Term::Literal(literal)) => {
+            let key = iri.rsplit_once('=').map(|(_, key)| key);
+            key == Some(literal.lexical.as_str())
+        }
+        _ => false,
+    }
+}

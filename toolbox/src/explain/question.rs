@@ -10,13 +10,12 @@ use super::cues::{
     amounts, comparison, counts, degrees, gives_range, judges, negates, others, rank,
 };
 use super::focus::{COUNTING, focus, is_content, is_extreme};
-use super::marks::{asking_marks, marks};
+use super::marks::{asking_marks, base};
 use super::mentions;
 use super::naming::names_people;
 use super::table::WordTables;
 use super::vocabulary::is_chatter;
 use crate::link::Linked;
-use crate::rank::stem;
 
 /// A content word of a question.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,6 +78,8 @@ pub(super) struct Asked {
     pub(super) amount: bool,
     /// It asks how many times something happened.
     pub(super) times: bool,
+    /// It asks for keys: `number`, `id`.
+    pub(super) keys: bool,
     /// It asks for what is the same, or shared.
     pub(super) same: bool,
     /// It asks for others than those that it names.
@@ -93,29 +94,14 @@ pub(super) struct Asked {
     initials: Vec<(String, Vec<String>)>,
 }
 
-/// The stems of the content words of a question without its entities, with the marks of its
-/// question words; sorted, each once.
-pub(super) fn question_stems(bare: &str) -> Vec<String> {
-    let all = words(bare);
-    let mut stems: Vec<String> = all
-        .iter()
-        .filter(|word| is_content(word))
-        .map(|word| base(word))
-        .collect();
-    stems.extend(marks(&all).map(str::to_owned));
-    stems.sort_unstable();
-    stems.dedup();
-    stems
-}
-
-/// The stem of a word; of an adjective of degree, the stem of its plain form.
-fn base(word: &str) -> String {
-    adjective(word).map_or_else(|| stem(word), |(found, _)| stem(found.plain))
-}
-
 impl Asked {
-    /// Analyses a linked question.
-    pub(super) fn new(question: &str, linked: &Linked, tables: &WordTables) -> Self {
+    /// Analyses a linked question. `names` are stems of names that it mentions in other words.
+    pub(super) fn new(
+        question: &str,
+        linked: &Linked,
+        names: &[String],
+        tables: &WordTables,
+    ) -> Self {
         let bare = linked.blanked(question);
         let placed = placed_words(&bare);
         let all: Vec<String> = placed.iter().map(|(_, word)| word.clone()).collect();
@@ -127,7 +113,12 @@ impl Asked {
         let values: Vec<Vec<String>> = (linked.values.iter())
             .map(|value| words(&value.lexical))
             .collect();
-        let of_value = |word: &String| values.iter().position(|value| value.contains(word));
+        // `weddings` are of the value `Wedding`.
+        let one = |word: &str| word.strip_suffix('s').unwrap_or(word).to_owned();
+        let of_value = |word: &String| {
+            let same = |part: &String| part == word || *part == one(word);
+            values.iter().position(|value| value.iter().any(same))
+        };
         let stems: Vec<String> = all.iter().map(|word| base(word)).collect();
         let mut skip = 0;
         for (index, (at, word)) in placed.iter().enumerate() {
@@ -151,7 +142,8 @@ impl Asked {
                 continue;
             }
             // `what does she do`: what she does is her job.
-            let job = word == "do" && value.is_none() && mentions::asks_for_job(&all[..index]);
+            let job = word == "do" && value.is_none() && mentions::asks_for_job(&all[..index])
+                || word == "why";
             // `else` says which answers are asked for, not what they are.
             if value.is_none() && !job && (!is_content(word) || is_chatter(word) || word == "else")
             {
@@ -162,6 +154,9 @@ impl Asked {
                 continue;
             }
             let stem = base(word);
+            if value.is_none() && names.contains(&stem) {
+                continue;
+            }
             asked.push(AskedWord {
                 stem: tables.meant(&stem).unwrap_or(stem),
                 word: word.clone(),
@@ -199,6 +194,19 @@ impl Asked {
         asked.others = others(&all);
         let is = |list: &[&str]| all.iter().any(|word| list.contains(&word.as_str()));
         asked.times = is(&["times", "often"]);
+        asked.keys = is(&[
+            "number",
+            "numbers",
+            "no",
+            "nr",
+            "id",
+            "ids",
+            "code",
+            "codes",
+            "key",
+            "keys",
+            "identifier",
+        ]);
         asked.same = is(&["same", "share", "shares", "shared", "common", "similar"]);
         asked.both = is(&["both"]) || mentions::are_joined(question, linked);
         asked.place = mentions::stand_for_places(question, linked);
@@ -266,7 +274,7 @@ mod tests {
         for value in values {
             linked.require(&Literal::plain(*value));
         }
-        Asked::new(question, &linked, &WordTables::default())
+        Asked::new(question, &linked, &[], &WordTables::default())
     }
 
     fn asked(question: &str) -> Asked {
@@ -470,7 +478,7 @@ mod tests {
     #[test]
     fn misspelt_words_are_read_as_the_tables_know_them() -> Result<(), super::super::TableError> {
         let tables = WordTables::parse("kgagent word tables 1\nr\tdirect\tfilm\t3\n")?;
-        let found = Asked::new("who dirrected it", &Linked::default(), &tables);
+        let found = Asked::new("who dirrected it", &Linked::default(), &[], &tables);
         assert_eq!(stems(&found), ["direct", "#who"]);
         assert_eq!(found.words[0].word, "dirrected", "as written");
         Ok(())

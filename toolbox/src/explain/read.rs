@@ -23,6 +23,7 @@ pub(super) fn found(
     let mut reader = Reader {
         words: explainer.asked.words.iter().map(|_| 0.0).collect(),
         tally: Tally::default(),
+        silent: false,
         finish: Finish::Set,
         classes: Vec::new(),
         way: Followed::default(),
@@ -60,6 +61,8 @@ pub(super) fn found(
 struct Reader {
     words: Vec<f32>,
     tally: Tally,
+    /// Whether the present step follows a relation that explains no word.
+    silent: bool,
     finish: Finish,
     /// The variables that hold the instances of a class.
     classes: Vec<u32>,
@@ -112,6 +115,7 @@ impl Reader {
                 }
             }
             self.explain(&explained.words);
+            self.silent = !filter && !speaks(&explained.words, explainer);
             if !filter {
                 self.way.last = strength(&explained.words, explainer.focus);
                 self.way.relation_said = is_part_of_name(&explained.words, explainer.focus);
@@ -120,6 +124,7 @@ impl Reader {
             self.tally.asked += weight * explained.asked;
             self.tally.incoming += usize::from(!forward && !filter);
         }
+        self.silent &= step.walked.is_some();
         let mut narrowed = false;
         match step.call.tool {
             Tool::GetHeadEntity | Tool::GetTailEntity => {
@@ -136,6 +141,9 @@ impl Reader {
                     .iter()
                     .any(|arg| matches!(arg, Arg::Extreme(_)));
                 self.tally.extremes += usize::from(extreme);
+                let of_focus = explainer.asked.extreme_of_focus && explainer.class_asked;
+                let misplaced = extreme && of_focus && !self.way.class_said;
+                self.tally.misplaced += usize::from(misplaced);
                 self.tally.filters += usize::from(!extreme);
                 self.tally.contrary += usize::from(contrary(&step.call.args, explainer));
             }
@@ -167,7 +175,12 @@ impl Reader {
         );
         if let Some(nodes) = set(step).filter(|_| made || narrowed) {
             self.way.class_said = false;
-            for words in explainer.classes_of(nodes) {
+            let classes = explainer.classes_of(nodes);
+            let connecting = nodes.first().is_some_and(|&node| connects(session, node));
+            let silent = self.silent && !connecting;
+            let spoken = classes.iter().any(|words| speaks(words, explainer));
+            self.tally.unsaid += usize::from(silent && !spoken);
+            for words in classes {
                 self.explain(&words);
                 self.way.class_said |= names(&words, explainer.focus);
                 self.way.last = self.way.last.max(strength(&words, explainer.focus));

@@ -7,8 +7,9 @@ use common::cancel::{Cancel, Cancelled};
 use kg::term::NodeId;
 use kg::value::{Kind, Op};
 
+use super::nodes::is_key_of;
 use super::plan::{Against, Finish, Hop, PlanStep, Start, Way};
-use super::state::{Found, State};
+use super::state::{Found, State, explains_all};
 use super::terms::{TermWeights, of_state};
 use super::values::{
     is_value, kind_of, ops, reached, said_classes, says_nothing, truth, year_used,
@@ -255,6 +256,9 @@ impl Search<'_> {
         for hop in ways {
             self.cancel.check()?;
             let nodes = reached(session, &state.nodes, hop);
+            if nodes.is_empty() {
+                continue;
+            }
             // Straight back to where the plan came from.
             let back = matches!(state.plan.steps.last(), Some(PlanStep::Walk(last))
                 if last.relation == hop.relation && last.way != hop.way)
@@ -266,13 +270,18 @@ impl Search<'_> {
                 && here.into_iter().any(|step| {
                     matches!(step, PlanStep::Compare(relation, Op::Eq, _) if *relation == hop.relation)
                 });
+            // A row is not its key, unless the question asks for keys.
+            let key = hop.way == Way::Out
+                && !explainer.asked.keys
+                && state.nodes.len() == nodes.len()
+                && is_key_of(session.kg(), state.nodes[0], nodes[0]);
             // Equal texts connect things only where the question says so: `rooms of the same wing`.
             let alike = hop.way == Way::In
                 && !explainer.asked.others
                 && !explainer.asked.same
                 && session.kg().term(state.nodes[0]).as_literal().is_some()
                 && matches!(state.plan.steps.last(), Some(PlanStep::Walk(_)));
-            if !nodes.is_empty() && !back && !known && !alike {
+            if !back && !known && !alike && !key {
                 self.keep(next, state.walk(hop, nodes, explainer));
             }
         }
@@ -437,7 +446,9 @@ impl Search<'_> {
         // A list of a class that the question does not name is no answer.
         let named =
             matches!(&state.plan.start, Start::Class(class) if self.classes.contains(class));
-        let new = !says_nothing(explainer.session, state);
+        // A question with a word that the class does not explain asks for some of it, not for all.
+        let whole = steps || explains_all(state, explainer);
+        let new = whole && !says_nothing(explainer.session, state);
         if (steps || named) && new && !state.statements {
             self.found.push(Found {
                 answer: Value::Set(state.nodes.clone()),

@@ -81,6 +81,8 @@ pub(super) struct Tally {
     pub(super) order: i32,
     /// Linked entities used, as bits.
     pub(super) entities: u64,
+    /// Relations to things that explain no word, and neither do the classes of these things.
+    pub(super) unsaid: usize,
     /// Extremes of other things than those that the question says.
     pub(super) misplaced: usize,
     /// Values of the question used, as bits.
@@ -103,6 +105,7 @@ impl Tally {
             returns: self.returns + other.returns,
             unasked: self.unasked + other.unasked,
             parallel: self.parallel + other.parallel,
+            unsaid: self.unsaid + other.unsaid,
             misplaced: self.misplaced + other.misplaced,
             order: self.order + other.order,
             entities: self.entities | other.entities,
@@ -134,6 +137,12 @@ fn followed(before: &[f32], step: &[f32], explainer: &Explainer<'_, '_>) -> Arc<
 pub(super) fn speaks(words: &[f32], explainer: &Explainer<'_, '_>) -> bool {
     let asked = |(p, word): (&f32, &AskedWord)| *p >= SPOKEN_OF && !word.is_mark();
     words.iter().zip(&explainer.asked.words).any(asked)
+}
+
+/// Whether a plan explains every content word that is neither a mark nor a value.
+pub(super) fn explains_all(state: &State, explainer: &Explainer<'_, '_>) -> bool {
+    (state.words.iter().zip(&explainer.asked.words))
+        .all(|(p, word)| *p > 0.0 || word.is_mark() || word.adjective.is_some())
 }
 
 /// 1 if a relation's words stand further from the mention than those of the relation before it, -1 if
@@ -258,7 +267,13 @@ impl State {
             named: false,
             tally,
         };
+        let silent = !speaks(&explained.words, explainer);
+        next.words = explained.words.iter().map(|_| 0.0).collect();
         next.see_classes(explainer);
+        let unsaid = silent && !statements && !speaks(&next.words, explainer);
+        next.tally.unsaid += usize::from(unsaid);
+        let own = followed(&self.words, &explained.words, explainer);
+        next.words = joined(&own, &next.words);
         next
     }
 

@@ -83,6 +83,7 @@ terms! {
     PersonForWho "person for who",
     SameOfBoth "the same of both",
     SaidOfOthers "said of others only",
+    Unsaid "relations unsaid",
 }
 
 /// The terms of one candidate.
@@ -210,6 +211,7 @@ pub(super) fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
     terms[DecisionTerm::Hops] = tally.hops as f32;
     terms[DecisionTerm::Incoming] = tally.incoming as f32;
     terms[DecisionTerm::OrderOfWords] = tally.order as f32;
+    terms[DecisionTerm::Unsaid] = tally.unsaid as f32;
     terms[DecisionTerm::BothWays] = tally.both as f32;
     terms[DecisionTerm::Filters] = tally.filters as f32;
     terms[DecisionTerm::ClassFilters] = tally.classes as f32;

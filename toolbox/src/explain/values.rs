@@ -84,7 +84,14 @@ pub(super) fn ops(
                 .filter(|op| late(op) == last_day || text.len() != 4 && !last_day)
                 .collect()
         }
-        Some(Kind::Text) if !number && mentions::excludes(session.question(), text) => vec![Op::Ne],
+        Some(Kind::Text) if !number && mentions::excludes(session.question(), text) => {
+            let value = session
+                .kg()
+                .find(&Term::Literal(session.linked().values[index].clone()));
+            let has =
+                value.is_some_and(|value| !session.step(value, one.relation, false).is_empty());
+            if has { vec![Op::Ne] } else { Vec::new() }
+        }
         Some(Kind::Text) if !number => vec![Op::Eq],
         _ => Vec::new(),
     }

@@ -17,7 +17,7 @@ use super::words::{Word, words};
 use crate::rank::{RankError, Ranker};
 use kg::Kg;
 use kg::search::{LabelIndex, MatchKind, NodeRole, SearchError, normalise};
-use kg::term::NodeId;
+use kg::term::{NodeId, Term};
 
 /// Number of runs of capitalised words per question that are searched with edits: each costs about
 /// a hundred plain lookups.
@@ -71,7 +71,10 @@ pub fn detect(
     };
     // Words that name a property ask for it.
     for span in &mut spans {
-        span.found.retain(|found| !kg.is_property(found.node));
+        let (start, end) = span.range(&words);
+        let text = question[start..end].to_lowercase();
+        span.found
+            .retain(|found| !kg.is_property(found.node) && !lacks_key(kg, found.node, &text));
     }
     spans.retain(|span| !span.found.is_empty());
     spans.sort_by_key(|span| span.first);
@@ -86,6 +89,20 @@ pub fn detect(
         mentions.extend(decide(&asked, &bare, &spans, at, ranker)?);
     }
     Ok(mentions)
+}
+
+/// Whether a node is a row of a table that is named by its key alone (`room 307`), and a text does
+/// not have that key: `the room` means none of the rooms.
+fn lacks_key(kg: &dyn Kg, node: NodeId, text: &str) -> bool {
+    let Term::Iri(iri) = kg.term(node) else {
+        return false;
+    };
+    let Some((_, key)) = iri.rsplit_once('=') else {
+        return false;
+    };
+    let key = key.to_lowercase();
+    let label = kg.label(node).unwrap_or_default().to_lowercase();
+    label.ends_with(&key) && !text.contains(&key)
 }
 
 /// Chooses the node of a span.

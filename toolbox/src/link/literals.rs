@@ -46,16 +46,12 @@ pub fn literals(question: &str) -> Vec<Literal> {
                 _ => text,
             };
             if letters == "s" && text.len() == 4 && text.ends_with('0') {
-                // The 1970s are the years from 1970 to 1979.
-                for year in [text.clone(), format!("{}9", &text[..3])] {
-                    add(Literal::plain(year.clone()));
-                    add(Literal::plain(format!("{year}{LAST_DAY}")));
-                }
+                (text.parse().into_iter().flat_map(decade_of)).for_each(&mut add);
             } else if matches!(letters.as_str(), "st" | "nd" | "rd" | "th") {
                 if is_level(&chars[end + letters.len()..]) {
                     add(Literal::plain(text));
                 }
-            } else if matches!(letters.as_str(), "" | "k" | "K") {
+            } else if matches!(letters.as_str(), "" | "k" | "K") || is_unit(&letters, &text) {
                 let year = text.len() == 4
                     && text.bytes().all(|b| b.is_ascii_digit())
                     && matches!(text.as_bytes()[0], b'1' | b'2');
@@ -66,6 +62,10 @@ pub fn literals(question: &str) -> Vec<Literal> {
                 }
             }
             i = end;
+            continue;
+        } else if let Some((decade, length)) = decade_word(&chars, i) {
+            decade_of(decade).into_iter().for_each(&mut add);
+            i += length;
             continue;
         } else if let Some((number, length)) = ordinal_word(&chars, i) {
             add(Literal::plain(number.to_string()));
@@ -82,6 +82,15 @@ pub fn literals(question: &str) -> Vec<Literal> {
         i += 1;
     }
     found
+}
+
+/// Whether letters behind a number are its unit. `5m` may be millions, `1.92m` is a length.
+fn is_unit(letters: &str, number: &str) -> bool {
+    const UNITS: [&str; 18] = [
+        "km", "cm", "mm", "ft", "kg", "lb", "lbs", "g", "kw", "mw", "gw", "kwh", "mwh", "gwh",
+        "mb", "gb", "tb", "mph",
+    ];
+    UNITS.contains(&letters.to_lowercase().as_str()) || letters == "m" && number.contains('.')
 }
 
 /// The months by their first three letters.
@@ -161,6 +170,43 @@ const NUMBERS: [&str; 21] = [
 const TENS: [&str; 8] = [
     "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred",
 ];
+
+/// The first and the last year of a decade, each with its last day: the 1970s are the years from 1970
+/// to 1979.
+fn decade_of(first: u32) -> Vec<Literal> {
+    let of = |year: u32| [year.to_string(), format!("{year}{LAST_DAY}")];
+    let all = [first, first + 9].into_iter().flat_map(of);
+    all.map(Literal::plain).collect()
+}
+
+/// Words for the decades of the twentieth century, from 1920 on.
+const DECADES: [&str; 8] = [
+    "twenties",
+    "thirties",
+    "forties",
+    "fifties",
+    "sixties",
+    "seventies",
+    "eighties",
+    "nineties",
+];
+
+/// The first year of the decade that a lower-case word names.
+pub(crate) fn decade_of_word(word: &str) -> Option<u32> {
+    let place = DECADES.iter().position(|known| *known == word)?;
+    u32::try_from(1920 + 10 * place).ok()
+}
+
+/// The decade that a word names, with the word's length in characters.
+fn decade_word(chars: &[char], at: usize) -> Option<(u32, usize)> {
+    if !chars[at].is_alphabetic() || at > 0 && chars[at - 1].is_alphanumeric() {
+        return None;
+    }
+    let word: String = (chars[at..].iter())
+        .take_while(|c| c.is_alphabetic())
+        .collect();
+    Some((decade_of_word(&word.to_lowercase())?, word.chars().count()))
+}
 
 /// Words for ordinal numbers, in order.
 const ORDINALS: [&str; 10] = [

@@ -296,7 +296,7 @@ impl Reader<'_> {
             self.begin(Role::Column);
             return Some(2);
         }
-        let total = |token: &Token| is_one_of(&token.word, "altogether overall total");
+        let total = |token: &Token| is_one_of(&token.word, "altogether overall");
         if word == "how" && next == "much" && self.tokens.iter().any(total) {
             return Some(1 + self.computed(at + 1, Aggregate::Sum));
         }
