@@ -3,6 +3,7 @@
 
 mod dependencies;
 mod modules;
+mod rules;
 mod sizes;
 mod source;
 
@@ -74,6 +75,35 @@ fn files_say_what_they_are() {
             );
         }
     }
+}
+
+/// The compiler does not see a file that its test program does not list.
+#[test]
+fn every_test_file_is_part_of_its_program() {
+    let mut listed = 0;
+    for folder in CRATES
+        .map(|(_, folder)| folder)
+        .into_iter()
+        .chain(["tests"])
+    {
+        for file in files(folder) {
+            let name = file.path.file_stem().unwrap().to_str().unwrap();
+            let program = root().join(file.path.with_file_name("main.rs"));
+            let Ok(program) = fs::read_to_string(program) else {
+                continue;
+            };
+            if name == "main" {
+                continue;
+            }
+            assert!(
+                program.contains(&format!("mod {name};")),
+                "{}: main.rs in the same folder does not list it",
+                file.path.display()
+            );
+            listed += 1;
+        }
+    }
+    assert!(listed > 50, "only {listed} files");
 }
 
 /// Memory maps, files that are cut short under them, huge pages, the entry into vector code and matrix

@@ -8,12 +8,15 @@
 )]
 
 mod access;
-#[path = "../support/mod.rs"]
 mod datasets;
+mod differential;
 mod folder;
+mod frozen;
 mod hostile;
 mod loading;
 mod names;
 mod queries;
 mod sets;
+mod subgraph;
 mod support;
+mod value;

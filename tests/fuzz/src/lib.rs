@@ -1,5 +1,5 @@
 //! The fuzz targets: each function accepts any bytes and must return. A violated law is a panic,
-//! which both drivers report: `cargo fuzz` with coverage, and `tests/fuzzing.rs` on a stable
+//! which both drivers report: `cargo fuzz` with coverage, and `tests/agents/fuzzing.rs` on a stable
 //! toolchain without.
 
 pub mod opened;

@@ -4,6 +4,8 @@
 mod cancel;
 mod constraint;
 mod device;
+mod encoder;
+mod encoder_folders;
 mod grammar;
 mod logits;
 mod packed;

@@ -1,0 +1,20 @@
+//! Readers, conversion, generation and exports.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
+
+mod coverage;
+mod export;
+mod fronts;
+mod frozen;
+mod generated;
+mod kqapro;
+mod pipeline;
+mod readers;
+mod real;
+mod reference;
+mod refusals;
+mod reword;
+mod select;
+mod shapes;
+mod synth;
+mod tables;
+mod to_sparql;

@@ -1,0 +1,15 @@
+//! Commands of the program as users run them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
+
+mod cancel;
+mod cli;
+mod eval;
+mod export;
+mod fetch;
+mod guide;
+mod large;
+mod serving;
+#[path = "../support/mod.rs"]
+mod support;
+mod threats;
+mod train;

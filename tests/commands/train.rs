@@ -1,0 +1,205 @@
+//! `kgagent train` as a user runs it: a signal ends the run at a checkpoint and prints how to
+//! resume it; a dry run prints what training would need.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// A folder with a dataset of short conversations.
+fn place() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("data")).unwrap();
+    let lines = |n: usize| -> String {
+        let one = |i: usize| {
+            let messages = json!([{"role": "user", "content": format!("which {} of e0", i % 7)}, {"role": "assistant", "content": format!("v0 = get_relation(e{})", i % 5)}]);
+            format!(
+                "{}\n",
+                json!({"id": i.to_string(), "messages": messages, "agent": "kg-agent", "template_hash": "aa"})
+            )
+        };
+        (0..n).map(one).collect()
+    };
+    fs::write(dir.path().join("data/train.jsonl"), lines(120)).unwrap();
+    fs::write(dir.path().join("data/valid.jsonl"), lines(10)).unwrap();
+    dir
+}
+
+fn train(place: &Path, out: &str, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kgagent"));
+    let common = [
+        "train",
+        "--data",
+        "data",
+        "--base",
+        "scratch:tiny",
+        "--vocab-size",
+        "300",
+        "--batch-tokens",
+        "100",
+        "--epochs",
+        "2",
+        "--out",
+    ];
+    command
+        .args(common)
+        .arg(out)
+        .args(more)
+        .current_dir(place)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+#[test]
+fn a_dry_run_predicts_the_training() {
+    let dir = place();
+    let output = train(dir.path(), "model", &["--dry-run", "--json"])
+        .output()
+        .unwrap();
+    let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(plan["fits"], true);
+    assert!(!dir.path().join("model").exists() && !dir.path().join("model.partial").exists());
+    let output = train(dir.path(), "model", &["--json"]).output().unwrap();
+    let done: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for (planned, did) in [
+        ("steps", "steps"),
+        ("total_tokens", "tokens"),
+        ("parameters", "parameters"),
+        ("examples", "examples"),
+    ] {
+        assert_eq!(plan["estimate"][planned], done["summary"][did], "{planned}");
+    }
+    assert_eq!(
+        done["summary"]["validation"]["tools"]["get_relation"]["calls"],
+        10
+    );
+
+    let output = train(dir.path(), "large", &["--memory-limit", "0.001"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        output.status.code() == Some(2) && said.contains("GB of memory") && said.contains("micro"),
+        "{said}"
+    );
+    assert!(!dir.path().join("large").exists() && !dir.path().join("large.partial").exists());
+}
+
+#[test]
+fn an_unavailable_device_or_precision_is_an_error_and_checkpointing_needs_less_memory() {
+    let dir = place();
+    let refused = |more: &[&str]| {
+        let output = train(dir.path(), "model", more).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{more:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    if !cfg!(feature = "cuda") {
+        assert!(refused(&["--device", "cuda"]).contains("cargo build --release --features cuda"));
+        assert!(refused(&["--device", "cuda", "--dry-run"]).contains("--features cuda"));
+    }
+    assert!(refused(&["--precision", "bf16"]).contains("--device cuda"));
+    assert!(refused(&["--device", "tpu"]).contains("cpu, cuda"));
+    let activations = |more: &[&str]| {
+        let output = train(
+            dir.path(),
+            "model",
+            &[&["--dry-run", "--json"], more].concat(),
+        )
+        .output()
+        .unwrap();
+        let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+        plan["estimate"]["memory"]["activations"].as_u64().unwrap()
+    };
+    assert!(activations(&["--gradient-checkpointing"]) < activations(&[]));
+    assert_eq!(
+        fs::read_dir(dir.path()).unwrap().count(),
+        1,
+        "nothing was written"
+    );
+}
+
+/// Sends `signal` after the first checkpoint.
+#[cfg(unix)]
+#[test]
+fn a_signal_finishes_the_step_and_saves() {
+    let dir = place();
+    let whole = train(dir.path(), "whole", &[]).output().unwrap();
+    assert!(
+        whole.status.success(),
+        "{}",
+        String::from_utf8_lossy(&whole.stderr)
+    );
+    for signal in ["INT", "TERM"] {
+        let mut run = train(dir.path(), signal, &["--save-every", "1"])
+            .spawn()
+            .unwrap();
+        let partial = dir.path().join(format!("{signal}.partial"));
+        while !partial.join("checkpoint-1").exists()
+            && !partial.join("checkpoint-3").exists()
+            && run.try_wait().unwrap().is_none()
+        {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(
+            Command::new("kill")
+                .args(["-s", signal, &run.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
+        let output = run.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            output.status.code() == Some(2)
+                && said.contains("interrupted after step")
+                && said.contains("--resume auto"),
+            "{said}"
+        );
+        assert!(partial.exists() && !dir.path().join(signal).exists());
+        let output = train(dir.path(), signal, &["--resume", "auto"])
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success()
+                && String::from_utf8_lossy(&output.stdout).contains("continuing after step")
+        );
+        let model = |name: &str| fs::read(dir.path().join(name).join("model.safetensors")).unwrap();
+        assert!(model(signal) == model("whole"), "{signal}");
+    }
+}
+
+#[test]
+fn fetch_stays_offline_if_told_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let fetch = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kgagent"));
+        command
+            .args(["fetch", "some/model"])
+            .env("HF_HUB_OFFLINE", "1")
+            .env("HF_HOME", dir.path())
+            .output()
+            .unwrap()
+    };
+    let output = fetch();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        output.status.code() == Some(2)
+            && said.contains("HF_HUB_OFFLINE")
+            && said.contains("some/model"),
+        "{said}"
+    );
+    let repo = dir.path().join("hub/models--some--model");
+    fs::create_dir_all(repo.join("refs")).unwrap();
+    fs::create_dir_all(repo.join("snapshots/abc")).unwrap();
+    fs::write(repo.join("refs/main"), "abc").unwrap();
+    fs::write(repo.join("snapshots/abc/config.json"), "{}").unwrap();
+    let output = fetch();
+    assert!(
+        output.status.success()
+            && String::from_utf8_lossy(&output.stdout).contains("snapshots/abc"),
+        "{output:?}"
+    );
+}

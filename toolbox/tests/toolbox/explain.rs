@@ -1,0 +1,1136 @@
+//! Proposing and deciding on a small graph: one question or two for each shape of program, in
+//! casual words, with the tables and weights that ship; and properties of every list of candidates.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use common::cancel::Cancel;
+use kg::term::{NodeId, Term};
+use kg::{FrozenKg, Kg};
+use toolbox::answer::Answer;
+use toolbox::call::ToolTable;
+use toolbox::exec::{ExecOptions, Session, Value, evidence, run_program};
+use toolbox::explain::{
+    Candidate, ProposeError, Proposer, SearchLimits, TERMS, TermWeights, Terms, WordTables, decide,
+};
+use toolbox::limits::QUESTION_VALUES;
+use toolbox::link::{self, Linked};
+use toolbox::rank::lexical;
+
+use crate::support::graph_of;
+
+/// Countries, cities, rivers, and films whose actors stand behind nodes without a label.
+const GRAPH: &str = r#"
+@prefix : <http://atlas.example/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:country rdfs:label "country" . :city rdfs:label "city" . :river rdfs:label "river" .
+:film rdfs:label "film" . :person rdfs:label "person" .
+:norland a :country ; rdfs:label "Norland" ; :capital :arvik ; :area 400000 ; :population 5000000 ; :official_language :norish .
+:sudonia a :country ; rdfs:label "Sudonia" ; :capital :meroza ; :area 90000 ; :population 20000000 ; :official_language :sudish .
+:westria a :country ; rdfs:label "Westria" ; :capital :kalden ; :area 250000 ; :population 9000000 ; :official_language :norish .
+:eastmark a :country ; rdfs:label "Eastmark" ; :capital :tolvo ; :area 30000 ; :population 700000 ; :official_language :sudish .
+:norish rdfs:label "Norish" . :sudish rdfs:label "Sudish" .
+:arvik a :city ; rdfs:label "Arvik" ; :country :norland ; :population 600000 ; :mayor :hanna .
+:belsund a :city ; rdfs:label "Belsund" ; :country :norland ; :population 250000 ; :mayor :otto .
+:meroza a :city ; rdfs:label "Meroza" ; :country :sudonia ; :population 3000000 ; :mayor :pilar .
+:kalden a :city ; rdfs:label "Kalden" ; :country :westria ; :population 1200000 ; :mayor :emil .
+:tolvo a :city ; rdfs:label "Tolvo" ; :country :eastmark ; :population 90000 ; :mayor :greta .
+:sarn a :river ; rdfs:label "Sarn" ; :length 1200 ; :country :norland ; :mouth :grey_sea .
+:ulm a :river ; rdfs:label "Ulmer Water" ; :length 340 ; :country :norland ; :mouth :grey_sea .
+:dorra a :river ; rdfs:label "Dorra" ; :length 800 ; :country :sudonia ; :mouth :red_sea .
+:vell a :river ; rdfs:label "Vell" ; :length 95 ; :country :norland ; :mouth :red_sea .
+:grey_sea rdfs:label "Grey Sea" . :red_sea rdfs:label "Red Sea" .
+:lanterns a :film ; rdfs:label "Paper Lanterns" ; :film.directed_by :ines ; :film.release_year "1984"^^xsd:gYear ; :film.starring :p1, :p2 ; :film.genre :drama .
+:harbour a :film ; rdfs:label "Cold Harbour" ; :film.directed_by :ines ; :film.release_year "1992"^^xsd:gYear ; :film.starring :p3 ; :film.genre :thriller .
+:orchard a :film ; rdfs:label "The Glass Orchard" ; :film.directed_by :marek ; :film.release_year "2005"^^xsd:gYear ; :film.starring :p4, :p5 ; :film.genre :drama .
+:meridian a :film ; rdfs:label "Meridian Nine" ; :film.directed_by :ines ; :film.release_year "2011"^^xsd:gYear ; :film.starring :p6 ; :film.genre :drama .
+:drama rdfs:label "drama" . :thriller rdfs:label "thriller" .
+:p1 :performance.actor :lena ; :performance.character :c1 .
+:p2 :performance.actor :bruno ; :performance.character :c2 .
+:p3 :performance.actor :lena ; :performance.character :c3 .
+:p4 :performance.actor :bruno ; :performance.character :c4 .
+:p5 :performance.actor :sofia ; :performance.character :c5 .
+:p6 :performance.actor :sofia ; :performance.character :c6 .
+:c1 rdfs:label "Widow Tarn" . :c2 rdfs:label "Captain Holt" . :c3 rdfs:label "Agent Quill" .
+:c4 rdfs:label "Old Gardener" . :c5 rdfs:label "Mirela" . :c6 rdfs:label "Navigator" .
+:ines a :person ; rdfs:label "Ines Valdera" ; :place_of_birth :kalden ; :date_of_birth "1950-03-02"^^xsd:date ; :spouse :marek .
+:marek a :person ; rdfs:label "Marek Solan" ; :place_of_birth :arvik ; :date_of_birth "1961-11-20"^^xsd:date .
+:lena a :person ; rdfs:label "Lena Brandt" ; :place_of_birth :tolvo ; :date_of_birth "1958-05-05"^^xsd:date .
+:bruno a :person ; rdfs:label "Bruno Castel" ; :place_of_birth :meroza ; :date_of_birth "1947-01-30"^^xsd:date .
+:sofia a :person ; rdfs:label "Sofia Renn" ; :place_of_birth :meroza ; :date_of_birth "1979-09-09"^^xsd:date .
+:hanna a :person ; rdfs:label "Hanna Lind" . :otto a :person ; rdfs:label "Otto Berg" .
+:pilar a :person ; rdfs:label "Pilar Ortez" . :emil a :person ; rdfs:label "Emil Kranz" .
+:greta a :person ; rdfs:label "Greta Molin" .
+"#;
+
+fn graph() -> FrozenKg {
+    graph_of(GRAPH)
+}
+
+/// A session of the question, linked by its words.
+fn session<'g>(kg: &'g FrozenKg, question: &str) -> Session<'g> {
+    let entities = link::entities_of(kg, question, lexical().as_ref()).unwrap();
+    let linked = Linked::new(kg, question, &entities);
+    Session::new(kg, question, linked, &[], ExecOptions::default()).unwrap()
+}
+
+/// The candidates of a question with the tables and weights that ship.
+fn proposed(kg: &FrozenKg, question: &str, limits: SearchLimits, most: usize) -> Vec<Candidate> {
+    proposed_with(kg, question, WordTables::base(), limits, most)
+}
+
+fn proposed_with(
+    kg: &FrozenKg,
+    question: &str,
+    tables: Arc<WordTables>,
+    limits: SearchLimits,
+    most: usize,
+) -> Vec<Candidate> {
+    let session = session(kg, question);
+    Proposer::new(&session, tables)
+        .propose(&TermWeights::default(), limits, most)
+        .unwrap()
+}
+
+/// Candidates of a question in agents.
+const MOST: usize = 20;
+
+fn usual(kg: &FrozenKg, question: &str) -> Vec<Candidate> {
+    proposed(kg, question, SearchLimits::default(), MOST)
+}
+
+/// A value as sorted names and values, a number or a truth value; `-` if there is no value.
+fn text(kg: &FrozenKg, value: Option<&Value>) -> String {
+    let name = |node| match kg.term(node) {
+        Term::Literal(literal) => literal.lexical,
+        Term::Iri(_) | Term::Blank(_) => kg.name(node),
+    };
+    match value {
+        None => "-".to_owned(),
+        Some(Value::Set(set)) => {
+            let mut names: Vec<String> = set.iter().map(|&node| name(node)).collect();
+            names.sort();
+            names.join(" ")
+        }
+        Some(Value::Int(number)) => number.to_string(),
+        Some(Value::Bool(truth)) => truth.to_string(),
+        Some(Value::Table(_)) => "a table".to_owned(),
+    }
+}
+
+fn decided(kg: &FrozenKg, question: &str, tables: Arc<WordTables>) -> String {
+    let candidates = proposed_with(kg, question, tables, SearchLimits::default(), MOST);
+    let chosen = decide(&candidates, &TermWeights::default()).unwrap();
+    text(kg, candidates[chosen].answer.as_ref())
+}
+
+/// Decides each question and compares the answers.
+fn check(cases: &[(&str, &str)]) {
+    let kg = graph();
+    for (question, answer) in cases {
+        let found = decided(&kg, question, WordTables::base());
+        assert_eq!(found, *answer, "{question}");
+    }
+}
+
+/// A program without the calls that only list relations.
+fn program(candidate: &Candidate) -> Vec<String> {
+    (candidate.calls.iter())
+        .map(ToString::to_string)
+        .filter(|call| !call.starts_with("get_relation"))
+        .collect()
+}
+
+/// How often a program calls the tools of one name.
+fn uses(candidate: &Candidate, tool: &str) -> usize {
+    let called = |call: &&String| call.contains(&format!("= {tool}("));
+    program(candidate).iter().filter(called).count()
+}
+
+fn walks(candidate: &Candidate) -> usize {
+    uses(candidate, "get_tail_entity") + uses(candidate, "get_head_entity")
+}
+
+/// Checks that proposing ends with its error soon after the deadline, and when it is cancelled.
+fn stops<T: std::fmt::Debug>(
+    limit: Duration,
+    propose: impl Fn(ExecOptions) -> Result<T, ProposeError>,
+) {
+    let begun = Instant::now();
+    let late = propose(ExecOptions {
+        deadline: limit,
+        ..ExecOptions::default()
+    });
+    assert_eq!(
+        late.unwrap_err().to_string(),
+        format!("the question ran past its deadline of {limit:?}")
+    );
+    let elapsed = begun.elapsed();
+    assert!(elapsed < Duration::from_secs(2), "{elapsed:?}");
+    let cancel = Cancel::default();
+    cancel.cancel();
+    let stopped = propose(ExecOptions {
+        cancel,
+        ..ExecOptions::default()
+    });
+    assert_eq!(
+        stopped.unwrap_err().to_string(),
+        "the question was cancelled"
+    );
+}
+
+/// Questions of all shapes.
+const ALL: &[&str] = &[
+    "what's the capital of Norland",
+    "where was the director of The Glass Orchard born?",
+    "what movies has Lena Brandt been in",
+    "how many films did Ines Valdera direct",
+    "what's the most recent movie by Ines Valdera",
+    "which rivers are longer than 500 km",
+    "movies by Ines Valdera released before 2000",
+    "films directed by Ines Valdera starring Sofia Renn",
+    "which is longer, the Sarn or the Dorra",
+    "is Arvik the capital of Norland?",
+    "how many rivers are in Norland",
+    "list all countries",
+    "rivers longer than the Dorra",
+    "who was married to Marek Solan",
+    "who directed Tolvo",
+];
+
+#[test]
+fn a_relation_is_followed() {
+    check(&[
+        ("what's the capital of Norland", "arvik"),
+        ("hey who is the mayor of Belsund?", "otto"),
+        ("when did Meridian Nine come out", "2011"),
+        ("how long is the Sarn", "1200"),
+        ("whos the director of Cold Harbor", "ines"),
+    ]);
+}
+
+#[test]
+fn two_relations_are_followed() {
+    check(&[
+        ("where was the director of The Glass Orchard born?", "arvik"),
+        ("who's the mayor of the capital of Sudonia", "pilar"),
+        ("in which country was Bruno Castel born", "sudonia"),
+    ]);
+}
+
+#[test]
+fn chains_lead_through_nodes_without_labels() {
+    check(&[
+        ("who acted in Paper Lanterns", "bruno lena"),
+        ("what movies has Lena Brandt been in", "harbour lanterns"),
+    ]);
+}
+
+#[test]
+fn things_are_counted() {
+    check(&[
+        ("how many films did Ines Valdera direct", "3"),
+        ("how many rivers are in Norland", "3"),
+        ("how many movies did Lena Brandt act in", "2"),
+    ]);
+}
+
+#[test]
+fn extremes_are_found() {
+    check(&[
+        ("what is the longest river", "sarn"),
+        ("what's the most recent movie by Ines Valdera", "meridian"),
+        ("first film of Ines Valdera", "lanterns"),
+        ("which country has the smallest area", "eastmark"),
+        ("youngest person", "sofia"),
+        ("which is longer, the Sarn or the Dorra", "sarn"),
+        ("who is older, Ines Valdera or Marek Solan", "ines"),
+    ]);
+}
+
+#[test]
+fn values_are_compared_with_those_of_the_question() {
+    check(&[
+        ("which rivers are longer than 500 km", "dorra sarn"),
+        ("rivers under 400", "ulm vell"),
+        ("countries with more than 8000000 people", "sudonia westria"),
+        ("which films came out before 1990", "lanterns"),
+        ("which films came out after 2000", "meridian orchard"),
+        ("films released in 1992", "harbour"),
+        (
+            "movies by Ines Valdera released before 2000",
+            "harbour lanterns",
+        ),
+    ]);
+}
+
+#[test]
+fn two_conditions_are_met_together() {
+    check(&[
+        (
+            "films directed by Ines Valdera starring Sofia Renn",
+            "meridian",
+        ),
+        (
+            "movies with Bruno Castel directed by Marek Solan",
+            "orchard",
+        ),
+        ("rivers in Norland that flow into the Grey Sea", "sarn ulm"),
+        (
+            "which drama movies did Ines Valdera direct",
+            "lanterns meridian",
+        ),
+    ]);
+}
+
+#[test]
+fn yes_and_no_are_answers() {
+    check(&[
+        ("is Arvik the capital of Norland?", "true"),
+        ("is Kalden the capital of Norland", "false"),
+        ("did Ines Valdera direct Cold Harbour", "true"),
+        ("did Ines Valdera direct The Glass Orchard", "false"),
+    ]);
+}
+
+#[test]
+fn classes_are_listed() {
+    check(&[
+        ("list all countries", "eastmark norland sudonia westria"),
+        ("name every river", "dorra sarn ulm vell"),
+    ]);
+}
+
+#[test]
+fn things_are_compared_with_a_thing_of_their_class() {
+    check(&[
+        ("countries larger than Eastmark", "norland sudonia westria"),
+        ("countries with a larger area than Westria", "norland"),
+        ("rivers longer than the Dorra", "sarn"),
+        ("rivers shorter than the Dorra", "ulm vell"),
+    ]);
+}
+
+#[test]
+fn questions_that_nothing_answers_are_given_up() {
+    check(&[
+        ("who directed Tolvo", "-"),
+        ("what's the soup recipe of the Grey Sea", "-"),
+        ("colour of the flag of Eastmark", "-"),
+    ]);
+}
+
+#[test]
+fn the_class_that_is_asked_for_is_the_answer() {
+    check(&[
+        (
+            "films by the director of Cold Harbour",
+            "harbour lanterns meridian",
+        ),
+        ("number of films by Ines Valdera", "3"),
+    ]);
+}
+
+#[test]
+fn two_things_are_compared_by_yes_or_no() {
+    check(&[
+        ("is the Sarn longer than the Dorra?", "true"),
+        ("is the Dorra longer than the Sarn?", "false"),
+    ]);
+}
+
+/// Parts as an export of a property graph has them, and people as in a Wikibase.
+const EXPORTS: &str = r#"
+@prefix : <http://parts.example/> .
+@prefix wd: <http://base.example/entity/> .
+@prefix wdt: <http://base.example/prop/direct/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:part rdfs:label "Part" .
+:pump :IS_A :part ; rdfs:label "Pump" ; :spare 1 ; :price 90 ; :LAUNCHED "2021-02-01"^^xsd:date .
+:valve :IS_A :part ; rdfs:label "Valve" ; :spare 0 ; :price 40 ; :LAUNCHED "2020-06-30"^^xsd:date .
+:motor :IS_A :part ; rdfs:label "Motor" ; :spare 1 ; :price 40 ; :LAUNCHED "2019-11-05"^^xsd:date .
+wd:P7 rdfs:label "place of birth"@en . wd:P8 rdfs:label "mentor"@en ; skos:altLabel "guru"@en .
+wd:Q1 rdfs:label "Ada Brook"@en ; wdt:P7 wd:Q3 ; wdt:P8 wd:Q2 .
+wd:Q2 rdfs:label "Tom Reed"@en ; wdt:P7 wd:Q3 .
+wd:Q3 rdfs:label "Larkham"@en .
+"#;
+
+#[test]
+fn exports_of_other_stores_are_understood() {
+    let kg = graph_of(EXPORTS);
+    for (question, answer) in [
+        ("list all parts", "motor pump valve"),
+        ("which parts are spare?", "motor pump"),
+        ("parts launched after 1 March 2020", "pump valve"),
+        ("where was Ada Brook born", "Q3"),
+        ("guru of Ada Brook", "Q2"),
+    ] {
+        let decided = decided(&kg, question, WordTables::base());
+        let names: Vec<&str> = decided
+            .split(' ')
+            .map(|name| name.rsplit([':', '/']).next().unwrap())
+            .collect();
+        assert_eq!(names.join(" "), answer, "{question}");
+    }
+}
+
+#[test]
+fn equal_numbers_connect_nothing() {
+    let kg = graph_of(EXPORTS);
+    let candidates = usual(&kg, "what else costs as much as the Valve");
+    let back = |one: &Candidate| {
+        let walked: Vec<String> = program(one);
+        let out = walked
+            .iter()
+            .any(|call| call.contains("get_tail_entity") && call.contains("price"));
+        let other = walked
+            .iter()
+            .any(|call| call.contains("get_head_entity") && !call.contains("price"));
+        out && other
+    };
+    assert!(!candidates.iter().any(back));
+}
+
+#[test]
+fn tables_explain_the_words_of_a_question() {
+    let kg = graph();
+    let known = "who was married to Marek Solan";
+    assert_eq!(decided(&kg, known, WordTables::base()), "ines");
+    assert_eq!(decided(&kg, known, Arc::default()), "-");
+
+    let invented = "who glorped Cold Harbour";
+    assert_eq!(decided(&kg, invented, WordTables::base()), "-");
+    let learned = "kgagent word tables 1\nq\tdirect\tglorp\t20\nr\tglorp\tdirect\t10\n";
+    let tables = WordTables::base().with(&WordTables::parse(learned).unwrap());
+    assert_eq!(decided(&kg, invented, Arc::new(tables)), "ines");
+}
+
+/// The decision on a question about one given thing.
+fn about(kg: &FrozenKg, question: &str, things: &[&str]) -> (String, Vec<Candidate>) {
+    let nodes: Vec<NodeId> = things
+        .iter()
+        .map(|iri| kg.find(&Term::Iri((*iri).to_owned())).unwrap())
+        .collect();
+    let linked = Linked::new(kg, question, &nodes);
+    let session = Session::new(kg, question, linked, &[], ExecOptions::default()).unwrap();
+    let candidates = Proposer::new(&session, WordTables::base())
+        .propose(&TermWeights::default(), SearchLimits::default(), MOST)
+        .unwrap();
+    let chosen = decide(&candidates, &TermWeights::default()).unwrap();
+    (text(kg, candidates[chosen].answer.as_ref()), candidates)
+}
+
+/// A graph made from tables: rows with keys, of which only some have a text.
+const TABLES: &str = r#"
+@prefix cars: <http://t.example/cars#> .
+@prefix makes: <http://t.example/makes#> .
+<http://t.example/makes/makeid=7> a <http://t.example/makes> ; makes:make "blue comet" ; makes:makeid 7 .
+<http://t.example/makes/makeid=8> a <http://t.example/makes> ; makes:make "red arrow" ; makes:makeid 8 .
+<http://t.example/cars/id=1> a <http://t.example/cars> ; cars:ref-make <http://t.example/makes/makeid=7> ; cars:weight 1200 ; cars:horsepower 90 .
+<http://t.example/cars/id=2> a <http://t.example/cars> ; cars:ref-make <http://t.example/makes/makeid=8> ; cars:weight 1500 ; cars:horsepower 110 .
+"#;
+
+#[test]
+fn a_row_is_mentioned_by_its_text_and_rows_without_a_name_connect() {
+    let kg = graph_of(TABLES);
+    let comet = "http://t.example/makes/makeid=7";
+    let (answer, candidates) = about(&kg, "how heavy is the blue comet", &[comet]);
+    assert_eq!(answer, "1200");
+    let rows = |one: &Candidate| text(&kg, one.answer.as_ref()).contains("cars/id=");
+    assert!(
+        !candidates.iter().any(rows),
+        "a row that connects is no answer"
+    );
+    let compared = |one: &Candidate| program(one).iter().any(|call| call.contains("blue comet"));
+    assert!(!candidates.iter().any(compared), "its name is no condition");
+}
+
+/// A graph without classes, in which years are whole numbers.
+const UNTYPED: &str = r#"
+@prefix : <http://f.example/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:lanterns rdfs:label "Paper Lanterns" ; :directed_by :ines ; :written_by :marek ; :has_genre :drama ; :release_year 1984 ; :in_language :norish .
+:harbour rdfs:label "Cold Harbour" ; :directed_by :ines ; :written_by :ines ; :has_genre :thriller ; :release_year 1992 ; :in_language :norish .
+:ines rdfs:label "Ines Valdera" ; :child :lena . :lena rdfs:label "Lena Valdera" ; :child :otto .
+:otto rdfs:label "Otto Valdera" .
+:marek rdfs:label "Marek Solan" . :drama rdfs:label "drama" . :thriller rdfs:label "thriller" .
+:norish rdfs:label "Norish" .
+"#;
+
+#[test]
+fn things_without_a_class_are_known_by_their_relations() {
+    let kg = graph_of(UNTYPED);
+    let (answer, _) = about(&kg, "norish movies", &["http://f.example/norish"]);
+    assert_eq!(answer, "harbour lanterns");
+}
+
+#[test]
+fn years_written_as_numbers_are_times() {
+    let kg = graph_of(UNTYPED);
+    let both = ["http://f.example/lanterns", "http://f.example/harbour"];
+    for (question, film) in [
+        (
+            "which is older, Paper Lanterns or Cold Harbour?",
+            "lanterns",
+        ),
+        ("which is newer, Paper Lanterns or Cold Harbour?", "harbour"),
+    ] {
+        assert_eq!(about(&kg, question, &both).0, film, "{question}");
+    }
+}
+
+#[test]
+fn only_symmetric_relations_are_followed_both_ways() {
+    let kg = graph_of(UNTYPED);
+    let (answer, candidates) = about(&kg, "children of Lena Valdera", &["http://f.example/lena"]);
+    assert_eq!(answer, "otto");
+    assert!(candidates.iter().all(|one| uses(one, "union") == 0));
+}
+
+#[test]
+fn calls_run_again_in_a_new_session_give_the_answer() {
+    let kg = graph();
+    for question in ALL {
+        let candidates = usual(&kg, question);
+        let (last, answered) = candidates.split_last().unwrap();
+        assert!(!answered.is_empty(), "{question}");
+        for candidate in answered {
+            let mut again = session(&kg, question);
+            let value = run_program(&mut again, &candidate.calls).unwrap();
+            assert_eq!(Some(&value), candidate.answer.as_ref(), "{question}");
+            assert!(!value.is_empty(), "{question}");
+        }
+        let mut again = session(&kg, question);
+        let value = run_program(&mut again, &last.calls).unwrap();
+        assert!(value.is_empty() && last.answer.is_none(), "{question}");
+    }
+}
+
+#[test]
+fn no_candidate_is_proposed_twice_and_the_best_come_first() {
+    let kg = graph();
+    let weights = TermWeights::default();
+    for question in ALL {
+        let candidates = proposed(&kg, question, SearchLimits::default(), 500);
+        let programs: BTreeSet<Vec<String>> = (candidates.iter())
+            .map(|one| one.calls.iter().map(ToString::to_string).collect())
+            .collect();
+        assert_eq!(programs.len(), candidates.len(), "{question}");
+        let answered = &candidates[..candidates.len() - 1];
+        let falls =
+            |pair: &[Candidate]| weights.score(&pair[0].terms) >= weights.score(&pair[1].terms);
+        assert!(answered.windows(2).all(falls), "{question}");
+    }
+}
+
+#[test]
+fn proposals_are_the_same_in_every_run() {
+    let (one, two) = (graph(), graph());
+    let same = |a: &Candidate, b: &Candidate| {
+        a.calls == b.calls && a.answer == b.answer && a.terms == b.terms
+    };
+    for question in ALL {
+        let first = usual(&one, question);
+        for kg in [&one, &two] {
+            let again = usual(kg, question);
+            assert_eq!(first.len(), again.len(), "{question}");
+            let equal = first.iter().zip(&again).all(|(a, b)| same(a, b));
+            assert!(equal, "{question}");
+        }
+    }
+}
+
+#[test]
+fn no_more_candidates_than_asked_for_and_one_that_gives_up() {
+    let kg = graph();
+    for question in ALL {
+        let all = usual(&kg, question);
+        for most in [0, 1, 3] {
+            let few = proposed(&kg, question, SearchLimits::default(), most);
+            assert_eq!(few.len(), most.min(all.len() - 1) + 1, "{question}");
+            let best = few[..few.len() - 1].iter().zip(&all);
+            assert!(best.into_iter().all(|(a, b)| a.calls == b.calls));
+            let last = few.last().unwrap();
+            assert_eq!(program(last), ["ans = end([])"]);
+            assert!(few[..few.len() - 1].iter().all(|one| one.answer.is_some()));
+        }
+    }
+}
+
+#[test]
+fn steps_and_hops_are_limited() {
+    let kg = graph();
+    let question = "where was the director of The Glass Orchard born?";
+    let most_walks = |limits| {
+        let candidates = proposed(&kg, question, limits, 500);
+        candidates.iter().map(walks).max().unwrap()
+    };
+    let limits = |steps, hops| SearchLimits {
+        steps,
+        hops,
+        ..SearchLimits::default()
+    };
+    assert_eq!(most_walks(limits(0, 3)), 0);
+    assert_eq!(most_walks(limits(1, 3)), 1);
+    assert_eq!(most_walks(limits(2, 3)), 2);
+    assert!(most_walks(limits(5, 3)) > 3, "statement nodes are no hops");
+    // One hop may lead through a statement node.
+    let one_hop = proposed(&kg, question, limits(5, 1), 500);
+    for candidate in &one_hop {
+        let through = program(candidate).join(" ").contains("film.starring");
+        let allowed = if through { 2 } else { 1 };
+        assert!(walks(candidate) <= allowed, "{:?}", program(candidate));
+    }
+    assert!(one_hop.iter().any(|candidate| walks(candidate) == 2));
+}
+
+#[test]
+fn the_beam_and_the_sizes_of_sets_are_limited() {
+    let kg = graph();
+    let usual = SearchLimits::default();
+    let question = "which rivers are longer than 500 km";
+    let all = proposed(&kg, question, usual, 500);
+    let narrow = proposed(&kg, question, SearchLimits { beam: 1, ..usual }, 500);
+    assert!(1 < narrow.len() && narrow.len() < all.len());
+
+    // There are four rivers: sets of three are followed, the class itself only when it may be.
+    let small = proposed(&kg, question, SearchLimits { set: 3, ..usual }, 500);
+    let first_walks = |candidates: &[Candidate]| {
+        candidates
+            .iter()
+            .any(|one| program(one).len() > 1 && program(one)[1].contains("_entity(v0"))
+    };
+    assert!(first_walks(&all) && !first_walks(&small));
+    assert!(small.iter().any(|candidate| walks(candidate) > 0));
+
+    let starts = |class| proposed(&kg, question, SearchLimits { class, ..usual }, 500).len();
+    assert_eq!(starts(3), 1, "no start is left but to give up");
+    assert!(starts(4) > 1);
+}
+
+#[test]
+fn without_entities_or_facts_the_last_candidate_gives_up() {
+    let empty = FrozenKg::from_triples(std::iter::empty::<[Term; 3]>());
+    for question in ["", "?!", "who", "who made Cold Harbour in 1992", "is it 5"] {
+        let linked = Linked::new(&empty, question, &[]);
+        let session = Session::new(&empty, question, linked, &[], ExecOptions::default()).unwrap();
+        let candidates = Proposer::new(&session, WordTables::base())
+            .propose(&TermWeights::default(), SearchLimits::default(), MOST)
+            .unwrap();
+        assert_eq!(candidates.len(), 1, "{question}");
+        assert!(candidates[0].answer.is_none());
+        assert_eq!(decide(&candidates, &TermWeights::default()), Some(0));
+    }
+    let kg = graph();
+    for question in [
+        "",
+        "?!",
+        "who",
+        "how many",
+        "is it",
+        "before 1990 or after",
+        "more than 5",
+    ] {
+        assert!(session(&kg, question).linked().entities.is_empty());
+        let candidates = usual(&kg, question);
+        assert!(candidates.last().unwrap().answer.is_none(), "{question}");
+    }
+}
+
+/// Hotels with true and false as values, stays that are numbered, and a relation to classes that
+/// only its label explains.
+const HOTELS: &str = r#"
+@prefix : <http://inn.example/entity/> .
+@prefix p: <http://inn.example/prop/direct/> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+p:P1 rdfs:label "instance of" . p:P2 rdfs:label "has swimming pool" . p:P3 rdfs:label "stay" .
+p:P4 rdfs:label "guest" . p:P5 rdfs:label "opening year" .
+:Q1 rdfs:label "hotel" . :Q2 rdfs:label "person" .
+:Q11 rdfs:label "Harbour Inn" ; p:P1 :Q1 ; p:P2 true ; p:P5 "1974"^^xsd:gYear ; p:P3 :stay-1, :stay-2 .
+:Q12 rdfs:label "Old Mill" ; p:P1 :Q1 ; p:P2 false ; p:P5 "1979"^^xsd:gYear ; p:P3 :stay-3 .
+:Q13 rdfs:label "Castle View" ; p:P1 :Q1 ; p:P2 true ; p:P5 "1991"^^xsd:gYear .
+:stay-1 p:P4 :Q21 . :stay-2 p:P4 :Q22 . :stay-3 p:P4 :Q21 .
+:Q21 rdfs:label "Nora Falk" ; p:P1 :Q2 . :Q22 rdfs:label "Emil Strand" ; p:P1 :Q2 .
+"#;
+
+#[test]
+fn labels_say_which_relation_leads_to_classes() {
+    let kg = graph_of(HOTELS);
+    let types: Vec<String> = (kg.schema().type_relations.iter())
+        .map(|relation| kg.name(relation.node()))
+        .collect();
+    assert_eq!(types.len(), 1, "{types:?}");
+    assert!(types[0].ends_with("P1"), "{types:?}");
+    let decided = decided(&kg, "list all hotels", WordTables::base());
+    assert_eq!(decided, "Q11 Q12 Q13");
+}
+
+#[test]
+fn true_and_false_are_conditions_and_numbered_rows_connect() {
+    let kg = graph_of(HOTELS);
+    for (question, answer) in [
+        ("which hotels have a swimming pool?", "Q11 Q13"),
+        ("hotels without a swimming pool", "Q12"),
+        ("does the Harbour Inn have a swimming pool?", "true"),
+        ("does the Old Mill have a swimming pool?", "false"),
+        ("guests of the Harbour Inn", "Q21 Q22"),
+        ("hotels opened in the 1970s", "Q11 Q12"),
+    ] {
+        let decided = decided(&kg, question, WordTables::base());
+        assert_eq!(decided, answer, "{question}");
+    }
+}
+
+#[test]
+fn an_ended_session_is_a_candidate_with_the_same_terms() {
+    let kg = graph();
+    for question in [
+        "what's the capital of Norland",
+        "where was the director of The Glass Orchard born?",
+        "how many films did Ines Valdera direct",
+        "what's the most recent movie by Ines Valdera",
+        "movies by Ines Valdera released before 2000",
+        "films directed by Ines Valdera starring Sofia Renn",
+    ] {
+        let start = session(&kg, question);
+        let proposer = Proposer::new(&start, WordTables::base());
+        for candidate in usual(&kg, question) {
+            let mut again = session(&kg, question);
+            run_program(&mut again, &candidate.calls).unwrap();
+            let ended = proposer.ended(&again);
+            assert_eq!(ended.calls, candidate.calls, "{question}");
+            assert_eq!(ended.answer, candidate.answer, "{question}");
+            let terms = ended.terms.0.iter().zip(candidate.terms.0);
+            let far = terms.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            assert!(far < 1e-4, "{question}: {:?}", program(&candidate));
+        }
+    }
+}
+
+#[test]
+fn each_word_has_the_part_of_the_program_that_accounts_for_it() {
+    let kg = graph();
+    let question = "what year did the zany film Meridian Nine come out";
+    let asking = session(&kg, question);
+    let proposer = Proposer::new(&asking, WordTables::base());
+    let weights = TermWeights::default();
+    let candidates = (proposer.propose(&weights, SearchLimits::default(), MOST)).unwrap();
+    let chosen = &candidates[decide(&candidates, &weights).unwrap()];
+    let mut run = session(&kg, question);
+    run_program(&mut run, &chosen.calls).unwrap();
+    let reasons = proposer.reasons(&run);
+    let by = |word: &str| {
+        let reason = reasons.iter().find(|one| one.word.contains(word)).unwrap();
+        assert_eq!(reason.by.is_some(), reason.probability > 0.0, "{reason:?}");
+        reason.by.as_deref()
+    };
+    assert!(by("come").unwrap().contains("release"), "{reasons:?}");
+    assert_eq!(by("zany"), None, "nothing in the graph is like this word");
+    // Question words and the names of entities are no content words.
+    assert!(
+        reasons
+            .iter()
+            .all(|one| one.word != "meridian" && !one.word.starts_with('#'))
+    );
+}
+
+#[test]
+fn aliases_of_relations_and_classes_teach_words() {
+    let lexicon = "
+        @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+        :mayor skos:altLabel \"grand poobah\" . :film skos:altLabel \"zorple\" .";
+    let taught = graph_of(&format!("{GRAPH}{lexicon}"));
+    for (question, answer) in [
+        ("who's the poobah of Belsund?", "otto"),
+        ("zorples directed by Marek Solan", "orchard"),
+    ] {
+        assert_eq!(
+            decided(&taught, question, WordTables::base()),
+            answer,
+            "{question}"
+        );
+    }
+    let plain = decided(&graph(), "who's the poobah of Belsund?", WordTables::base());
+    assert_ne!(
+        plain, "otto",
+        "without the alias nothing speaks for the mayor"
+    );
+}
+
+#[test]
+fn a_session_without_an_answer_gives_up() {
+    let kg = graph();
+    let question = "what's the capital of Norland";
+    let start = session(&kg, question);
+    let proposer = Proposer::new(&start, WordTables::base());
+    let given_up = proposer.abstention();
+    let mut stopped = session(&kg, question);
+    let calls = &usual(&kg, question)[0].calls;
+    for call in &calls[..calls.len() - 1] {
+        stopped.run(call).unwrap();
+    }
+    for unfinished in [&start, &stopped] {
+        let ended = proposer.ended(unfinished);
+        assert!(ended.answer.is_none());
+        assert_eq!(
+            (ended.calls, ended.terms),
+            (given_up.calls.clone(), given_up.terms)
+        );
+    }
+}
+
+#[test]
+fn equal_sets_add_up() {
+    let mut weights = TermWeights([0.0; TERMS]);
+    weights.0[0] = 1.0;
+    let with = |answer: Option<Value>, score: f32| {
+        let mut terms = Terms([0.0; TERMS]);
+        terms.0[0] = score;
+        Candidate {
+            calls: Vec::new(),
+            answer,
+            terms,
+        }
+    };
+    let candidate = |answer: Option<u32>, score: f32| {
+        with(answer.map(|id| Value::Set([NodeId(id)].into())), score)
+    };
+    let chosen = |candidates: &[Candidate]| decide(candidates, &weights);
+    assert_eq!(chosen(&[]), None);
+    let (seven, eight) = (candidate(Some(7), 1.0), candidate(Some(8), 0.8));
+    let pair = [seven.clone(), eight.clone()];
+    assert_eq!(chosen(&pair), Some(0));
+    // Two for eight beat one for seven; the better of the two is chosen.
+    let three = [candidate(Some(8), 0.5), seven.clone(), eight.clone()];
+    assert_eq!(chosen(&three), Some(2));
+    // Equal numbers may count different things.
+    let number = |number: u64, score: f32| with(Some(Value::Int(number)), score);
+    let numbers = [number(8, 0.5), number(7, 1.0), number(8, 0.8)];
+    assert_eq!(chosen(&numbers), Some(1));
+    // The first of equal ones.
+    assert_eq!(chosen(&[eight.clone(), seven.clone(), seven]), Some(1));
+    // Giving up is a candidate like any other.
+    assert_eq!(chosen(&[eight, candidate(None, 2.0)]), Some(1));
+    let unlikely = [candidate(None, -900.0), candidate(Some(1), -950.0)];
+    assert_eq!(chosen(&unlikely), Some(0), "however small the scores");
+}
+
+/// A hub with 300 relations, whose neighbours have 30 each, and a question about no relation of it:
+/// the search looks at everything. Without a deadline it takes seconds.
+#[test]
+fn the_search_for_programs_ends_at_its_deadline_or_when_it_is_cancelled() {
+    let mut turtle = String::from(
+        "@prefix : <http://h/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n\
+         :hub rdfs:label \"Hub\" .\n",
+    );
+    for i in 0..300 {
+        for j in 0..30 {
+            turtle.push_str(&format!(":hub :r{i} :n{i}_{j} . :n{i}_{j} :s{j} :m{j} .\n"));
+        }
+    }
+    let kg = graph_of(&turtle);
+    let question = "Who is the parent of Hub?";
+    let propose = |options: ExecOptions| {
+        let node = kg.by_name("hub").unwrap();
+        let linked = Linked::new(&kg, question, &[node]);
+        let session = Session::new(&kg, question, linked, &[], options).unwrap();
+        Proposer::new(&session, WordTables::base()).propose(
+            &TermWeights::default(),
+            SearchLimits::default(),
+            MOST,
+        )
+    };
+    stops(Duration::from_millis(20), propose);
+}
+
+/// A session of the question that offers the extended tools.
+fn extended<'g>(kg: &'g FrozenKg, question: &str, options: ExecOptions) -> Session<'g> {
+    let entities = link::entities_of(kg, question, lexical().as_ref()).unwrap();
+    let linked = Linked::new(kg, question, &entities);
+    let tools = ToolTable::Extended;
+    Session::new(kg, question, linked, &[], ExecOptions { tools, ..options }).unwrap()
+}
+
+/// The decided candidate of a question with extended tools.
+fn tabled(kg: &FrozenKg, question: &str) -> Candidate {
+    let session = extended(kg, question, ExecOptions::default());
+    let weights = TermWeights::default();
+    let candidates = Proposer::new(&session, WordTables::base())
+        .propose(&weights, SearchLimits::default(), MOST)
+        .unwrap();
+    let chosen = decide(&candidates, &weights).unwrap();
+    candidates[chosen].clone()
+}
+
+/// Whether a program uses one of the extended tools.
+fn is_extended(candidate: &Candidate) -> bool {
+    (candidate.calls.iter()).any(|call| !ToolTable::Paper.has(call.tool))
+}
+
+/// The rows of an answer, in order, and sorted if no order was asked for.
+fn rows(kg: &FrozenKg, candidate: &Candidate) -> Vec<String> {
+    let Some(Value::Table(table)) = &candidate.answer else {
+        return vec![text(kg, candidate.answer.as_ref())];
+    };
+    let row = |row: &[toolbox::exec::Cell]| {
+        let cells: Vec<String> = row.iter().map(|cell| cell.text(kg)).collect();
+        cells.join(" | ")
+    };
+    let mut rows: Vec<String> = table.rows().map(row).collect();
+    if !table.is_ordered() {
+        rows.sort();
+    }
+    rows
+}
+
+/// Decides each question with extended tools and compares the rows.
+fn check_rows(cases: &[(&str, &[&str])]) {
+    let kg = graph();
+    for (question, expected) in cases {
+        let found = tabled(&kg, question);
+        assert!(is_extended(&found), "{question}: {:?}", program(&found));
+        assert_eq!(
+            rows(&kg, &found),
+            *expected,
+            "{question}: {:?}",
+            program(&found)
+        );
+    }
+}
+
+// rules D.2
+#[test]
+fn values_are_computed_of_a_column() {
+    check_rows(&[
+        ("average length of the rivers", &["608.75"]),
+        ("what is the total population of the cities", &["5140000"]),
+        ("maximum and minimum length of the rivers", &["1200 | 95"]),
+    ]);
+}
+
+#[test]
+fn rows_are_grouped_by_what_follows_per_and_each() {
+    let cities = ["Eastmark | 1", "Norland | 2", "Sudonia | 1", "Westria | 1"];
+    check_rows(&[
+        ("how many cities per country", &cities),
+        (
+            "number of films for each genre",
+            &["drama | 3", "thriller | 1"],
+        ),
+        (
+            "average population of cities per country",
+            &[
+                "1200000 | Westria",
+                "3000000 | Sudonia",
+                "425000 | Norland",
+                "90000 | Eastmark",
+            ],
+        ),
+    ]);
+}
+
+#[test]
+fn groups_are_kept_by_their_number_of_rows() {
+    check_rows(&[
+        ("which country has the most cities", &["norland"]),
+        (
+            "which country has the fewest cities",
+            &["eastmark sudonia westria"],
+        ),
+        ("countries with at least two cities", &["norland"]),
+        ("which countries have more than one city", &["norland"]),
+    ]);
+}
+
+#[test]
+fn things_that_have_something_are_left_out() {
+    check_rows(&[
+        ("countries that have no river", &["eastmark westria"]),
+        ("countries without rivers", &["eastmark westria"]),
+        (
+            "which countries don't have any rivers",
+            &["eastmark westria"],
+        ),
+    ]);
+}
+
+#[test]
+fn columns_stand_side_by_side() {
+    let born = [
+        "Bruno Castel | 1947-01-30",
+        "Ines Valdera | 1950-03-02",
+        "Lena Brandt | 1958-05-05",
+        "Marek Solan | 1961-11-20",
+        "Sofia Renn | 1979-09-09",
+    ];
+    check_rows(&[
+        ("capital and population of Norland", &["Arvik | 5000000"]),
+        (
+            "list the rivers with their length and mouth",
+            &[
+                "Dorra | 800 | Red Sea",
+                "Sarn | 1200 | Grey Sea",
+                "Ulmer Water | 340 | Grey Sea",
+                "Vell | 95 | Red Sea",
+            ],
+        ),
+        ("show the name and date of birth of each person", &born),
+    ]);
+}
+
+#[test]
+fn rows_are_ordered_and_cut() {
+    let all = ["Sarn", "Dorra", "Ulmer Water", "Vell"];
+    let last: Vec<&str> = all.iter().rev().copied().collect();
+    check_rows(&[
+        ("rivers in descending order of length", &all),
+        ("list the rivers ordered by length", &last),
+        ("the top 2 rivers by length", &all[..2]),
+        ("the three largest cities", &["Meroza", "Kalden", "Arvik"]),
+    ]);
+}
+
+#[test]
+fn values_are_compared_with_their_mean() {
+    check_rows(&[(
+        "cities with a population above the average",
+        &["Kalden", "Meroza"],
+    )]);
+}
+
+#[test]
+fn plain_questions_get_no_extended_candidates() {
+    let kg = graph();
+    let weights = TermWeights::default();
+    let plain = |question: &str, tools: ToolTable| {
+        let options = ExecOptions::default();
+        let session = match tools {
+            ToolTable::Extended => extended(&kg, question, options),
+            ToolTable::Paper => session(&kg, question),
+        };
+        Proposer::new(&session, WordTables::base())
+            .propose(&weights, SearchLimits::default(), MOST)
+            .unwrap()
+    };
+    for question in ALL {
+        let found = plain(question, ToolTable::Extended);
+        assert!(!found.iter().any(is_extended), "{question}");
+        let calls = |candidates: &[Candidate]| -> Vec<Vec<String>> {
+            candidates.iter().map(program).collect()
+        };
+        assert_eq!(
+            calls(&found),
+            calls(&plain(question, ToolTable::Paper)),
+            "{question}"
+        );
+    }
+    // Without the extended tools, a cue for them proposes nothing.
+    let cue = "average length of the rivers";
+    assert!(plain(cue, ToolTable::Extended).iter().any(is_extended));
+    assert!(!plain(cue, ToolTable::Paper).iter().any(is_extended));
+}
+
+#[test]
+fn extended_candidates_give_their_answer_again_with_evidence() {
+    let kg = graph();
+    for question in [
+        "how many cities per country",
+        "countries that have no river",
+        "capital and population of Norland",
+        "which country has the most cities",
+    ] {
+        let found = tabled(&kg, question);
+        let mut again = extended(&kg, question, ExecOptions::default());
+        let value = run_program(&mut again, &found.calls).unwrap();
+        assert_eq!(Some(&value), found.answer.as_ref(), "{question}");
+        assert!(evidence(&again).complete, "{question}");
+        let answer = Answer::of(&again);
+        assert!(
+            !answer.is_none() && !answer.evidence.is_empty(),
+            "{question}"
+        );
+    }
+}
+
+#[test]
+fn cues_without_anything_to_compute_are_harmless() {
+    let kg = graph();
+    for question in [
+        "average",
+        "per per each",
+        "top 5",
+        "the 99999999999999999999 largest",
+        "without",
+        "no not never without",
+        "most fewest least",
+        "sum of the average of the total",
+        "at least 18446744073709551616 rivers",
+        "ordered by",
+        "and and , and",
+        "average colour of the rivers",
+        "rivers per soup",
+        "how many and how many and how many each",
+        "the top 0 rivers by length",
+        "countries with at least 7 cities",
+    ] {
+        let found = tabled(&kg, question);
+        if let Some(answer) = &found.answer {
+            assert!(!answer.is_empty(), "{question}");
+        }
+    }
+}
+
+#[test]
+fn large_sets_are_grouped_within_the_limits_and_the_deadline() {
+    let mut text = String::from(
+        "@prefix : <http://big.example/> .\n@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n:parcel rdfs:label \"parcel\" .\n",
+    );
+    for i in 0..30_000 {
+        text.push_str(&format!(
+            ":p{i} a :parcel ; :weight {} ; :depot :d{} .\n",
+            i % 90,
+            i % 700
+        ));
+    }
+    let kg = graph_of(&text);
+    let question = "average weight of the parcels per depot";
+    let propose = |options: ExecOptions| {
+        let session = extended(&kg, question, options);
+        let limits = SearchLimits::default();
+        Proposer::new(&session, WordTables::base()).propose(&TermWeights::default(), limits, MOST)
+    };
+    let found = propose(ExecOptions::default()).unwrap();
+    let chosen = decide(&found, &TermWeights::default()).unwrap();
+    assert_eq!(rows(&kg, &found[chosen]).len(), 700);
+    stops(Duration::from_millis(1), propose);
+}
+
+/// Each of 900 numbers would be compared with each of 1,000 relations.
+#[test]
+fn questions_with_many_values_take_little_time_and_memory() {
+    let relations: String = (0..1_000)
+        .map(|i| format!(":lisbon :population{i} {i} .\n"))
+        .collect();
+    let kg = graph_of(&format!(
+        "@prefix : <http://h/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n\
+         :lisbon rdfs:label \"Lisbon\" .\n{relations}"
+    ));
+    let numbers: Vec<String> = (0..900).map(|i| i.to_string()).collect();
+    let question = format!("Is Lisbon {}?", numbers.join(" "));
+    let begun = Instant::now();
+    let session = session(&kg, &question);
+    assert_eq!(session.linked().values.len(), QUESTION_VALUES);
+    let proposer = Proposer::new(&session, WordTables::base());
+    let proposed = proposer.propose(&TermWeights::default(), SearchLimits::default(), MOST);
+    assert!(!proposed.unwrap().is_empty());
+    assert!(
+        begun.elapsed() < Duration::from_secs(15),
+        "{:?}",
+        begun.elapsed()
+    );
+}

@@ -1,0 +1,14 @@
+//! Calls, tools, prompts and the agents' own rules, without a model.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod call;
+mod entity_selection;
+mod exec;
+mod explain;
+mod linking;
+mod observe;
+mod schema;
+mod search;
+mod support;
+mod tables;
+mod triad;
