@@ -265,6 +265,7 @@ impl Asked {
 
 #[cfg(test)]
 mod tests {
+    use super::super::marks::question_stems;
     use super::*;
     use kg::term::Literal;
 
