@@ -141,7 +141,11 @@ fn memory(
     };
     let all = model.parameters();
     let blocks = base.block_bytes();
-    let largest = model.tensors().iter().map(|t| t.1.iter().product()).max();
+    let largest = if config.lora.merge || base.base_rows < model.vocab_size {
+        model.tensors().iter().map(|t| t.1.iter().product()).max()
+    } else {
+        None
+    };
     // The weights of a GPU are copied to main memory. Blocks are not saved, but one matrix after
     // the other is written as numbers at the end.
     let copied = match blocks {

@@ -210,7 +210,10 @@ fn a_gguf_file_trains_like_a_folder_in_its_format() {
         gguf::write(&path, "m", config, tokenizer, info, &weights, recipe).unwrap();
         Base::Gguf(path)
     };
-    let config = with(qlora(), |c| c.max_steps = Some(5));
+    let config = with(qlora(), |c| {
+        c.max_steps = Some(5);
+        c.lora.targets = vec!["q_proj".into()];
+    });
     let run = |config: &TrainConfig, base: &Base, name: &str| {
         let out = dir.path().join(name);
         run_from(config, base, &data, &out).unwrap();
