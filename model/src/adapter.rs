@@ -187,22 +187,42 @@ pub fn merge(base: &mut Weights, factors: &Weights, scale: f32) -> Result<(), Mo
         let mut matrix = base
             .take(&target)
             .ok_or_else(|| ModelError::tensor(&target, missing))?;
-        let [out, input] = matrix.shape[..] else {
-            return Err(ModelError::tensor(&target, "is not a matrix"));
-        };
-        let rank = a.shape.first().copied().unwrap_or(0);
-        let a = factors.get(name, &[rank, input])?;
-        let b = factors.get(&b_name, &[out, rank])?;
-        for (row, b) in matrix
-            .data
-            .chunks_exact_mut(input)
-            .zip(b.data.chunks_exact(rank))
-        {
-            for (b, a) in b.iter().zip(a.data.chunks_exact(input)) {
-                row.iter_mut().zip(a).for_each(|(w, a)| *w += scale * b * a);
-            }
-        }
+        let b = factors
+            .find(&b_name)
+            .ok_or_else(|| ModelError::tensor(&b_name, "is missing"))?;
+        correct(&mut matrix, &target, a, b, scale)?;
         base.insert(target, matrix);
+    }
+    Ok(())
+}
+
+/// Adds the product of the factors `a` and `b`, times `scale`, to the matrix called `target`.
+///
+/// # Errors
+/// When a factor has the wrong shape.
+pub fn correct(
+    matrix: &mut Tensor,
+    target: &str,
+    a: &Tensor,
+    b: &Tensor,
+    scale: f32,
+) -> Result<(), ModelError> {
+    let [out, input] = matrix.shape[..] else {
+        return Err(ModelError::tensor(target, "is not a matrix"));
+    };
+    let stem = target.strip_suffix(".weight").unwrap_or(target);
+    let rank = a.shape.first().copied().unwrap_or(0);
+    for (part, factor, shape) in [("lora_a", a, [rank, input]), ("lora_b", b, [out, rank])] {
+        if factor.shape != shape {
+            let name = format!("{stem}.{part}");
+            return Err(ModelError::shape(&name, &factor.shape, &shape));
+        }
+    }
+    let rows = matrix.data.chunks_exact_mut(input.max(1));
+    for (row, b) in rows.zip(b.data.chunks_exact(rank.max(1))) {
+        for (b, a) in b.iter().zip(a.data.chunks_exact(input.max(1))) {
+            row.iter_mut().zip(a).for_each(|(w, a)| *w += scale * b * a);
+        }
     }
     Ok(())
 }
@@ -269,17 +289,22 @@ pub fn write_adapter_into(
     adapter: &AdapterConfig,
     tokenizer: &Tokenizer,
     info: &KgAgentInfo,
-    weights: &Weights,
+    mut weights: Weights,
 ) -> Result<(), ModelError> {
     let mut out = Weights::default();
-    for (name, tensor) in weights.iter() {
-        for (ours, theirs) in FACTORS {
-            if let Some(stem) = name.strip_suffix(ours) {
-                out.insert(format!("{PREFIX}{stem}{theirs}"), tensor.clone());
-            }
-        }
-        if REPLACED.contains(&name) {
-            out.insert(format!("{PREFIX}{name}"), tensor.clone());
+    let names: Vec<String> = weights.iter().map(|(name, _)| name.to_owned()).collect();
+    for name in &names {
+        let stored = FACTORS.iter().find_map(|(ours, theirs)| {
+            let stem = name.strip_suffix(ours)?;
+            Some(format!("{PREFIX}{stem}{theirs}"))
+        });
+        let replaced = || {
+            REPLACED
+                .contains(&name.as_str())
+                .then(|| format!("{PREFIX}{name}"))
+        };
+        if let (Some(stored), Some(tensor)) = (stored.or_else(replaced), weights.take(name)) {
+            out.insert(stored, tensor);
         }
     }
     let config = json!({

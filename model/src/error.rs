@@ -111,7 +111,7 @@ impl ModelError {
     }
 
     /// An error in the tensor `name`.
-    pub(crate) fn tensor(name: &str, message: impl Into<String>) -> Self {
+    pub fn tensor(name: &str, message: impl Into<String>) -> Self {
         Self::Tensor {
             name: name.to_owned(),
             message: message.into(),

@@ -7,7 +7,10 @@ use serde_json::json;
 
 use crate::adapter::{self, Adapter};
 use crate::json::{pretty, read_json};
-use crate::{KgAgentInfo, ModelConfig, ModelError, Tokenizer, Weights};
+use crate::{
+    KgAgentInfo, ModelConfig, ModelError, Tensor, Tokenizer, WeightFiles, WeightSource, Weights,
+    weights,
+};
 
 /// A model folder in memory, without its weights; [`ModelFolder::weights`] reads them on demand.
 #[derive(Clone, Debug)]
@@ -97,6 +100,18 @@ impl ModelFolder {
         Ok(weights)
     }
 
+    /// The weights, to be read one after the other. Those of an adapter are in memory, with the
+    /// adapter applied.
+    ///
+    /// # Errors
+    /// As [`ModelFolder::weights`].
+    pub fn source(&self) -> Result<Box<dyn WeightSource>, ModelError> {
+        Ok(match self.adapter {
+            Some(_) => Box::new(self.weights()?),
+            None => Box::new(WeightFiles::open(&self.path, &self.config.tensors())?),
+        })
+    }
+
     /// Writes a complete model folder to `path`, or nothing.
     ///
     /// # Errors
@@ -127,23 +142,50 @@ impl ModelFolder {
         for (name, shape) in config.tensors() {
             weights.get(&name, &shape)?;
         }
-        staged.file("config.json", &pretty(&config.to_json()))?;
-        staged.file("tokenizer.json", &tokenizer.to_bytes()?)?;
-        staged.file(
-            "tokenizer_config.json",
-            &pretty(&tokenizer.config_json(config.max_position_embeddings)),
-        )?;
-        let generation = json!({
-            "do_sample": false, "eos_token_id": config.eos_token_ids, "pad_token_id": config.pad_token_id, "bos_token_id": config.bos_token_id,
-        });
-        staged.file("generation_config.json", &pretty(&generation))?;
-        staged.file(
-            "kgagent.json",
-            &pretty(&serde_json::to_value(info).unwrap_or_default()),
-        )?;
-        staged.file("README.md", card(config, info).as_bytes())?;
+        write_about(staged, config, tokenizer, info)?;
         weights.write_into(staged, "model.safetensors")
     }
+
+    /// Writes the files of a model folder into a staged folder. `make` makes the tensors one after
+    /// the other.
+    ///
+    /// # Errors
+    /// Those of `make`, and when a file cannot be written.
+    pub fn write_made_into(
+        staged: &StagedFolder,
+        config: &ModelConfig,
+        tokenizer: &Tokenizer,
+        info: &KgAgentInfo,
+        make: &dyn Fn(&str) -> Result<Tensor, ModelError>,
+    ) -> Result<(), ModelError> {
+        write_about(staged, config, tokenizer, info)?;
+        weights::write_made(staged, "model.safetensors", &config.tensors(), make)
+    }
+}
+
+/// Writes all files but the weights.
+fn write_about(
+    staged: &StagedFolder,
+    config: &ModelConfig,
+    tokenizer: &Tokenizer,
+    info: &KgAgentInfo,
+) -> Result<(), ModelError> {
+    staged.file("config.json", &pretty(&config.to_json()))?;
+    staged.file("tokenizer.json", &tokenizer.to_bytes()?)?;
+    staged.file(
+        "tokenizer_config.json",
+        &pretty(&tokenizer.config_json(config.max_position_embeddings)),
+    )?;
+    let generation = json!({
+        "do_sample": false, "eos_token_id": config.eos_token_ids, "pad_token_id": config.pad_token_id, "bos_token_id": config.bos_token_id,
+    });
+    staged.file("generation_config.json", &pretty(&generation))?;
+    staged.file(
+        "kgagent.json",
+        &pretty(&serde_json::to_value(info).unwrap_or_default()),
+    )?;
+    staged.file("README.md", card(config, info).as_bytes())?;
+    Ok(())
 }
 
 /// The model card, `README.md`.

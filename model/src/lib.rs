@@ -44,4 +44,4 @@ pub use info::KgAgentInfo;
 pub use preset::Preset;
 pub use source::{Stored, WeightSource};
 pub use tokenizer::Tokenizer;
-pub use weights::{Tensor, Weights};
+pub use weights::{Tensor, WeightFiles, Weights};

@@ -58,6 +58,12 @@ pub trait WeightSource {
     fn open(&self, name: &str) -> Result<Stored<'_>, ModelError>;
 }
 
+impl<S: WeightSource + ?Sized> WeightSource for &S {
+    fn open(&self, name: &str) -> Result<Stored<'_>, ModelError> {
+        (**self).open(name)
+    }
+}
+
 impl WeightSource for Weights {
     /// Returns a matrix in 16 bits if they hold its values exactly, so that a model trained in half
     /// precision needs half the memory.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use ::train::{Algorithm, Method, Precision, Processor};
 use clap::{Args, Subcommand};
+use model::gguf::Recipe;
 
 use super::values::{Names, names, one_of};
 
@@ -56,21 +57,31 @@ const PRECISIONS: Names<Precision> = names! {
         => Precision::Bf16;
 };
 
+const FROZEN: Names<Recipe> = names! {
+    "f16": "16 bits" => Recipe::F16;
+    "q8_0": "8 bits, in the blocks of GGUF" => Recipe::Q8_0;
+    "q4_k_m": "A mixture of 4 and 6 bits, in the blocks of GGUF" => Recipe::Q4KM;
+};
+
 #[derive(Debug, Args)]
 pub(crate) struct TrainArgs {
     /// Dataset folder (made by `datagen`).
     #[arg(long, value_name = "DIR")]
     pub(crate) data: PathBuf,
-    /// Start from a model folder, ORG/NAME downloaded by `kgagent fetch`, or scratch:tiny,
-    /// scratch:small or scratch:base.
+    /// Start from a model folder, ORG/NAME downloaded by `kgagent fetch`, a GGUF file (LoRA on the
+    /// CPU), or scratch:tiny, scratch:small or scratch:base.
     #[arg(long, value_name = "BASE")]
     pub(crate) base: String,
     /// Folder to write.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
-    /// Weights to train.
-    #[arg(long, value_parser = one_of(METHODS), default_value = "full")]
-    pub(crate) method: Method,
+    /// Weights to train [default: full; with `--recipe qlora` lora].
+    #[arg(long, value_parser = one_of(METHODS))]
+    pub(crate) method: Option<Method>,
+    /// Number format in which LoRA holds the frozen base on the CPU (QLoRA): less memory. A GGUF
+    /// file keeps its own [default: f32 on the CPU, bf16 on a GPU; with `--recipe qlora` q8_0].
+    #[arg(long, value_parser = one_of(FROZEN), value_name = "NUMBERS")]
+    pub(crate) quantize: Option<Recipe>,
     /// Rank of the LoRA adapters.
     #[arg(long, value_name = "R")]
     pub(crate) lora_rank: Option<usize>,
@@ -89,8 +100,8 @@ pub(crate) struct TrainArgs {
     /// Write a LoRA adapter in PEFT layout instead of a merged model.
     #[arg(long)]
     pub(crate) adapter: bool,
-    /// Preset of the options below: `default` (from scratch), `finetune`, or `paper` (KG-Agent,
-    /// appendix A.4).
+    /// Preset of the options below: `default` (from scratch), `finetune`, `qlora` (LoRA on a
+    /// quantised base of 0.1 to 8 billion parameters), or `paper` (KG-Agent, appendix A.4).
     #[arg(long, default_value = "default", value_name = "NAME")]
     pub(crate) recipe: String,
     /// Number of passes over the data.

@@ -1,10 +1,14 @@
 //! The base of a training run.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use common::wordings::Wordings;
 use model::adapter::grow_rows;
-use model::{Dataset, ModelConfig, ModelFolder, Preset, Tokenizer, Weights};
+use model::gguf::{BlockFormat, Recipe};
+use model::{
+    Dataset, GgufModel, ModelConfig, ModelFolder, Preset, Tokenizer, WeightSource, Weights,
+};
 
 use crate::TrainError;
 use crate::config::TrainConfig;
@@ -17,6 +21,26 @@ pub enum Base {
     Scratch(Preset),
     /// A model folder in Hugging Face layout.
     Folder(PathBuf),
+    /// A GGUF file. Its matrices stay in their blocks, so only LoRA can train it.
+    Gguf(PathBuf),
+}
+
+impl Base {
+    /// The folder or file.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Scratch(_) => None,
+            Self::Folder(path) | Self::Gguf(path) => Some(path),
+        }
+    }
+}
+
+/// Where the weights of a base come from.
+enum Origin {
+    Scratch,
+    Folder(ModelFolder),
+    Gguf(GgufModel),
 }
 
 /// A base with its configuration and tokenizer, but without its weights.
@@ -27,7 +51,9 @@ pub(crate) struct OpenedBase {
     pub(crate) name: String,
     /// Rows of the embedding that come from the base.
     pub(crate) base_rows: usize,
-    folder: Option<ModelFolder>,
+    /// The formats of the matrices, if they stay in blocks.
+    pub(crate) formats: Option<BTreeMap<String, BlockFormat>>,
+    origin: Origin,
 }
 
 impl OpenedBase {
@@ -38,7 +64,20 @@ impl OpenedBase {
     ) -> Result<Self, TrainError> {
         let mut opened = match base {
             Base::Scratch(preset) => Self::scratch(*preset, config, data)?,
-            Base::Folder(path) => Self::folder(path)?,
+            Base::Folder(path) => {
+                let folder = ModelFolder::open(path)?;
+                let formats = config
+                    .quantize
+                    .map(|recipe| recipe_formats(recipe, &folder.config));
+                let (tokenizer, shape) = (folder.tokenizer.clone(), folder.config.clone());
+                Self::trained(path, shape, tokenizer, formats, Origin::Folder(folder))?
+            }
+            Base::Gguf(path) => {
+                let file = GgufModel::open(path)?;
+                let formats = Some(stored_formats(&file, path, config.quantize)?);
+                let (tokenizer, shape) = (file.tokenizer.clone(), file.config.clone());
+                Self::trained(path, shape, tokenizer, formats, Origin::Gguf(file))?
+            }
         };
         let control = opened.tokenizer.control()?;
         opened.config.eos_token_ids = vec![control.end];
@@ -61,13 +100,18 @@ impl OpenedBase {
             tokenizer,
             name: format!("scratch:{preset:?}").to_lowercase(),
             base_rows,
-            folder: None,
+            formats: None,
+            origin: Origin::Scratch,
         })
     }
 
-    fn folder(path: &Path) -> Result<Self, TrainError> {
-        let folder = ModelFolder::open(path)?;
-        let (mut tokenizer, mut config) = (folder.tokenizer.clone(), folder.config.clone());
+    fn trained(
+        path: &Path,
+        mut config: ModelConfig,
+        mut tokenizer: Tokenizer,
+        formats: Option<BTreeMap<String, BlockFormat>>,
+        origin: Origin,
+    ) -> Result<Self, TrainError> {
         let mut base_rows = config.vocab_size;
         if let Some(first) = tokenizer.ensure_control_tokens()? {
             // If the base's embedding is longer than its vocabulary, the new tokens use rows that
@@ -80,7 +124,8 @@ impl OpenedBase {
             tokenizer,
             name: path.display().to_string(),
             base_rows,
-            folder: Some(folder),
+            formats,
+            origin,
         })
     }
 
@@ -91,24 +136,58 @@ impl OpenedBase {
     /// # Errors
     /// When the file of the base cannot be read.
     pub(crate) fn wordings(&self, data: &Dataset) -> Result<Option<Wordings>, TrainError> {
-        let (Some(mut all), Some(folder)) = (data.wordings.clone(), &self.folder) else {
-            return Ok(data.wordings.clone());
+        let (before, info) = match &self.origin {
+            Origin::Scratch => return Ok(data.wordings.clone()),
+            Origin::Folder(folder) => (Wordings::of_folder(&folder.path)?, &folder.info),
+            // A file has no wordings.
+            Origin::Gguf(file) => (None, &file.info),
         };
-        let before = Wordings::of_folder(&folder.path)?;
         // Only models that this program trained have agents.
-        if before.is_none() && !folder.info.agents.is_empty() {
+        if before.is_none() && !info.agents.is_empty() {
             return Ok(None);
         }
+        let Some(mut all) = data.wordings.clone() else {
+            return Ok(None);
+        };
         all.merge(before.unwrap_or_default());
         Ok(Some(all))
     }
 
+    /// The base's weights, to be read one after the other.
+    ///
+    /// # Errors
+    /// When there are none, or files are damaged.
+    pub(crate) fn source(&self) -> Result<Box<dyn WeightSource + '_>, TrainError> {
+        match &self.origin {
+            Origin::Scratch => Err(TrainError::Config(
+                "a model made from scratch has no weights to read".to_owned(),
+            )),
+            Origin::Folder(folder) => Ok(folder.source()?),
+            Origin::Gguf(file) => Ok(Box::new(file)),
+        }
+    }
+
+    /// Bytes of the base's weights, if its matrices stay in blocks.
+    pub(crate) fn block_bytes(&self) -> Option<u64> {
+        let formats = self.formats.as_ref()?;
+        let bytes = self.config.tensors().into_iter().map(|(name, shape)| {
+            let count: usize = shape.iter().product();
+            let format = formats.get(&name).copied().unwrap_or(BlockFormat::F32);
+            (count / format.block() * format.block_bytes()) as u64
+        });
+        Some(bytes.sum())
+    }
+
     /// Reads or generates the weights, with rows for tokens that the base lacks.
     pub(crate) fn weights(&self, seed: u64) -> Result<Weights, TrainError> {
-        let Some(folder) = &self.folder else {
-            return fresh_weights(&self.config, seed);
+        let mut weights = match &self.origin {
+            Origin::Scratch => return fresh_weights(&self.config, seed),
+            Origin::Folder(folder) => folder.weights()?,
+            Origin::Gguf(_) => {
+                let message = "the matrices of a GGUF file stay in blocks; only LoRA trains it";
+                return Err(TrainError::Config(message.to_owned()));
+            }
         };
-        let mut weights = folder.weights()?;
         if self.base_rows < self.config.vocab_size {
             for name in ["model.embed_tokens.weight", "lm_head.weight"] {
                 grow_rows(&mut weights, name, self.base_rows, self.config.vocab_size)?;
@@ -116,4 +195,45 @@ impl OpenedBase {
         }
         Ok(weights)
     }
+}
+
+/// The matrices of a model.
+fn matrices(config: &ModelConfig) -> impl Iterator<Item = (String, Vec<usize>)> {
+    let tensors = config.tensors().into_iter();
+    tensors.filter(|(_, shape)| shape.len() == 2)
+}
+
+/// The formats of a recipe for the matrices of a model.
+fn recipe_formats(recipe: Recipe, config: &ModelConfig) -> BTreeMap<String, BlockFormat> {
+    matrices(config)
+        .map(|(name, shape)| {
+            let format = recipe.format(config, &name, &shape);
+            (name, format)
+        })
+        .collect()
+}
+
+/// The formats of the matrices in a file, which must be those of the recipe, if there is one.
+fn stored_formats(
+    file: &GgufModel,
+    path: &Path,
+    recipe: Option<Recipe>,
+) -> Result<BTreeMap<String, BlockFormat>, TrainError> {
+    let mut out = BTreeMap::new();
+    for (name, shape) in matrices(&file.config) {
+        let stored = file.open(&name)?.format;
+        if let Some(recipe) = recipe
+            && recipe.format(&file.config, &name, &shape) != stored
+        {
+            return Err(TrainError::Config(format!(
+                "{} has `{name}` in {}, which is not the format of `--quantize` {}; leave \
+                 `--quantize` out, because the matrices of a GGUF file stay as they are",
+                path.display(),
+                stored.name(),
+                recipe.name()
+            )));
+        }
+        out.insert(name, stored);
+    }
+    Ok(out)
 }

@@ -14,8 +14,8 @@ pub struct Memory {
     pub optimizer: u64,
     /// Activations kept for the backward pass in the largest forward pass of the run.
     pub activations: u64,
-    /// A copy of the weights or the optimizer's state during a checkpoint, when there are no
-    /// activations.
+    /// A copy of the weights or the optimizer's state during a checkpoint, or of a matrix when the
+    /// model is written, when there are no activations.
     pub saving: u64,
 }
 

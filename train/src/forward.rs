@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use burn::module::{Module, Param};
+use burn::module::Module;
 use burn::tensor::{Device, FloatDType, Int, Tensor, TensorData};
 
 use crate::device::{Compute, Precision};
@@ -51,8 +51,9 @@ impl Llama {
         dropout: Option<(Dropout, usize)>,
     ) -> Tensor<2> {
         let precision = self.precision();
-        let product =
-            |linear: &&Linear| reference_ops::linear(precision, x.clone(), linear.weight.val());
+        let product = |linear: &&Linear| {
+            reference_ops::linear(precision, x.clone(), linear.weight.numbers(&x.device()))
+        };
         let mut y = match parts {
             [one] => product(one),
             // Products with a concatenated copy would keep it for the backward pass.
@@ -77,10 +78,7 @@ impl Llama {
                 let low = reference_ops::linear(precision, dropped.clone(), a.val());
                 reference_ops::linear(precision, low, b.val()).mul_scalar(self.lora_scale)
             }
-            _ => Tensor::zeros(
-                [x.dims()[0], linear.weight.val().dims()[0]],
-                (&x.device(), kind),
-            ),
+            _ => Tensor::zeros([x.dims()[0], linear.weight.dims()[0]], (&x.device(), kind)),
         };
         y + Tensor::cat(parts.iter().map(correction).collect(), 1)
     }
@@ -168,13 +166,15 @@ impl Llama {
     /// Embeddings of tokens, `[tokens, hidden]`.
     fn embed(&self, ids: &[u32], device: &Device) -> Tensor<2> {
         let embedding = &self.net.model.embed_tokens;
-        let base = embedding.weight.val().dims()[0];
+        let base = embedding.weight.dims()[0];
         let rows = |of: &dyn Fn(usize) -> usize| {
             let rows: Vec<i64> = ids.iter().map(|id| of(*id as usize) as i64).collect();
             Tensor::<1, Int>::from_data(TensorData::new(rows, [ids.len()]), device)
         };
-        let table =
-            |rows: Tensor<1, Int>| embedding.weight.val().select(0, rows).cast(FloatDType::F32);
+        let table = |rows: Tensor<1, Int>| {
+            let all = embedding.weight.numbers(device);
+            all.select(0, rows).cast(FloatDType::F32)
+        };
         let Some(extra) = &embedding.extra else {
             return table(rows(&|id| id));
         };
@@ -198,12 +198,11 @@ impl Llama {
                 &self.net.model.embed_tokens.extra,
             ),
         };
-        let product = |weight: &Param<Tensor<2>>| {
-            reference_ops::linear(self.precision(), hidden.clone(), weight.val())
-        };
-        let logits = product(weight);
+        let product =
+            |weight: Tensor<2>| reference_ops::linear(self.precision(), hidden.clone(), weight);
+        let logits = product(weight.numbers(&hidden.device()));
         match extra {
-            Some(extra) => Tensor::cat(vec![logits, product(extra)], 1),
+            Some(extra) => Tensor::cat(vec![logits, product(extra.val())], 1),
             None => logits,
         }
     }

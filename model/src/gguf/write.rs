@@ -6,6 +6,8 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use super::describe::{
     CONFIG, FACTORS, INFO, TOKENIZER, architecture, factors_of, file_name, interleaved,
     is_interleaved,
@@ -21,16 +23,20 @@ use crate::{KgAgentInfo, ModelConfig, ModelError, Tokenizer, WeightSource};
 const ALIGNMENT: usize = 32;
 
 /// The choice of a format for every tensor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Recipe {
     /// Everything in single precision.
+    #[serde(rename = "f32")]
     F32,
     /// Matrices in half precision.
+    #[serde(rename = "f16")]
     F16,
     /// Matrices in 8 bits.
+    #[serde(rename = "q8_0")]
     Q8_0,
     /// llama.cpp's mixture of 4 and 6 bits. 6 bits for the output layer, and for the value and down
     /// projections of the first and last eighth of the layers and of every third layer between.
+    #[serde(rename = "q4_k_m")]
     Q4KM,
 }
 

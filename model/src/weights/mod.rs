@@ -5,10 +5,12 @@
 //! elements are read one tensor at a time, so that reading needs no more memory than the tensors as
 //! f32, and next to nothing for an invalid file.
 
+mod files;
 mod shard;
 mod tensor;
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::path::Path;
@@ -20,6 +22,7 @@ use safetensors::{Dtype, SafeTensorError};
 use crate::ModelError;
 use shard::{Shard, open_folder};
 
+pub use files::WeightFiles;
 pub use tensor::Tensor;
 
 /// Named tensors.
@@ -51,35 +54,7 @@ impl Weights {
     /// # Errors
     /// As [`Weights::read_folder`], and names the first missing, unknown or misshapen tensor.
     pub fn read_model(dir: &Path, expected: &[(String, Vec<usize>)]) -> Result<Self, ModelError> {
-        let shards = open_folder(dir)?;
-        let expected: BTreeMap<&str, &[usize]> = expected
-            .iter()
-            .map(|(name, shape)| (name.as_str(), shape.as_slice()))
-            .collect();
-        let mut found = BTreeMap::new();
-        for shard in &shards {
-            for (name, span) in &shard.tensors {
-                found.insert(name.as_str(), span.shape.as_slice());
-                // Older versions of transformers stored buffers, which are not parameters. A tied
-                // output layer is sometimes stored twice.
-                let ignored = ["rotary_emb.inv_freq", "masked_bias", "position_ids"]
-                    .iter()
-                    .any(|end| name.ends_with(end))
-                    || name == "lm_head.weight";
-                if !ignored && !expected.contains_key(name.as_str()) {
-                    let message = "is not a tensor of the model that config.json describes";
-                    return Err(ModelError::tensor(name, message));
-                }
-            }
-        }
-        for (name, shape) in &expected {
-            match found.get(name) {
-                None => return Err(ModelError::tensor(name, "is missing")),
-                Some(has) if has != shape => return Err(ModelError::shape(name, has, shape)),
-                Some(_) => {}
-            }
-        }
-        Self::read_all(shards)
+        Self::read_all(checked_shards(dir, expected)?)
     }
 
     fn read_all(shards: Vec<Shard>) -> Result<Self, ModelError> {
@@ -100,24 +75,7 @@ impl Weights {
     /// # Errors
     /// When it cannot be written.
     pub fn write_into(&self, staged: &StagedFolder, name: &str) -> Result<(), ModelError> {
-        let path = staged.path().join(name);
-        // The library creates a file that only its owner can read; restore the usual permissions.
-        let ordinary = File::create(&path)
-            .and_then(|file| file.metadata())
-            .map_err(ModelError::io(&path))?
-            .permissions();
-        safetensors::serialize_to_file(self.views(), metadata(), &path).map_err(
-            |error| match error {
-                SafeTensorError::IoError(source) => ModelError::io(&path)(source),
-                other => ModelError::weights(&path, other.to_string()),
-            },
-        )?;
-        File::open(&path)
-            .and_then(|file| {
-                file.set_permissions(ordinary)
-                    .and_then(|()| file.sync_all())
-            })
-            .map_err(ModelError::io(&path))
+        write_views(staged, name, self.views())
     }
 
     /// The content of a safetensors file with these tensors.
@@ -179,6 +137,88 @@ impl Weights {
     }
 }
 
+/// Writes a safetensors file into a staged folder. `make` makes the tensors one after the other, so
+/// that only one of them is in memory.
+///
+/// # Errors
+/// Those of `make`, and when the file cannot be written.
+pub fn write_made(
+    staged: &StagedFolder,
+    file: &str,
+    tensors: &[(String, Vec<usize>)],
+    make: &dyn Fn(&str) -> Result<Tensor, ModelError>,
+) -> Result<(), ModelError> {
+    let failed = RefCell::new(None);
+    let views = tensors.iter().map(|(name, shape)| {
+        let failed = &failed;
+        let view = MadeTensor {
+            name,
+            shape,
+            make,
+            failed,
+        };
+        (name.as_str(), view)
+    });
+    write_views(staged, file, views)?;
+    failed.into_inner().map_or(Ok(()), Err)
+}
+
+fn write_views<'a, V: View>(
+    staged: &StagedFolder,
+    file: &str,
+    views: impl Iterator<Item = (&'a str, V)>,
+) -> Result<(), ModelError> {
+    let path = staged.path().join(file);
+    // The library creates a file that only its owner can read; restore the usual permissions.
+    let ordinary = File::create(&path)
+        .and_then(|file| file.metadata())
+        .map_err(ModelError::io(&path))?
+        .permissions();
+    safetensors::serialize_to_file(views, metadata(), &path).map_err(|error| match error {
+        SafeTensorError::IoError(source) => ModelError::io(&path)(source),
+        other => ModelError::weights(&path, other.to_string()),
+    })?;
+    File::open(&path)
+        .and_then(|file| {
+            file.set_permissions(ordinary)
+                .and_then(|()| file.sync_all())
+        })
+        .map_err(ModelError::io(&path))
+}
+
+/// Opens the weight files of a model folder, which must hold the `expected` names and shapes.
+fn checked_shards(dir: &Path, expected: &[(String, Vec<usize>)]) -> Result<Vec<Shard>, ModelError> {
+    let shards = open_folder(dir)?;
+    let expected: BTreeMap<&str, &[usize]> = expected
+        .iter()
+        .map(|(name, shape)| (name.as_str(), shape.as_slice()))
+        .collect();
+    let mut found = BTreeMap::new();
+    for shard in &shards {
+        for (name, span) in &shard.tensors {
+            found.insert(name.as_str(), span.shape.as_slice());
+            // Older versions of transformers stored buffers, which are not parameters. A tied
+            // output layer is sometimes stored twice.
+            let ignored = ["rotary_emb.inv_freq", "masked_bias", "position_ids"]
+                .iter()
+                .any(|end| name.ends_with(end))
+                || name == "lm_head.weight";
+            if !ignored && !expected.contains_key(name.as_str()) {
+                let message = "is not a tensor of the model that config.json describes";
+                return Err(ModelError::tensor(name, message));
+            }
+        }
+    }
+    for (name, shape) in &expected {
+        match found.get(name) {
+            None => return Err(ModelError::tensor(name, "is missing")),
+            Some(has) if has != shape => return Err(ModelError::shape(name, has, shape)),
+            Some(_) => {}
+        }
+    }
+    Ok(shards)
+}
+
 /// transformers rejects files whose metadata does not name the framework.
 fn metadata() -> Option<HashMap<String, String>> {
     Some(HashMap::from([("format".to_owned(), "pt".to_owned())]))
@@ -199,6 +239,43 @@ impl View for LittleEndian<'_> {
     }
     fn data_len(&self) -> usize {
         self.0.data.len() * 4
+    }
+}
+
+/// A tensor that is made when the library writes it. The library cannot be told of an error, so it
+/// is kept in `failed`, and zeros are written to the file, which is then discarded.
+struct MadeTensor<'a> {
+    name: &'a str,
+    shape: &'a [usize],
+    make: &'a dyn Fn(&str) -> Result<Tensor, ModelError>,
+    failed: &'a RefCell<Option<ModelError>>,
+}
+
+impl View for MadeTensor<'_> {
+    fn dtype(&self) -> Dtype {
+        Dtype::F32
+    }
+    fn shape(&self) -> &[usize] {
+        self.shape
+    }
+    fn data(&self) -> Cow<'_, [u8]> {
+        let made = (self.make)(self.name).and_then(|tensor| {
+            if tensor.shape == self.shape {
+                Ok(tensor)
+            } else {
+                Err(ModelError::shape(self.name, &tensor.shape, self.shape))
+            }
+        });
+        match made {
+            Ok(tensor) => tensor.data.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Err(error) => {
+                self.failed.borrow_mut().get_or_insert(error);
+                vec![0; self.data_len()].into()
+            }
+        }
+    }
+    fn data_len(&self) -> usize {
+        4 * self.shape.iter().product::<usize>()
     }
 }
 
@@ -236,6 +313,29 @@ mod tests {
         fs::write(&path, &bytes).unwrap();
         let back = Weights::read_folder(dir.path()).unwrap();
         assert_eq!(back.to_bytes().unwrap(), bytes);
+    }
+
+    #[test]
+    fn made_tensors_are_written_like_others_and_their_errors_are_returned() {
+        let dir = tempfile::tempdir().unwrap();
+        let staged = StagedFolder::new(&dir.path().join("out")).unwrap();
+        let shapes: Vec<(String, Vec<usize>)> = sample()
+            .iter()
+            .map(|(name, tensor)| (name.to_owned(), tensor.shape.clone()))
+            .collect();
+        let make = |name: &str| {
+            let missing = || ModelError::tensor(name, "is missing");
+            sample().find(name).cloned().ok_or_else(missing)
+        };
+        write_made(&staged, "x.safetensors", &shapes, &make).unwrap();
+        let written = fs::read(staged.path().join("x.safetensors")).unwrap();
+        assert_eq!(written, sample().to_bytes().unwrap());
+        let error = |shapes: &[(String, Vec<usize>)]| {
+            let written = write_made(&staged, "y.safetensors", shapes, &make);
+            written.unwrap_err().to_string()
+        };
+        assert!(error(&[("c".to_owned(), vec![1])]).contains("is missing"));
+        assert!(error(&[("a".to_owned(), vec![2])]).contains("`a`"));
     }
 
     #[test]

@@ -22,11 +22,11 @@ pub(super) struct Shard {
 
 /// Type, shape and position of a tensor in its file.
 pub(super) struct TensorSpan {
-    dtype: Dtype,
+    pub(super) dtype: Dtype,
     pub(super) shape: Vec<usize>,
     /// First byte in the file.
     start: u64,
-    bytes: usize,
+    pub(super) bytes: usize,
 }
 
 impl Shard {
@@ -41,6 +41,22 @@ impl Shard {
             file,
             tensors,
         })
+    }
+
+    /// Appends `count` bytes of a tensor from its byte `from` on.
+    pub(super) fn read_bytes(
+        &mut self,
+        span: &TensorSpan,
+        from: usize,
+        count: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), ModelError> {
+        let begin = out.len();
+        out.resize(begin + count, 0);
+        self.file
+            .seek(SeekFrom::Start(span.start + from as u64))
+            .and_then(|_| self.file.read_exact(&mut out[begin..]))
+            .map_err(ModelError::io(&self.path))
     }
 
     pub(super) fn read(&mut self, span: &TensorSpan) -> Result<Tensor, ModelError> {

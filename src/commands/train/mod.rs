@@ -16,13 +16,10 @@ use crate::ui::{StageProgress, Ui, seconds};
 
 pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<ExitStatus> {
     ui.catch_interrupts()?;
-    let config = config(args)?;
     let base = base(&args.base)?;
-    let folder = match &base {
-        Base::Folder(folder) => Some(folder.as_path()),
-        Base::Scratch(_) => None,
-    };
-    output::spare(&args.out, folder.into_iter().chain([args.data.as_path()]))?;
+    let config = config(args, &base)?;
+    let inputs = base.path().into_iter().chain([args.data.as_path()]);
+    output::spare(&args.out, inputs)?;
     if args.dry_run {
         let estimate = train::dry_run(&config, &base, &dataset(&args.data)?)?;
         print_estimate(&estimate, config.memory_limit, ui);
@@ -39,18 +36,21 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<ExitStatus> {
 }
 
 /// The recipe, changed by the options.
-fn config(args: &TrainArgs) -> Result<TrainConfig> {
+fn config(args: &TrainArgs, base: &Base) -> Result<TrainConfig> {
     let Some(mut config) = TrainConfig::recipe(&args.recipe) else {
         bail!(
-            "there is no recipe `{}`; the recipes are default, finetune and paper",
+            "there is no recipe `{}`; the recipes are default, finetune, qlora and paper",
             args.recipe
         )
     };
-    config.method = args.method;
+    config.method = args.method.unwrap_or(config.method);
+    // A GGUF base keeps its own format.
+    let of_recipe = config.quantize.filter(|_| !matches!(base, Base::Gguf(_)));
+    config.quantize = args.quantize.or(of_recipe);
     config.processor = args.device;
     config.devices = args.devices;
     config.precision = args.precision;
-    config.gradient_checkpointing = args.gradient_checkpointing;
+    config.gradient_checkpointing |= args.gradient_checkpointing;
     let lora = &mut config.lora;
     lora.rank = args.lora_rank.unwrap_or(lora.rank);
     lora.alpha = args.lora_alpha.unwrap_or(lora.alpha);
@@ -126,6 +126,9 @@ fn base(text: &str) -> Result<Base> {
         return Ok(Base::Scratch(preset));
     }
     let path = PathBuf::from(text);
+    if path.is_file() || path.extension().is_some_and(|end| end == "gguf") {
+        return Ok(Base::Gguf(path));
+    }
     Ok(Base::Folder(if path.exists() {
         path
     } else {

@@ -8,6 +8,7 @@ use model::ModelConfig;
 
 use self::activations::activations;
 use self::operations::{factors, operations};
+use crate::base::OpenedBase;
 use crate::batch::{Example, Examples, StepPlan};
 use crate::config::{Method, TrainConfig};
 use crate::device::{Compute, Processor};
@@ -28,31 +29,30 @@ struct Totals {
     summed: bool,
 }
 
-/// Estimates a run of `steps`; for `base_rows` see
-/// [`Llama::with_lora`](crate::llama::Llama::with_lora).
+/// Estimates a run of `steps`.
 pub(crate) fn estimate(
-    model: &ModelConfig,
-    base_rows: usize,
+    base: &OpenedBase,
     config: &TrainConfig,
     train: &Examples,
     valid: &Examples,
     steps: &[Vec<StepPlan>],
 ) -> Estimate {
+    let model = &base.config;
     let lora = config.method == Method::Lora;
     let tables = if model.tie_word_embeddings { 1 } else { 2 };
-    let extra = (model.vocab_size - base_rows) * model.hidden_size * tables;
-    let base = model.parameters();
+    let extra = (model.vocab_size - base.base_rows) * model.hidden_size * tables;
+    let whole = model.parameters();
     let added = if lora {
         factors(model, &config.lora)
     } else {
         0
     };
-    let trained_parameters = if lora { added + extra } else { base };
+    let trained_parameters = if lora { added + extra } else { whole };
     let totals = totals(model, config, train, steps);
     let sum = |f: fn(&Example) -> usize| train.examples.iter().map(f).sum::<usize>();
     let all = train.examples.iter().chain(&valid.examples);
     Estimate {
-        parameters: base + added,
+        parameters: whole + added,
         trained_parameters,
         examples: train.examples.len(),
         valid: valid.examples.len(),
@@ -64,7 +64,7 @@ pub(crate) fn estimate(
         steps: totals.steps,
         total_tokens: totals.tokens,
         operations: totals.operations,
-        memory: memory(model, config, base, added, trained_parameters, &totals),
+        memory: memory(base, config, added, trained_parameters, &totals),
         seconds: None,
     }
 }
@@ -109,13 +109,13 @@ fn totals(
 }
 
 fn memory(
-    model: &ModelConfig,
+    base: &OpenedBase,
     config: &TrainConfig,
-    base: usize,
     added: usize,
     trained: usize,
     totals: &Totals,
 ) -> Memory {
+    let model = &base.config;
     let bytes = |n: usize| 4 * n as u64;
     // On the CPU all devices count; on GPUs the first, which receives the gradients of the others.
     let cpu = config.processor == Processor::Cpu;
@@ -139,14 +139,26 @@ fn memory(
     } else {
         0
     };
+    let all = model.parameters();
+    let blocks = base.block_bytes();
+    let largest = if config.lora.merge || base.base_rows < model.vocab_size {
+        model.tensors().iter().map(|t| t.1.iter().product()).max()
+    } else {
+        None
+    };
+    // The weights of a GPU are copied to main memory. Blocks are not saved, but one matrix after
+    // the other is written as numbers at the end.
+    let copied = match blocks {
+        Some(_) => bytes(trained).max(2 * bytes(largest.unwrap_or(0))),
+        None => bytes(all + added),
+    };
     Memory {
-        weights: width * base as u64 + bytes(added),
+        weights: blocks.unwrap_or(width * all as u64) + bytes(added),
         gradients: bytes(trained) * replicas * (1 + u64::from(summed)),
         optimizer: 2 * bytes(trained) - saved_by_muon,
         activations: totals.activations,
-        // The weights of a GPU are copied to main memory.
         saving: if cpu {
-            bytes(base + added).max(2 * bytes(trained))
+            copied.max(2 * bytes(trained))
         } else {
             0
         },

@@ -6,12 +6,13 @@ use burn::tensor::Device;
 use model::ModelConfig;
 
 use super::operations::operations;
+use crate::base::OpenedBase;
 use crate::batch::{self, Examples, StepPlan};
 use crate::config::{Method, TrainConfig};
 use crate::device::Processor;
 use crate::estimate::Estimate;
 use crate::grads::{self, NamedGrads};
-use crate::llama::{Llama, fresh_weights};
+use crate::llama::{FrozenBase, Llama, fresh_weights};
 use crate::optim::Optimizer;
 use crate::{TrainError, replicas};
 
@@ -19,7 +20,7 @@ use crate::{TrainError, replicas};
 /// batch.
 pub(crate) fn seconds(
     estimate: &Estimate,
-    model: &ModelConfig,
+    base: &OpenedBase,
     config: &TrainConfig,
     train: &Examples,
     steps: &[Vec<StepPlan>],
@@ -30,18 +31,23 @@ pub(crate) fn seconds(
     };
     let shape = ModelConfig {
         num_hidden_layers: 1,
-        ..model.clone()
+        ..base.config.clone()
     };
     let batch = batch::pack(&train.examples, micro);
     let lengths = batch.segments.clone();
     let longest = lengths.iter().copied().max().unwrap_or(1);
-    let mut model = Llama::from_weights(
-        &shape,
-        fresh_weights(&shape, 1)?,
-        config.compute(),
-        longest,
-        device,
-    )?;
+    let (weights, compute) = (fresh_weights(&shape, 1)?, config.compute());
+    let mut model = match &base.formats {
+        None => Llama::from_weights(&shape, weights, compute, longest, device)?,
+        Some(formats) => {
+            let frozen = FrozenBase {
+                source: &weights,
+                formats,
+                rows: shape.vocab_size,
+            };
+            Llama::from_blocks(&shape, &frozen, compute, longest, device)?
+        }
+    };
     let lora = config.method == Method::Lora;
     if lora {
         model = model.with_lora(&config.lora, shape.vocab_size, 1, device);

@@ -1,11 +1,15 @@
 //! Parameters and sums of gradients as slices.
 
+use std::sync::Arc;
+
 use burn::module::Param;
 use burn::tensor::Tensor;
 
 use crate::flat::{Flat, tensor_of};
 use crate::grads::NamedGrads;
-use crate::kernels::product::Matrix;
+use crate::kernels::blocks::BlockMatrix;
+use crate::kernels::product::{self, Matrix, Target};
+use crate::llama;
 
 /// A parameter of the model.
 pub(super) struct Parameter {
@@ -43,6 +47,85 @@ impl Parameter {
 
     pub(super) fn matrix(&self) -> Matrix<'_> {
         Matrix::new(self.values(), self.columns)
+    }
+}
+
+/// A matrix: a parameter, or the blocks of a frozen base.
+pub(super) enum Weight {
+    Numbers(Parameter),
+    Blocks(Arc<BlockMatrix>),
+}
+
+impl Weight {
+    pub(super) fn new(name: String, matrix: &llama::Matrix) -> Self {
+        match matrix {
+            llama::Matrix::Numbers(param) => Self::Numbers(Parameter::new(name, param)),
+            llama::Matrix::Blocks(frozen) => Self::Blocks(Arc::clone(&frozen.blocks)),
+        }
+    }
+
+    /// The parameter, if it can be trained.
+    pub(super) fn parameter(&self) -> Option<&Parameter> {
+        match self {
+            Self::Numbers(parameter) => Some(parameter),
+            Self::Blocks(_) => None,
+        }
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        match self {
+            Self::Numbers(parameter) => parameter.rows(),
+            Self::Blocks(blocks) => blocks.rows(),
+        }
+    }
+
+    /// Width of a row.
+    pub(super) fn columns(&self) -> usize {
+        match self {
+            Self::Numbers(parameter) => parameter.columns(),
+            Self::Blocks(blocks) => blocks.columns(),
+        }
+    }
+
+    /// Copies row `row` to `out`.
+    pub(super) fn row(&self, row: usize, out: &mut [f32]) {
+        match self {
+            Self::Numbers(parameter) => {
+                let width = parameter.columns();
+                out.copy_from_slice(&parameter.values()[row * width..(row + 1) * width]);
+            }
+            Self::Blocks(blocks) => blocks.unpack(row, out),
+        }
+    }
+
+    /// Writes the products of the rows of `x` with all rows of the matrix, plus `keep` times the old
+    /// values, to the columns from `from` on of rows of `width`.
+    pub(super) fn multiply(
+        &self,
+        x: Matrix<'_>,
+        out: &mut [f32],
+        width: usize,
+        from: usize,
+        keep: f32,
+    ) {
+        match self {
+            Self::Numbers(parameter) => {
+                let target = Target::columns(out, width, from, parameter.rows());
+                product::multiply(target, keep, x, parameter.matrix().transposed(), 1.0);
+            }
+            Self::Blocks(blocks) => blocks.multiply(x, out, width, from, keep),
+        }
+    }
+
+    /// `out = keep * out + grad * matrix`.
+    pub(super) fn multiply_back(&self, grad: Matrix<'_>, out: &mut [f32], keep: f32) {
+        match self {
+            Self::Numbers(parameter) => {
+                let target = Target::new(out, parameter.columns());
+                product::multiply(target, keep, grad, parameter.matrix(), 1.0);
+            }
+            Self::Blocks(blocks) => blocks.multiply_back(grad, out, keep),
+        }
     }
 }
 

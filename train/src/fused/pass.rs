@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::layer::{LayerParts, LayerState, NormPart, Normed, PassContext};
-use super::parameter::{GradientSums, Parameter};
+use super::parameter::{GradientSums, Parameter, Weight};
 use crate::dropout::Dropout;
 use crate::grads::NamedGrads;
 use crate::kernels::attention::AttentionShape;
@@ -37,8 +37,8 @@ fn context<'a>(model: &Llama, batch: &'a Packed, seed: Option<u64>) -> PassConte
 
 /// The embedding: a table, and rows of tokens that the base lacks.
 struct EmbeddingParts {
-    table: Parameter,
-    extra: Option<Parameter>,
+    table: Weight,
+    extra: Option<Weight>,
 }
 
 impl EmbeddingParts {
@@ -47,21 +47,21 @@ impl EmbeddingParts {
         let name = |field: &str| format!("model.embed_tokens.{field}");
         let extra = embedding.extra.as_ref();
         Self {
-            table: Parameter::new(name("weight"), &embedding.weight),
-            extra: extra.map(|extra| Parameter::new(name("extra"), extra)),
+            table: Weight::new(name("weight"), &embedding.weight),
+            extra: extra.map(|extra| Weight::Numbers(Parameter::new(name("extra"), extra))),
         }
     }
 
     /// The rows of tokens.
     fn forward(&self, ids: &[u32]) -> Vec<f32> {
         let (base, width) = (self.table.rows(), self.table.columns());
-        let mut out = Vec::with_capacity(ids.len() * width);
-        for id in ids.iter().map(|id| *id as usize) {
-            let (table, row) = match &self.extra {
-                Some(extra) if id >= base => (extra, id - base),
-                _ => (&self.table, id),
-            };
-            out.extend_from_slice(&table.values()[row * width..(row + 1) * width]);
+        let mut out = vec![0.0; ids.len() * width];
+        for (id, out) in ids.iter().zip(out.chunks_exact_mut(width)) {
+            let id = *id as usize;
+            match &self.extra {
+                Some(extra) if id >= base => extra.row(id - base, out),
+                _ => self.table.row(id, out),
+            }
         }
         out
     }
@@ -69,10 +69,12 @@ impl EmbeddingParts {
     fn backward(&self, ids: &[u32], grad: &[f32], sums: &mut GradientSums<'_>) {
         let (base, width) = (self.table.rows(), self.table.columns());
         let ids = || ids.iter().map(|id| *id as usize);
-        sums.add(&self.table, |sum, _| {
-            rows::add_at(sum, grad, width, ids().map(|id| (id < base).then_some(id)));
-        });
-        if let Some(extra) = &self.extra {
+        if let Some(table) = self.table.parameter() {
+            sums.add(table, |sum, _| {
+                rows::add_at(sum, grad, width, ids().map(|id| (id < base).then_some(id)));
+            });
+        }
+        if let Some(extra) = self.extra.as_ref().and_then(Weight::parameter) {
             sums.add(extra, |sum, _| {
                 rows::add_at(sum, grad, width, ids().map(|id| id.checked_sub(base)));
             });
@@ -84,7 +86,7 @@ impl EmbeddingParts {
 struct HeadParts {
     norm: NormPart,
     /// The output layer's matrices: its own or the embedding's.
-    tables: Vec<Parameter>,
+    tables: Vec<Weight>,
 }
 
 impl HeadParts {
@@ -92,14 +94,15 @@ impl HeadParts {
         let net = &model.net;
         let embedding = EmbeddingParts::new(model);
         let mut tables = match &net.lm_head {
-            Some(head) => vec![Parameter::new("lm_head.weight".to_owned(), &head.weight)],
+            Some(head) => vec![Weight::new("lm_head.weight".to_owned(), &head.weight)],
             None => std::iter::once(embedding.table)
                 .chain(embedding.extra)
                 .collect(),
         };
         if net.lm_head.is_some() {
             let extra = net.lm_extra.as_ref();
-            tables.extend(extra.map(|extra| Parameter::new("lm_extra".to_owned(), extra)));
+            let rows = |extra| Weight::Numbers(Parameter::new("lm_extra".to_owned(), extra));
+            tables.extend(extra.map(rows));
         }
         Self {
             norm: NormPart::new("model.norm", &net.model.norm),
@@ -108,7 +111,7 @@ impl HeadParts {
     }
 
     fn vocab(&self) -> usize {
-        self.tables.iter().map(Parameter::rows).sum()
+        self.tables.iter().map(Weight::rows).sum()
     }
 
     /// Normed hidden states and logits from the residual stream after the last layer.
@@ -118,9 +121,7 @@ impl HeadParts {
         let mut logits = vec![0.0; x.len() / width * vocab];
         let mut from = 0;
         for table in &self.tables {
-            let target = Target::columns(&mut logits, vocab, from, table.rows());
-            let hidden = Matrix::new(&normed.y, width);
-            multiply(target, 0.0, hidden, table.matrix().transposed(), 1.0);
+            table.multiply(Matrix::new(&normed.y, width), &mut logits, vocab, from, 0.0);
             from += table.rows();
         }
         (normed, logits)
@@ -140,13 +141,14 @@ impl HeadParts {
         for table in &self.tables {
             let grad = Matrix::new(grad, vocab).columns(from, table.rows());
             let keep = if from == 0 { 0.0 } else { 1.0 };
-            let target = Target::new(&mut hidden, width);
-            multiply(target, keep, grad, table.matrix(), 1.0);
-            sums.add(table, |sum, keep| {
-                let normed = Matrix::new(&normed.y, width);
-                let target = Target::new(sum, width);
-                multiply(target, keep, grad.transposed(), normed, 1.0);
-            });
+            table.multiply_back(grad, &mut hidden, keep);
+            if let Some(table) = table.parameter() {
+                sums.add(table, |sum, keep| {
+                    let normed = Matrix::new(&normed.y, width);
+                    let target = Target::new(sum, width);
+                    multiply(target, keep, grad.transposed(), normed, 1.0);
+                });
+            }
             from += table.rows();
         }
         let mut dx = vec![0.0; x.len()];

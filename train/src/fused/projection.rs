@@ -1,6 +1,6 @@
 //! Products with the matrices of a layer, with their biases and LoRA corrections.
 
-use super::parameter::{GradientSums, Parameter};
+use super::parameter::{GradientSums, Parameter, Weight};
 use crate::dropout::Dropout;
 use crate::kernels::product::{Matrix, Target, multiply};
 use crate::kernels::rows;
@@ -8,7 +8,7 @@ use crate::llama::Linear;
 
 /// A matrix `[out, in]` of a layer.
 struct Part {
-    weight: Parameter,
+    weight: Weight,
     bias: Option<Parameter>,
     /// LoRA's `a`, `[rank, in]`, and `b`, `[out, rank]`.
     factors: Option<(Parameter, Parameter)>,
@@ -43,7 +43,7 @@ impl Projection {
             let bias = linear.bias.as_ref();
             let (a, b) = (linear.lora_a.as_ref(), linear.lora_b.as_ref());
             Part {
-                weight: Parameter::new(named("weight"), &linear.weight),
+                weight: Weight::new(named("weight"), &linear.weight),
                 bias: bias.map(|bias| Parameter::new(named("bias"), bias)),
                 factors: a.zip(b).map(|(a, b)| {
                     (
@@ -94,9 +94,8 @@ impl Projection {
         let mut from = 0;
         for part in &self.parts {
             let count = part.weight.rows();
-            let weight = part.weight.matrix().transposed();
-            let target = Target::columns(out, width, from, count);
-            multiply(target, keep, Matrix::new(x, input), weight, 1.0);
+            part.weight
+                .multiply(Matrix::new(x, input), out, width, from, keep);
             if let Some(bias) = &part.bias {
                 rows::add_bias(out, width, from, bias.values());
             }
@@ -134,17 +133,13 @@ impl Projection {
             let count = part.weight.rows();
             let grad = whole.columns(from, count);
             let keep = if from == 0 { 0.0 } else { 1.0 };
-            let target = Target::new(&mut dx, input);
-            multiply(target, keep, grad, part.weight.matrix(), 1.0);
-            sums.add(&part.weight, |sum, keep| {
-                multiply(
-                    Target::new(sum, input),
-                    keep,
-                    grad.transposed(),
-                    inputs,
-                    1.0,
-                );
-            });
+            part.weight.multiply_back(grad, &mut dx, keep);
+            if let Some(weight) = part.weight.parameter() {
+                sums.add(weight, |sum, keep| {
+                    let target = Target::new(sum, input);
+                    multiply(target, keep, grad.transposed(), inputs, 1.0);
+                });
+            }
             if let Some(bias) = &part.bias {
                 // The first sum is zero.
                 sums.add(bias, |sum, _| {

@@ -3,6 +3,7 @@
 //! split into blocks of fixed size, one task writes each output, and blocks are summed in order.
 
 pub(crate) mod attention;
+pub(crate) mod blocks;
 pub(crate) mod cross_entropy;
 pub(crate) mod lanes;
 pub(crate) mod norm;

@@ -28,6 +28,10 @@ impl<'a> Matrix<'a> {
         }
     }
 
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
     /// `count` columns from column `from` on.
     pub(crate) fn columns(self, from: usize, count: usize) -> Self {
         assert!(

@@ -1,24 +1,72 @@
 //! Building a model from weights, and adding LoRA factors.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use burn::module::{Module, Param};
 use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 use common::rng::Rng;
 use model::adapter::TARGETS;
-use model::{ModelConfig, Weights};
+use model::gguf::{BlockFormat, blocks};
+use model::{ModelConfig, ModelError, WeightSource, Weights};
 
-use super::net::{Attention, Body, Embedding, Layer, Linear, Llama, Mlp, Net, Norm};
+use super::net::{
+    Attention, Body, Embedding, FrozenBlocks, Layer, Linear, Llama, Matrix, Mlp, Net, Norm,
+};
 use crate::TrainError;
 use crate::config::LoraConfig;
 use crate::device::Compute;
 use crate::kernels::attention::{MAX_HEAD, RopeTable};
+use crate::kernels::blocks::BlockMatrix;
 
-/// Moves weights to a device, one by one, so that they are not in memory twice.
+/// A frozen base, whose matrices stay in blocks.
+pub(crate) struct FrozenBase<'a> {
+    pub(crate) source: &'a dyn WeightSource,
+    /// The formats of its matrices.
+    pub(crate) formats: &'a BTreeMap<String, BlockFormat>,
+    /// Rows of the embedding that come from the base.
+    pub(crate) rows: usize,
+}
+
+impl FrozenBase<'_> {
+    /// The matrix `name` with `rows` rows.
+    fn matrix(&self, name: &str, rows: usize) -> Result<Matrix, TrainError> {
+        let format = self.formats.get(name).copied();
+        let missing = || ModelError::tensor(name, "is missing");
+        let stored = self.source.open(name)?;
+        let blocks = BlockMatrix::read(name, &stored, rows, format.ok_or_else(missing)?)?;
+        let blocks = Arc::new(blocks);
+        Ok(Matrix::Blocks(FrozenBlocks { blocks }))
+    }
+
+    /// The mean of the base's rows of a matrix, for the rows of new tokens.
+    fn mean_row(&self, name: &str) -> Result<Vec<f32>, TrainError> {
+        let stored = self.source.open(name)?;
+        let width = stored.shape.last().copied().unwrap_or(0);
+        let (mut mean, mut row, mut raw) = (vec![0.0_f64; width], vec![0.0; width], Vec::new());
+        for index in 0..self.rows {
+            raw.clear();
+            stored.rows(index, 1, &mut raw)?;
+            blocks::dequantise(stored.format, &raw, &mut row);
+            let each = mean.iter_mut().zip(&row);
+            each.for_each(|(sum, x)| *sum += f64::from(*x) / self.rows as f64);
+        }
+        Ok(mean.into_iter().map(|x| x as f32).collect())
+    }
+}
+
+/// Where the tensors of a model come from.
+enum Origin<'a> {
+    /// Weights, which are moved one by one, so that they are not in memory twice.
+    Weights(RefCell<Weights>),
+    Frozen(&'a FrozenBase<'a>),
+}
+
+/// Moves weights to a device.
 struct NetBuilder<'a> {
     config: &'a ModelConfig,
-    weights: RefCell<Weights>,
+    origin: Origin<'a>,
     device: &'a Device,
     /// Format of matrices.
     format: FloatDType,
@@ -31,12 +79,46 @@ impl NetBuilder<'_> {
         shape: [usize; D],
         format: FloatDType,
     ) -> Result<Param<Tensor<D>>, TrainError> {
-        self.weights.borrow().get(name, &shape)?;
-        let tensor = self.weights.borrow_mut().take(name);
-        let data = tensor.map(|tensor| tensor.data).unwrap_or_default();
+        let data = match &self.origin {
+            Origin::Weights(weights) => {
+                weights.borrow().get(name, &shape)?;
+                let tensor = weights.borrow_mut().take(name);
+                tensor.map(|tensor| tensor.data).unwrap_or_default()
+            }
+            Origin::Frozen(base) => base.source.open(name)?.values()?,
+        };
         let options = (self.device, DType::from(format));
         let tensor = Tensor::from_data(TensorData::new(data, shape), options);
         Ok(Param::from_tensor(tensor))
+    }
+
+    fn matrix(&self, name: &str, rows: usize, columns: usize) -> Result<Matrix, TrainError> {
+        let numbers = || self.tensor(name, [rows, columns], self.format);
+        match self.origin {
+            Origin::Weights(_) => Ok(Matrix::Numbers(numbers()?)),
+            Origin::Frozen(base) => base.matrix(name, rows),
+        }
+    }
+
+    /// The rows of tokens that a frozen base lacks in the matrix `name`.
+    fn new_rows(&self, name: &str) -> Result<Option<Param<Tensor<2>>>, TrainError> {
+        let (Origin::Frozen(base), [vocab, hidden]) = (&self.origin, self.table()) else {
+            return Ok(None);
+        };
+        let count = vocab - base.rows;
+        if count == 0 {
+            return Ok(None);
+        }
+        let data = TensorData::new(base.mean_row(name)?.repeat(count), [count, hidden]);
+        Ok(Some(Param::from_tensor(Tensor::from_data(
+            data,
+            self.device,
+        ))))
+    }
+
+    /// The shape of the embedding.
+    fn table(&self) -> [usize; 2] {
+        [self.config.vocab_size, self.config.hidden_size]
     }
 
     fn vector(&self, name: &str, width: usize) -> Result<Param<Tensor<1>>, TrainError> {
@@ -53,7 +135,7 @@ impl NetBuilder<'_> {
         let bias = bias.then(|| self.vector(&format!("{name}.bias"), rows));
         Ok(Linear {
             bias: bias.transpose()?,
-            weight: self.tensor(&format!("{name}.weight"), [rows, columns], self.format)?,
+            weight: self.matrix(&format!("{name}.weight"), rows, columns)?,
             lora_a: None,
             lora_b: None,
         })
@@ -101,21 +183,30 @@ impl NetBuilder<'_> {
     }
 
     fn net(&self) -> Result<Net, TrainError> {
-        let (vocab, hidden) = (self.config.vocab_size, self.config.hidden_size);
+        let [vocab, hidden] = self.table();
+        let rows = match &self.origin {
+            Origin::Weights(_) => vocab,
+            Origin::Frozen(base) => base.rows,
+        };
         let layers = (0..self.config.num_hidden_layers).map(|index| self.layer(index));
         let body = Body {
             layers: layers.collect::<Result<_, _>>()?,
             embed_tokens: Embedding {
-                weight: self.tensor("model.embed_tokens.weight", [vocab, hidden], self.format)?,
-                extra: None,
+                weight: self.matrix("model.embed_tokens.weight", rows, hidden)?,
+                extra: self.new_rows("model.embed_tokens.weight")?,
             },
             norm: self.norm("model.norm", hidden)?,
         };
-        let head = || self.linear("lm_head", vocab, hidden, false);
+        let (lm_head, lm_extra) = if self.config.tie_word_embeddings {
+            (None, None)
+        } else {
+            let head = self.linear("lm_head", rows, hidden, false)?;
+            (Some(head), self.new_rows("lm_head.weight")?)
+        };
         Ok(Net {
             model: body,
-            lm_head: (!self.config.tie_word_embeddings).then(head).transpose()?,
-            lm_extra: None,
+            lm_head,
+            lm_extra,
         })
     }
 }
@@ -132,7 +223,23 @@ impl Llama {
         positions: usize,
         device: &Device,
     ) -> Result<Self, TrainError> {
-        Self::build(config, weights, compute, positions, device, FloatDType::F32)
+        let origin = Origin::Weights(RefCell::new(weights));
+        Self::build(config, origin, compute, positions, device, FloatDType::F32)
+    }
+
+    /// Builds a frozen base whose matrices stay in blocks.
+    ///
+    /// # Errors
+    /// When a tensor is missing, cannot be read or has rows that are not whole blocks.
+    pub(crate) fn from_blocks(
+        config: &ModelConfig,
+        base: &FrozenBase<'_>,
+        compute: Compute,
+        positions: usize,
+        device: &Device,
+    ) -> Result<Self, TrainError> {
+        let origin = Origin::Frozen(base);
+        Self::build(config, origin, compute, positions, device, FloatDType::F32)
     }
 
     /// Builds a frozen base, whose matrices are in the precision of the run.
@@ -150,12 +257,13 @@ impl Llama {
             Compute::Stock(precision) => precision.dtype(),
             Compute::Fused => FloatDType::F32,
         };
-        Self::build(config, weights, compute, positions, device, format)
+        let origin = Origin::Weights(RefCell::new(weights));
+        Self::build(config, origin, compute, positions, device, format)
     }
 
     fn build(
         config: &ModelConfig,
-        weights: Weights,
+        origin: Origin<'_>,
         compute: Compute,
         positions: usize,
         device: &Device,
@@ -169,7 +277,7 @@ impl Llama {
         }
         let builder = NetBuilder {
             config,
-            weights: RefCell::new(weights),
+            origin,
             device,
             format,
         };
@@ -213,7 +321,7 @@ impl Llama {
                 .zip(TARGETS)
                 .filter(|(_, name)| lora.targets.iter().any(|target| target == name))
             {
-                let [out, input] = linear.weight.val().dims();
+                let [out, input] = linear.weight.dims();
                 // PEFT's initialisation: uniform in +-1/sqrt(in).
                 let bound = 1.0 / (input as f32).sqrt();
                 let a = (0..lora.rank * input)
@@ -228,24 +336,28 @@ impl Llama {
         }
         let vocab = self.config.vocab_size;
         if base_rows < vocab {
-            let split_off_new = |weight: &mut Param<Tensor<2>>| -> Param<Tensor<2>> {
-                let all = weight.val();
+            let split_off_new = |weight: &mut Matrix, new: &mut Option<Param<Tensor<2>>>| {
+                let Matrix::Numbers(numbers) = weight else {
+                    // The rows of new tokens were never part of the blocks.
+                    *new = new.take().map(|rows| Param::from_tensor(rows.val()));
+                    return;
+                };
+                let all = numbers.val();
                 let part = |from: usize, rows: usize, kind: DType| {
                     Tensor::from_data(
                         all.clone().narrow(0, from, rows).into_data(),
                         (device, kind),
                     )
                 };
-                *weight = Param::from_tensor(part(0, base_rows, all.dtype())).no_grad();
-                Param::from_tensor(part(base_rows, vocab - base_rows, DType::F32))
+                *numbers = Param::from_tensor(part(0, base_rows, all.dtype())).no_grad();
+                let rows = part(base_rows, vocab - base_rows, DType::F32);
+                *new = Some(Param::from_tensor(rows));
             };
             let embedding = &mut self.net.model.embed_tokens;
-            embedding.extra = Some(split_off_new(&mut embedding.weight));
-            self.net.lm_extra = self
-                .net
-                .lm_head
-                .as_mut()
-                .map(|head| split_off_new(&mut head.weight));
+            split_off_new(&mut embedding.weight, &mut embedding.extra);
+            if let Some(head) = &mut self.net.lm_head {
+                split_off_new(&mut head.weight, &mut self.net.lm_extra);
+            }
         }
         self
     }

@@ -5,6 +5,7 @@ mod build;
 mod net;
 mod tensors;
 
-pub(crate) use net::{Attention, Linear, Llama, Net, Norm, Packed};
+pub(crate) use build::FrozenBase;
+pub(crate) use net::{Attention, Linear, Llama, Matrix, Net, Norm, Packed};
 pub use tensors::fresh_weights;
 pub(crate) use tensors::{name_of, track_path};

@@ -4,17 +4,57 @@
 use std::sync::Arc;
 
 use burn::module::{Module, Param};
-use burn::tensor::Tensor;
+use burn::tensor::{Device, Tensor, TensorData};
 use model::ModelConfig;
 
 use crate::device::Compute;
 use crate::kernels::attention::RopeTable;
+use crate::kernels::blocks::BlockMatrix;
+
+/// A matrix.
+#[derive(Module, Debug)]
+pub(crate) enum Matrix {
+    /// As numbers.
+    Numbers(Param<Tensor<2>>),
+    /// In the blocks of a frozen base.
+    Blocks(FrozenBlocks),
+}
+
+/// A matrix of a frozen base, which is neither trained nor saved.
+#[derive(Module, Debug)]
+pub(crate) struct FrozenBlocks {
+    #[module(skip)]
+    pub(crate) blocks: Arc<BlockMatrix>,
+}
+
+impl Matrix {
+    /// Rows and columns.
+    pub(crate) fn dims(&self) -> [usize; 2] {
+        match self {
+            Self::Numbers(param) => param.val().dims(),
+            Self::Blocks(frozen) => [frozen.blocks.rows(), frozen.blocks.columns()],
+        }
+    }
+
+    /// The numbers, for burn's operations. Those of blocks are copied to `device`.
+    pub(crate) fn numbers(&self, device: &Device) -> Tensor<2> {
+        match self {
+            Self::Numbers(param) => param.val(),
+            Self::Blocks(FrozenBlocks { blocks }) => {
+                let shape = [blocks.rows(), blocks.columns()];
+                let mut numbers = vec![0.0_f32; shape[0] * shape[1]];
+                blocks.unpack(0, &mut numbers);
+                Tensor::from_data(TensorData::new(numbers, shape), device)
+            }
+        }
+    }
+}
 
 /// A matrix `[out, in]`, with a bias if the family has one and LoRA factors if it is fine-tuned
 /// with them.
 #[derive(Module, Debug)]
 pub(crate) struct Linear {
-    pub(crate) weight: Param<Tensor<2>>,
+    pub(crate) weight: Matrix,
     pub(crate) bias: Option<Param<Tensor<1>>>,
     pub(crate) lora_a: Option<Param<Tensor<2>>>,
     pub(crate) lora_b: Option<Param<Tensor<2>>>,
@@ -29,7 +69,7 @@ pub(crate) struct Norm {
 /// The embedding, `[vocab, hidden]`.
 #[derive(Module, Debug)]
 pub(crate) struct Embedding {
-    pub(crate) weight: Param<Tensor<2>>,
+    pub(crate) weight: Matrix,
     /// Rows of tokens that the base lacks; trained with LoRA while the rest is frozen.
     pub(crate) extra: Option<Param<Tensor<2>>>,
 }

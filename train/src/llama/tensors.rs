@@ -3,74 +3,83 @@
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Tensor, TensorData};
 use common::rng::Rng;
-use model::adapter::merge;
-use model::{ModelConfig, Weights};
+use model::adapter::correct;
+use model::digest::sha256_hex;
+use model::{ModelConfig, ModelError, Tensor as Stored, WeightSource, Weights};
 
-use super::net::Llama;
+use super::net::{Llama, Matrix};
 use crate::TrainError;
 
 impl Llama {
-    /// All tensors by their Hugging Face names, LoRA factors as `….lora_a` and `….lora_b`.
+    /// All tensors by their Hugging Face names, LoRA factors as `….lora_a` and `….lora_b`, without
+    /// matrices in blocks.
     pub(crate) fn tensors(&self) -> Weights {
         let mut reader = TensorReader::default();
         self.net.visit(&mut reader);
         reader.weights
     }
 
-    /// All tensors, with the rows of added tokens appended to the embedding and the output layer.
-    /// `base` contains the original tensors of a frozen base, if the model holds them in fewer
-    /// bits.
+    /// The tensor `name` of the finished model: with the rows of added tokens, and with LoRA's
+    /// correction if `corrected`. `held` are this model's [`Llama::tensors`]; `base` has the
+    /// original tensors of a frozen base, if the model holds them in fewer bits.
     ///
     /// # Errors
-    /// When rows of added tokens have another width than the embedding.
-    pub(crate) fn whole_tensors(&self, base: Option<&Weights>) -> Result<Weights, TrainError> {
-        let mut all = self.tensors();
-        for (name, tensor) in base.into_iter().flat_map(Weights::iter) {
-            if let Some(mut held) = all.take(name) {
-                // Rows of added tokens follow those of the base.
-                held.data = tensor
-                    .data
-                    .get(..held.data.len())
-                    .unwrap_or(&held.data)
-                    .to_vec();
-                all.insert(name, held);
+    /// When a tensor is missing, cannot be read or has the wrong shape.
+    pub(crate) fn finished(
+        &self,
+        name: &str,
+        held: &Weights,
+        base: Option<&dyn WeightSource>,
+        corrected: bool,
+    ) -> Result<Stored, ModelError> {
+        let missing = || ModelError::tensor(name, "is missing");
+        let extra = match name {
+            "model.embed_tokens.weight" => held.find("model.embed_tokens.extra"),
+            "lm_head.weight" => held.find("lm_extra"),
+            _ => None,
+        };
+        let mut tensor = match base {
+            Some(source) => {
+                let stored = source.open(name)?;
+                let (mut shape, mut data) = (stored.shape.clone(), stored.values()?);
+                if let Some(extra) = extra {
+                    shape[0] = self.config.vocab_size - extra.shape[0];
+                    data.truncate(shape.iter().product());
+                }
+                Stored::new(name, shape, data)?
             }
+            None => held.find(name).cloned().ok_or_else(missing)?,
+        };
+        if let Some(extra) = extra {
+            tensor.shape[0] += extra.shape[0];
+            tensor.data.extend(&extra.data);
         }
-        for (extra, name) in [
-            ("model.embed_tokens.extra", "model.embed_tokens.weight"),
-            ("lm_extra", "lm_head.weight"),
-        ] {
-            let Some(rows) = all.take(extra) else {
-                continue;
-            };
-            if let Some(mut tensor) = all.take(name) {
-                tensor.data.extend(rows.data);
-                all.insert(
-                    name,
-                    model::Tensor::new(
-                        name,
-                        vec![tensor.shape[0] + rows.shape[0], tensor.shape[1]],
-                        tensor.data,
-                    )?,
-                );
-            }
+        let stem = name.strip_suffix("weight").unwrap_or(name);
+        let factor = |part: &str| held.find(&format!("{stem}{part}"));
+        if let (Some(a), Some(b), true) = (factor("lora_a"), factor("lora_b"), corrected) {
+            correct(&mut tensor, name, a, b, self.lora_scale)?;
         }
-        Ok(all)
+        Ok(tensor)
     }
 
-    /// The tensors of the model, with LoRA corrections added. `base` as in
-    /// [`Llama::whole_tensors`].
-    ///
-    /// # Errors
-    /// When a tensor is missing or has the wrong shape.
-    pub(crate) fn merged(&self, base: Option<&Weights>) -> Result<Weights, TrainError> {
-        let all = self.whole_tensors(base)?;
-        let mut merged = Weights::default();
-        for (name, shape) in self.config.tensors() {
-            merged.insert(name.clone(), all.get(&name, &shape)?.clone());
-        }
-        merge(&mut merged, &all, self.lora_scale)?;
-        Ok(merged)
+    /// A digest of the matrices in blocks; `None` if there are none. They are not in checkpoints.
+    pub(crate) fn block_digest(&self) -> Option<String> {
+        let net = &self.net;
+        let layers = net.model.layers.iter().flat_map(|layer| {
+            let (attn, mlp) = (&layer.self_attn, &layer.mlp);
+            let attn = [&attn.q_proj, &attn.k_proj, &attn.v_proj, &attn.o_proj];
+            attn.into_iter()
+                .chain([&mlp.gate_proj, &mlp.up_proj, &mlp.down_proj])
+        });
+        let linears = layers.chain(&net.lm_head).map(|linear| &linear.weight);
+        let all = linears.chain([&net.model.embed_tokens.weight]);
+        let parts: Vec<&[u8]> = all
+            .filter_map(|matrix| match matrix {
+                Matrix::Numbers(_) => None,
+                Matrix::Blocks(frozen) => Some(frozen.blocks.bytes()),
+            })
+            .collect();
+        (!parts.is_empty()).then(|| sha256_hex(parts))
     }
 
     /// Replaces every tensor with the one of the same name.
@@ -88,14 +97,19 @@ impl Llama {
     }
 }
 
-/// In a visitor or mapper of a net: tracks the path of modules in `self.path`.
+/// In a visitor or mapper of a net: tracks the path of modules in `self.path`. The variant of an
+/// enum is not part of a name.
 macro_rules! track_path {
     () => {
-        fn enter_module(&mut self, name: &str, _: &str) {
-            self.path.push(name.to_owned());
+        fn enter_module(&mut self, name: &str, container: &str) {
+            if !container.starts_with("Enum:") {
+                self.path.push(name.to_owned());
+            }
         }
-        fn exit_module(&mut self, _: &str, _: &str) {
-            self.path.pop();
+        fn exit_module(&mut self, _: &str, container: &str) {
+            if !container.starts_with("Enum:") {
+                self.path.pop();
+            }
         }
     };
 }
@@ -126,7 +140,7 @@ impl ModuleVisitor for TensorReader {
 struct TensorWriter<'a> {
     path: Vec<String>,
     weights: &'a Weights,
-    error: Option<model::ModelError>,
+    error: Option<ModelError>,
 }
 
 impl ModuleMapper for TensorWriter<'_> {

@@ -7,6 +7,7 @@ mod gradients;
 mod lora;
 mod optimizer;
 mod parity;
+mod quantised;
 mod reference;
 mod support;
 mod training;

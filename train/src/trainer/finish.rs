@@ -88,27 +88,30 @@ impl TrainingRun<'_> {
         base: &OpenedBase,
         info: &KgAgentInfo,
     ) -> Result<(), TrainError> {
+        let model = self.model();
         let lora = self.config.method == Method::Lora;
-        // A frozen base in bf16 is written with its original values.
-        let rounded = lora && self.model().compute == Compute::Stock(Precision::Bf16);
-        let exact = rounded
-            .then(|| base.weights(self.config.seed))
-            .transpose()?;
+        // A frozen base in fewer bits is written with its original values.
+        let rounded = model.compute == Compute::Stock(Precision::Bf16) || base.formats.is_some();
+        let source = (lora && rounded).then(|| base.source()).transpose()?;
+        let mut held = model.tensors();
+        let (config, tokenizer) = (&base.config, &base.tokenizer);
         if !lora || self.config.lora.merge {
-            let weights = self.model().merged(exact.as_ref())?;
-            let (config, tokenizer) = (&base.config, &base.tokenizer);
-            ModelFolder::write_into(staged, config, tokenizer, info, &weights)?;
+            ModelFolder::write_made_into(staged, config, tokenizer, info, &|name| {
+                model.finished(name, &held, source.as_deref(), true)
+            })?;
             return Ok(());
         }
-        let mut weights = self.model().whole_tensors(exact.as_ref())?;
-        if base.base_rows == base.config.vocab_size {
+        for name in ["model.embed_tokens.weight", "lm_head.weight"] {
             // Without new tokens the adapter does not need the base's matrices.
-            for name in ["model.embed_tokens.weight", "lm_head.weight"] {
-                let _ = weights.take(name);
+            if base.base_rows < config.vocab_size && config.tensors().iter().any(|t| t.0 == name) {
+                let whole = model.finished(name, &held, source.as_deref(), false)?;
+                held.insert(name, whole);
+            } else {
+                let _ = held.take(name);
             }
         }
         let adapter = self.config.lora.adapter(&base.name);
-        write_adapter_into(staged, &adapter, &base.tokenizer, info, &weights)?;
+        write_adapter_into(staged, &adapter, tokenizer, info, held)?;
         Ok(())
     }
 

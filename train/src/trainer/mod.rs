@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use burn::tensor::Device;
 use common::fs::check_target;
 use common::listing;
 use model::{Dataset, ModelError};
@@ -21,7 +22,7 @@ use crate::base::{Base, OpenedBase};
 use crate::checkpoint::{self, CheckpointState};
 use crate::config::{Method, TrainConfig};
 use crate::estimate::Estimate;
-use crate::llama::Llama;
+use crate::llama::{FrozenBase, Llama};
 use crate::optim::Optimizer;
 use crate::progress::{Summary, TrainEvent, TrainProgress};
 use crate::{TrainError, batch, device, estimator, replicas};
@@ -48,7 +49,7 @@ pub fn dry_run(config: &TrainConfig, base: &Base, data: &Dataset) -> Result<Esti
         let devices = device::open(config.processor, config.devices(), config.compute())?;
         plan.estimate.seconds = estimator::seconds(
             &plan.estimate,
-            &plan.base.config,
+            &plan.base,
             config,
             &plan.train,
             &plan.steps,
@@ -73,9 +74,7 @@ pub fn train(
     stop: &AtomicBool,
 ) -> Result<Summary, TrainError> {
     check_target(out, &["kgagent.json", "run.json"])?;
-    if let Base::Folder(base) = base {
-        listing::check_inputs(out, [base.as_path()]).map_err(ModelError::io(out))?;
-    }
+    listing::check_inputs(out, base.path()).map_err(ModelError::io(out))?;
     let RunPlan {
         config,
         base,
@@ -97,22 +96,12 @@ pub fn train(
     }
     let devices = device::open(config.processor, config.devices(), config.compute())?;
     let device = &devices[0];
-    let (compute, weights) = (config.compute(), base.weights(config.seed)?);
-    let model =
-        match config.method {
-            Method::Full => {
-                Llama::from_weights(&base.config, weights, compute, estimate.longest, device)?
-            }
-            Method::Lora => {
-                Llama::from_frozen(&base.config, weights, compute, estimate.longest, device)?
-                    .with_lora(&config.lora, base.base_rows, config.seed, device)
-            }
-        };
+    let model = build(config, &base, estimate.longest, device)?;
     let state = CheckpointState {
         version: checkpoint::VERSION,
         step: 0,
         seconds: 0.0,
-        config: comparable(config, &base),
+        config: comparable(config, &base, &model),
         data: batch::digest(&train.examples),
         metrics: String::new(),
     };
@@ -140,8 +129,35 @@ pub fn train(
     run.finish(&base, &estimate, data, out)
 }
 
-/// The configuration without the options that may change when a run is resumed.
-fn comparable(config: &TrainConfig, base: &OpenedBase) -> Value {
+/// The model to train, for sequences of up to `positions` tokens.
+fn build(
+    config: &TrainConfig,
+    base: &OpenedBase,
+    positions: usize,
+    device: &Device,
+) -> Result<Llama, TrainError> {
+    let (shape, compute) = (&base.config, config.compute());
+    let weights = || base.weights(config.seed);
+    let frozen = match (config.method, &base.formats) {
+        (Method::Full, _) => {
+            return Llama::from_weights(shape, weights()?, compute, positions, device);
+        }
+        (Method::Lora, None) => Llama::from_frozen(shape, weights()?, compute, positions, device)?,
+        (Method::Lora, Some(formats)) => {
+            let frozen = FrozenBase {
+                source: &*base.source()?,
+                formats,
+                rows: base.base_rows,
+            };
+            Llama::from_blocks(shape, &frozen, compute, positions, device)?
+        }
+    };
+    Ok(frozen.with_lora(&config.lora, base.base_rows, config.seed, device))
+}
+
+/// The configuration without the options that may change when a run is resumed, and a digest of
+/// the weights that checkpoints do not contain.
+fn comparable(config: &TrainConfig, base: &OpenedBase, model: &Llama) -> Value {
     let same = TrainConfig {
         resume: false,
         save_steps: None,
@@ -151,5 +167,9 @@ fn comparable(config: &TrainConfig, base: &OpenedBase) -> Value {
         memory_limit: None,
         ..config.clone()
     };
-    json!({ "train": same, "base": base.name, "model": base.config.to_json() })
+    let mut out = json!({ "train": same, "base": base.name, "model": base.config.to_json() });
+    if let Some(digest) = model.block_digest() {
+        out["base_weights"] = digest.into();
+    }
+    out
 }

@@ -5,6 +5,7 @@ use model::{ChatFormat, Dataset};
 use crate::base::{Base, OpenedBase};
 use crate::batch::{self, Examples, StepPlan};
 use crate::config::{Method, TrainConfig};
+use crate::device::Processor;
 use crate::estimate::Estimate;
 use crate::{TrainError, estimator};
 
@@ -33,6 +34,7 @@ impl RunPlan {
                     .to_owned(),
             ));
         }
+        check_gguf(config, base)?;
         let base = OpenedBase::new(base, config, data)?;
         let given = config;
         let config = &given.with_devices(base.config.parameters());
@@ -49,8 +51,7 @@ impl RunPlan {
             .map(|epoch| batch::plan(&train.examples, epoch, config))
             .collect();
         batch::check_parts(&steps, given)?;
-        let estimate =
-            estimator::estimate(&base.config, base.base_rows, config, &train, &valid, &steps);
+        let estimate = estimator::estimate(&base, config, &train, &valid, &steps);
         if estimate.longest > base.config.context() {
             let (longest, most) = (estimate.longest, base.config.context());
             return Err(TrainError::Data(format!(
@@ -66,4 +67,25 @@ impl RunPlan {
             estimate,
         })
     }
+}
+
+/// Rejects what cannot be done with a GGUF base.
+fn check_gguf(config: &TrainConfig, base: &Base) -> Result<(), TrainError> {
+    let Base::Gguf(path) = base else {
+        return Ok(());
+    };
+    let problem = if config.method == Method::Full {
+        "its matrices stay in blocks, which only `--method lora` can train"
+    } else if config.processor == Processor::Cuda {
+        "it can be trained on the CPU only; a GPU needs a model folder"
+    } else if !config.lora.merge {
+        "an adapter in PEFT layout needs a model folder as its base; without `--adapter` the \
+         output is a whole model"
+    } else {
+        return Ok(());
+    };
+    let path = path.display();
+    Err(TrainError::Config(format!(
+        "the base {path} is a GGUF file: {problem}"
+    )))
 }
