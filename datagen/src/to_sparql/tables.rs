@@ -3,19 +3,22 @@
 use kg::spargebra::Query;
 use kg::spargebra::algebra::{
     AggregateExpression, AggregateFunction, Expression, Function, GraphPattern, OrderExpression,
+    PropertyPathExpression,
 };
-use kg::spargebra::term::Variable;
+use kg::spargebra::term::{NamedNode, Variable};
 use kg::term::{Literal, NodeId, Term};
-use kg::value::normalise;
+use kg::value::{DatePart, normalise};
 use kg::{QueryAnswer, QueryLimits};
-use toolbox::call::{Aggregate, Arg, Call, Field, TextTest, Tool};
+use toolbox::call::{Aggregate, Arg, Call, Field, Repeat, TextTest, Tool};
 use toolbox::exec::{Cell, Table, Value};
 
 use super::error::Inexpressible;
 use super::spelling::folded;
-use super::writer::QueryWriter;
-use crate::algebra::{aggregate_call, compare, distinct_values, project, select, union};
-use crate::graph::{PathStep, algebra};
+use super::writer::{QueryWriter, WalkedRelation};
+use crate::algebra::{
+    aggregate_call, compare, distinct_values, exists, not, project, select, union,
+};
+use crate::graph::algebra;
 
 /// A pattern with the variable of each column.
 struct Rows {
@@ -97,8 +100,17 @@ impl QueryWriter<'_> {
     fn rows(&mut self, arg: &Arg) -> Result<Rows, Inexpressible> {
         if let Arg::Var(index) = arg {
             let (call, value) = self.call(*index)?;
-            if let Value::Table(table) = value {
-                return self.made(&call, &table);
+            match value {
+                Value::Table(table) => return self.made(&call, &table),
+                Value::Int(_) => {
+                    let (pattern, count) = self.count_of(&call)?;
+                    let columns = vec![count];
+                    return Ok(Rows {
+                        pattern: project(pattern, columns.clone()),
+                        columns,
+                    });
+                }
+                Value::Set(_) | Value::Bool(_) => {}
             }
         }
         let out = self.fresh();
@@ -126,11 +138,11 @@ impl QueryWriter<'_> {
                 let (mut rows, column) = self.rows_at(first)?;
                 let from = rows.columns.get(column).ok_or_else(invalid)?.clone();
                 let value = self.fresh();
-                let step = [PathStep {
-                    relation: walk.iri,
-                    forward: walk.forward,
-                }];
-                let edge = algebra::along(from.into(), &step, value.clone().into());
+                let repeat = call.args.get(1).and_then(Arg::repeat);
+                let edge = match repeat {
+                    None => algebra::along(from.into(), &walk.step(), value.clone().into()),
+                    Some(repeat) => repeated(repeat, walk, from, value.clone()),
+                };
                 rows.pattern = algebra::join(rows.pattern, edge);
                 rows.columns.push(value);
                 Ok(rows)
@@ -145,16 +157,29 @@ impl QueryWriter<'_> {
             }
             Tool::Columns => {
                 let rows = self.rows(first)?;
-                let column = |arg: &Arg| match arg {
-                    Arg::Field(Field::Key(column)) => rows.columns.get(*column as usize).cloned(),
-                    _ => None,
-                };
-                let columns = call.args.iter().skip(1).map(column);
-                let columns = columns.collect::<Option<_>>().ok_or_else(invalid)?;
-                Ok(Rows {
-                    pattern: rows.pattern,
-                    columns,
-                })
+                let mut pattern = rows.pattern;
+                let mut columns = Vec::new();
+                for arg in call.args.iter().skip(1) {
+                    let (part, column) = match arg {
+                        Arg::Field(Field::Key(column)) => (None, column),
+                        Arg::Field(Field::Part(part, column)) => (Some(*part), column),
+                        _ => return Err(invalid()),
+                    };
+                    let source = rows.columns.get(*column as usize).ok_or_else(invalid)?;
+                    columns.push(match part {
+                        None => source.clone(),
+                        Some(part) => {
+                            let made = self.fresh();
+                            pattern = GraphPattern::Extend {
+                                inner: Box::new(pattern),
+                                variable: made.clone(),
+                                expression: part_of(part, source),
+                            };
+                            made
+                        }
+                    });
+                }
+                Ok(Rows { pattern, columns })
             }
             Tool::Sort => {
                 let rows = self.rows(first)?;
@@ -185,14 +210,16 @@ impl QueryWriter<'_> {
             }
             Tool::First => {
                 let rows = self.rows(first)?;
-                let size = match call.args.get(1) {
-                    Some(Arg::Literal(size)) => size.lexical.parse().ok(),
+                let number = |arg: &Arg| match arg {
+                    Arg::Literal(size) => size.lexical.parse().ok(),
                     _ => None,
                 };
+                let size: Option<usize> = call.args.get(1).and_then(number);
+                let skipped = call.args.get(2).map_or(Some(0), number);
                 Ok(Rows {
                     pattern: GraphPattern::Slice {
                         inner: Box::new(project(rows.pattern, rows.columns.clone())),
-                        start: 0,
+                        start: skipped.ok_or_else(invalid)?,
                         length: Some(size.ok_or_else(invalid)?),
                     },
                     columns: rows.columns,
@@ -348,6 +375,42 @@ impl QueryWriter<'_> {
         }
     }
 
+    /// The rows or members that `exists` looks for.
+    pub(super) fn existing(&mut self, call: &Call) -> Result<GraphPattern, Inexpressible> {
+        let of = call.args.first();
+        let of = of.ok_or_else(|| Inexpressible::Argument(call.to_string()))?;
+        Ok(self.rows(of)?.pattern)
+    }
+
+    /// The members of `choose`: those of the first set where the test holds, and those of the
+    /// second where it does not.
+    pub(super) fn chosen(
+        &mut self,
+        call: &Call,
+        out: &Variable,
+    ) -> Result<GraphPattern, Inexpressible> {
+        let invalid = || Inexpressible::Argument(call.to_string());
+        let Some(Arg::Var(index)) = call.args.first() else {
+            return Err(invalid());
+        };
+        let (test, value) = self.call(*index)?;
+        let test = match (test.tool, value) {
+            (Tool::Exists, _) => self.existing(&test)?,
+            (Tool::Judge, Value::Bool(truth)) => {
+                let judged = self.fresh();
+                self.judged(&test, truth, &judged)?
+            }
+            _ => return Err(invalid()),
+        };
+        let test = exists(test);
+        let first = self.argument(call, 1, out)?;
+        let second = self.argument(call, 2, out)?;
+        Ok(union([
+            algebra::filter(first, test.clone()),
+            algebra::filter(second, not(test)),
+        ]))
+    }
+
     /// The pattern of `count`, and its variable.
     pub(super) fn count_of(
         &mut self,
@@ -373,10 +436,39 @@ impl QueryWriter<'_> {
                 }
                 _ => return Err(Inexpressible::Argument(arg.to_string())),
             },
+            Arg::Var(index) if matches!(self.call(*index)?.1, Value::Int(_)) => return Ok(None),
             other => self.members(other)?.to_vec(),
         };
         Ok(Some(nodes.into_iter().map(|node| (node, node)).collect()))
     }
+}
+
+/// One end to the other along a repeated relation.
+fn repeated(repeat: Repeat, walk: WalkedRelation, from: Variable, to: Variable) -> GraphPattern {
+    let relation = PropertyPathExpression::NamedNode(NamedNode::new_unchecked(walk.iri));
+    let step = Box::new(if walk.forward {
+        relation
+    } else {
+        PropertyPathExpression::Reverse(Box::new(relation))
+    });
+    GraphPattern::Path {
+        subject: from.into(),
+        path: match repeat {
+            Repeat::OneOrMore => PropertyPathExpression::OneOrMore(step),
+            Repeat::ZeroOrMore => PropertyPathExpression::ZeroOrMore(step),
+        },
+        object: to.into(),
+    }
+}
+
+/// A part of a variable's date.
+fn part_of(part: DatePart, of: &Variable) -> Expression {
+    let function = match part {
+        DatePart::Year => Function::Year,
+        DatePart::Month => Function::Month,
+        DatePart::Day => Function::Day,
+    };
+    Expression::FunctionCall(function, vec![of.clone().into()])
 }
 
 /// A literal as the number that it spells, to compare computed values with.

@@ -92,6 +92,7 @@ impl Session<'_> {
             extended: self.options.tools == ToolTable::Extended,
             tables: live_tables,
             numbers: self.live_numbers(),
+            truths: self.live_truths(),
             sizes: self.live_sizes(),
             types: types.iter().map(|relation| name(relation.node())).collect(),
             classes: classes
@@ -127,6 +128,7 @@ impl Session<'_> {
             columns.push(LiveColumn {
                 text,
                 numbers: column.numbers,
+                dates: column.dates,
             });
         }
         LiveTable {
@@ -146,6 +148,14 @@ impl Session<'_> {
         let numbers = self.variables.iter().enumerate();
         numbers
             .filter(|(_, value)| is_number(value))
+            .map(|(i, _)| format!("v{i}"))
+            .collect()
+    }
+
+    fn live_truths(&self) -> Vec<String> {
+        let truths = self.variables.iter().enumerate();
+        truths
+            .filter(|(_, value)| matches!(value, Value::Bool(_)))
             .map(|(i, _)| format!("v{i}"))
             .collect()
     }

@@ -1,5 +1,7 @@
 //! Tables: rows of cells, in order and with repetitions (rules D).
 
+use std::sync::Arc;
+
 use kg::Kg;
 use kg::term::{Literal, NodeId, Term};
 
@@ -8,15 +10,15 @@ use kg::term::{Literal, NodeId, Term};
 pub enum Cell {
     /// A node of the graph.
     Node(NodeId),
-    /// A value that a tool computed.
-    Computed(Box<Literal>),
+    /// A value that a tool computed. Tables made from each other share it.
+    Computed(Arc<Literal>),
 }
 
 impl Cell {
     /// A computed whole number.
     #[must_use]
     pub fn number(number: usize) -> Self {
-        Self::Computed(Box::new(Literal::xsd(number.to_string(), "integer")))
+        Self::Computed(Arc::new(Literal::xsd(number.to_string(), "integer")))
     }
 
     /// The RDF term.
@@ -45,8 +47,23 @@ pub struct TableColumn {
     pub heading: String,
     /// Whether every cell is a number with a numeric datatype.
     pub numbers: bool,
+    /// Whether every cell is a date.
+    pub dates: bool,
     /// Whether every cell is a node.
     pub nodes: bool,
+}
+
+impl TableColumn {
+    /// A column of numbers that a tool computed.
+    #[must_use]
+    pub fn computed(heading: String) -> Self {
+        Self {
+            heading,
+            numbers: true,
+            dates: false,
+            nodes: false,
+        }
+    }
 }
 
 /// Rows of cells.
@@ -64,12 +81,24 @@ impl Table {
     pub fn of_set(kg: &dyn Kg, set: &[NodeId]) -> Self {
         let column = TableColumn {
             heading: "member".to_owned(),
-            numbers: all_numbers(kg, set),
+            numbers: all_literals(kg, set, kg::value::is_number),
+            dates: all_literals(kg, set, kg::value::is_date),
             nodes: true,
         };
         Self {
             columns: vec![column],
             cells: set.iter().copied().map(Cell::Node).collect(),
+            ordered: false,
+        }
+    }
+
+    /// A table of one cell.
+    #[must_use]
+    pub fn of_number(number: u64) -> Self {
+        let cell = Cell::Computed(Arc::new(Literal::xsd(number.to_string(), "integer")));
+        Self {
+            columns: vec![TableColumn::computed("count".to_owned())],
+            cells: vec![cell],
             ordered: false,
         }
     }
@@ -149,8 +178,9 @@ impl Table {
     }
 }
 
-pub(super) fn all_numbers(kg: &dyn Kg, nodes: &[NodeId]) -> bool {
+/// Whether every node is a literal that passes a test.
+pub(super) fn all_literals(kg: &dyn Kg, nodes: &[NodeId], test: fn(&Literal) -> bool) -> bool {
     nodes
         .iter()
-        .all(|&node| kg.term(node).as_literal().is_some_and(kg::value::is_number))
+        .all(|&node| kg.term(node).as_literal().is_some_and(test))
 }

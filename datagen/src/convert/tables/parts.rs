@@ -4,14 +4,20 @@
 use std::collections::BTreeSet;
 
 use kg::spargebra::algebra::{Expression, GraphPattern};
+use kg::spargebra::term::Variable;
+use kg::term::NodeId;
 use kg::value::Op;
 use toolbox::call::{Arg, Tool};
 
+use super::super::exact::passing_with;
 use super::body::Body;
 use super::calls::{Bound, BoundForm};
 use super::filters::between;
+use super::group::Later;
 use super::head::Wanted;
 use super::{TableWriter, visible};
+use crate::algebra::{ground, replace};
+use crate::graph::algebra;
 use crate::refusal::Refusal;
 
 impl TableWriter<'_> {
@@ -32,15 +38,15 @@ impl TableWriter<'_> {
         }
     }
 
-    /// A filter between the main table and another part of the group.
+    /// A filter between the main table and another part of the group. `used` gets the variables
+    /// of parts that a comparison reads.
     pub(super) fn across(
         &mut self,
         main: Bound,
         body: &Body<'_>,
-        filter: &Expression,
-        names: &BTreeSet<String>,
-        rest: &[(&Expression, BTreeSet<String>)],
-        parts: &[Bound],
+        (filter, names): &Later<'_>,
+        rest: &[Later<'_>],
+        (parts, used): (&[Bound], &mut BTreeSet<String>),
     ) -> Result<Bound, Refusal> {
         let others: Vec<&String> = names.iter().filter(|name| !main.has(name)).collect();
         let [other] = others[..] else {
@@ -69,41 +75,99 @@ impl TableWriter<'_> {
         if let Some(part) = known.filter(|part| {
             part.form == BoundForm::Number || part.columns.len() == 1 && op != Op::Eq
         }) {
+            used.insert(other.clone());
             return self
                 .calls
                 .filter(&main, place, Arg::Op(op), part.arg.clone());
         }
-        if op != Op::Eq {
-            return Err(Refusal::VariableComparison);
-        }
-        let set = match known {
-            Some(part) => part.column(part.index(other).ok_or(Refusal::Disconnected)?),
-            None => {
-                let there = body.connected(&BTreeSet::from([other.clone()]));
-                let inside = |name: &String| there.contains(name);
-                let group = Body {
-                    triples: (body.triples.iter())
-                        .filter(|triple| {
-                            let ends = [triple.subject.var(), triple.object.var()];
-                            ends.into_iter().flatten().any(|name| there.contains(name))
-                        })
-                        .cloned()
-                        .collect(),
-                    classes: (body.classes.iter())
-                        .filter(|(name, _)| inside(name))
-                        .cloned()
-                        .collect(),
-                    filters: (rest.iter())
-                        .filter(|(_, names)| names.iter().all(inside))
-                        .map(|(filter, _)| *filter)
-                        .collect(),
-                    ..Body::default()
-                };
-                let made = self.group(&group, &Wanted::from([other.clone()]), None)?;
-                made.column(made.index(other).ok_or(Refusal::Disconnected)?)
-            }
+        let made = match known {
+            Some(part) if op == Op::Eq => part.clone(),
+            Some(_) => return Err(Refusal::VariableComparison),
+            None => self.other_part(body, other, rest, used)?,
         };
-        self.calls.filter(&main, place, Arg::Op(op), set)
+        used.insert(other.clone());
+        if op == Op::Eq {
+            let set = made.column(made.index(other).ok_or(Refusal::Disconnected)?);
+            return self.calls.filter(&main, place, Arg::Op(op), set);
+        }
+        let only = self.distinct(&made, std::slice::from_ref(other))?;
+        let kept = self
+            .calls
+            .filter(&main, place, Arg::Op(op), only.arg.clone())?;
+        self.same_as_filter((&main, place), &kept, filter, (mine, &only))
+    }
+
+    /// The table of the part of a group that has a variable.
+    fn other_part(
+        &mut self,
+        body: &Body<'_>,
+        other: &str,
+        rest: &[Later<'_>],
+        used: &mut BTreeSet<String>,
+    ) -> Result<Bound, Refusal> {
+        let there = body.connected(&BTreeSet::from([other.to_owned()]));
+        let inside = |name: &String| there.contains(name);
+        let group = Body {
+            triples: (body.triples.iter())
+                .filter(|triple| {
+                    let ends = [triple.subject.var(), triple.object.var()];
+                    ends.into_iter().flatten().any(|name| there.contains(name))
+                })
+                .cloned()
+                .collect(),
+            classes: (body.classes.iter())
+                .filter(|(name, _)| inside(name))
+                .cloned()
+                .collect(),
+            values: (body.values.iter())
+                .filter(|(name, _)| inside(name))
+                .cloned()
+                .collect(),
+            filters: (rest.iter())
+                .filter(|(_, names)| names.iter().all(inside))
+                .map(|(filter, _)| *filter)
+                .collect(),
+            ..Body::default()
+        };
+        let made = self.group(&group, &Wanted::from([other.to_owned()]), None)?;
+        used.extend(there);
+        Ok(made)
+    }
+
+    /// Checks on a graph that a comparison with the one value of another part kept the rows that
+    /// the query's own test keeps.
+    fn same_as_filter(
+        &self,
+        (before, place): (&Bound, usize),
+        kept: &Bound,
+        filter: &Expression,
+        (mine, only): (&str, &Bound),
+    ) -> Result<Bound, Refusal> {
+        let (Some(kg), Some(nodes), Some(left), Some(value)) = (
+            self.calls.kg(),
+            self.calls.nodes(before, place),
+            self.calls.nodes(kept, place),
+            self.calls.nodes(only, 0),
+        ) else {
+            return Ok(kept.clone());
+        };
+        let other = Variable::new_unchecked("other");
+        let test = replace(filter, &mut |variable| {
+            if variable.as_str() == mine {
+                algebra::tail().into()
+            } else {
+                other.clone().into()
+            }
+        });
+        let value = value.iter().filter_map(|&node| ground(&kg.term(node)));
+        let bound = [(other.clone(), value.collect())];
+        let passing = passing_with(kg, nodes.into_iter(), &[test], &bound)?;
+        let passing: BTreeSet<NodeId> = passing.into_iter().collect();
+        if left.into_iter().eq(passing) {
+            Ok(kept.clone())
+        } else {
+            Err(Refusal::ComparisonDiffers)
+        }
     }
 
     /// MINUS: the rows whose value does not occur in the other pattern.

@@ -20,7 +20,8 @@ struct Open<'b> {
 }
 
 impl TableWriter<'_> {
-    /// The table of the part of a group that has the wanted variables.
+    /// The table of the part of a group that has the wanted variables, and the variables of that
+    /// part.
     pub(super) fn main(
         &mut self,
         body: &Body<'_>,
@@ -28,12 +29,13 @@ impl TableWriter<'_> {
         wanted: &Wanted,
         parts: &mut [Bound],
         seed: Option<&Bound>,
-    ) -> Result<Bound, Refusal> {
+    ) -> Result<(Bound, BTreeSet<String>), Refusal> {
         let tables = || parts.iter().filter(|part| part.form != BoundForm::Number);
         if variables.is_empty() {
             let has = |part: &&Bound| wanted.iter().any(|name| part.has(name));
             let chosen = tables().find(has).or_else(|| parts.iter().find(has));
-            return chosen.cloned().ok_or(Refusal::Disconnected);
+            let chosen = chosen.cloned().ok_or(Refusal::Disconnected)?;
+            return Ok((chosen, BTreeSet::new()));
         }
         let here: BTreeSet<String> = wanted.intersection(variables).cloned().collect();
         let first = || {
@@ -71,11 +73,12 @@ impl TableWriter<'_> {
             seed.filter(|seed| part.iter().any(|name| seed.has(name)))
                 .cloned()
         });
-        self.component(body, &part, &needed, root)
+        let made = self.component(body, &part, &needed, root)?;
+        Ok((made, part))
     }
 
     /// Every variable that a filter mentions, within EXISTS too.
-    fn mentioned(&mut self, filter: &Expression) -> Result<BTreeSet<String>, Refusal> {
+    pub(super) fn mentioned(&mut self, filter: &Expression) -> Result<BTreeSet<String>, Refusal> {
         let pattern = match filter {
             Expression::Exists(pattern) => pattern,
             Expression::Not(inner) => match inner.as_ref() {
@@ -181,7 +184,8 @@ impl TableWriter<'_> {
             _ => return Err(Refusal::NoStart),
         };
         let constant = self.calls.constant(constant)?;
-        let set = self.calls.reached(&constant, &triple.relation, forward)?;
+        let path = (triple.relation.as_str(), triple.repeat, forward);
+        let set = self.calls.reached(&constant, path, self.lenient)?;
         Ok(Bound::set(set, name))
     }
 
@@ -202,7 +206,8 @@ impl TableWriter<'_> {
         match far {
             End::Constant(term) => {
                 let constant = self.calls.constant(term)?;
-                if made.form == BoundForm::Set {
+                let typed = self.calls.names.vocabulary.is_type(&triple.relation);
+                if made.form == BoundForm::Set && triple.repeat.is_none() && !typed {
                     return self
                         .calls
                         .constrain(&made, &triple.relation, forward, constant);
@@ -241,8 +246,8 @@ impl TableWriter<'_> {
         forward: bool,
         name: &str,
     ) -> Result<Bound, Refusal> {
-        self.calls
-            .extend(made, near, &triple.relation, forward, name)
+        let path = (triple.relation.as_str(), triple.repeat, forward);
+        self.calls.extend(made, near, path, name)
     }
 
     /// Applies the classes of a variable. On a graph, a class that all values have is left out.

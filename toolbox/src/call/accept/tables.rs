@@ -1,8 +1,31 @@
-//! The stages of the tools that read tables.
+//! Tables that calls may name, and the stages of the tools that read them.
 
-use super::super::ast::{Aggregate, TextTest, Tool};
-use super::{CallAcceptor, Stage};
+use super::super::ast::{Aggregate, Repeat, TextTest, Tool};
+use super::{CallAcceptor, LiveSet, Stage, closed};
 use crate::limits::MAX_SET_ARGS;
+use kg::value::DatePart;
+
+/// A table that a call may name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LiveTable {
+    /// How the call writes it: `v3`.
+    pub text: String,
+    /// Its columns. Those that hold nodes are among the live sets too.
+    pub columns: Vec<LiveColumn>,
+    /// Whether it has no rows.
+    pub empty: bool,
+}
+
+/// A column of a live table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LiveColumn {
+    /// How the call writes it: `v3.k0`.
+    pub text: String,
+    /// Whether its values can be added up.
+    pub numbers: bool,
+    /// Whether its values are dates.
+    pub dates: bool,
+}
 
 type Choice = (String, Stage);
 
@@ -17,6 +40,7 @@ impl CallAcceptor {
                     columns.map(move |(k, column)| (i, k, &column.text))
                 })
                 .map(|(i, k, text)| (format!("{text}, "), Stage::Test(i, k)))
+                .chain(self.counts())
                 .filter(|(_, stage)| !self.texts(stage).is_empty())
                 .collect();
         }
@@ -39,6 +63,63 @@ impl CallAcceptor {
             .tables
             .iter()
             .map(|table| whole(&table.text))
+            .collect()
+    }
+
+    /// The numbers of `count` as the first argument of `where`; the other numbers are tables.
+    fn counts(&self) -> impl Iterator<Item = Choice> {
+        let is_table = |text: &String| self.live.tables.iter().any(|table| table.text == *text);
+        let numbers = self.live.numbers.iter().enumerate();
+        numbers
+            .filter(move |(_, text)| !is_table(text))
+            .map(|(i, text)| (format!("{text}, "), Stage::NumberTest(i)))
+    }
+
+    pub(super) fn number_tests(&self, number: usize) -> Vec<Choice> {
+        if self.number_values(number).is_empty() {
+            return Vec::new();
+        }
+        let words = ["=, ", "!=, ", "<, ", "<=, ", ">, ", ">=, "];
+        words
+            .map(|word| (word.to_owned(), Stage::NumberValue(number)))
+            .to_vec()
+    }
+
+    /// What a number may be compared with: values and other numbers.
+    pub(super) fn number_values(&self, number: usize) -> Vec<String> {
+        let others = self.live.numbers.iter().enumerate();
+        let others = others.filter(|(i, _)| *i != number).map(|(_, text)| text);
+        self.live.values.iter().chain(others).cloned().collect()
+    }
+
+    /// The relations that `extend` may follow, once or repeatedly. Class relations are never
+    /// listed, and the tool takes them for every set.
+    pub(super) fn paths(&self, set: &LiveSet) -> Vec<Choice> {
+        let against = set.incoming.iter().map(|name| format!("~{name}"));
+        let listed: Vec<String> = set.out.iter().cloned().chain(against).collect();
+        let repeated = Repeat::ALL.into_iter().flat_map(|repeat| {
+            let mark = move |path: &String| format!("{} {path}", repeat.mark());
+            listed.iter().map(mark)
+        });
+        let types = self.live.types.iter();
+        let types = types.flat_map(|name| [name.clone(), format!("~{name}")]);
+        closed(repeated.chain(types).chain(listed.iter().cloned()))
+    }
+
+    /// The numbers of rows of `first`.
+    pub(super) fn sizes(&self) -> Vec<Choice> {
+        let mut texts = closed(&self.live.sizes);
+        let more = |size: &String| (format!("{size}, "), Stage::Skipped);
+        texts.extend(self.live.sizes.iter().map(more));
+        texts
+    }
+
+    /// The truth values of `choose`.
+    pub(super) fn truths(&self) -> Vec<Choice> {
+        let truths = self.live.truths.iter();
+        truths
+            .map(|text| (format!("{text}, "), Stage::Either))
+            .filter(|(_, stage)| !self.texts(stage).is_empty())
             .collect()
     }
 
@@ -101,7 +182,11 @@ impl CallAcceptor {
         for (k, column) in columns {
             match tool {
                 Tool::Sort => words.extend([format!("asc k{k}"), format!("desc k{k}")]),
-                Tool::Columns => words.push(format!("k{k}")),
+                Tool::Columns => {
+                    words.push(format!("k{k}"));
+                    let parts = DatePart::ALL.into_iter().filter(|_| column.dates);
+                    words.extend(parts.map(|part| format!("{} k{k}", part.word())));
+                }
                 _ => {
                     words.push(format!("k{k}"));
                     let known = Aggregate::ALL

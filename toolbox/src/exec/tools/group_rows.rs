@@ -1,5 +1,7 @@
 //! X4: one row per group of rows (rules D).
 
+use std::sync::Arc;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Done;
@@ -53,7 +55,7 @@ impl Session<'_> {
             _ => None,
         };
         let keys: Vec<usize> = wanted.iter().filter_map(key).collect();
-        let table = std::sync::Arc::clone(&read.table);
+        let table = Arc::clone(&read.table);
         let mut clock = self.clock.clone();
         let mut places: FxHashMap<Vec<&Cell>, usize> = FxHashMap::default();
         let mut groups: Vec<Vec<Gathered<'_>>> = Vec::new();
@@ -87,7 +89,7 @@ impl Session<'_> {
             let source = |index: usize| &table.columns()[index];
             match column {
                 GroupColumn::Key(index) => source(*index).clone(),
-                GroupColumn::Count => computed("count".to_owned()),
+                GroupColumn::Count => TableColumn::computed("count".to_owned()),
                 GroupColumn::Of(aggregate @ (Aggregate::Min | Aggregate::Max), index, _) => {
                     TableColumn {
                         heading: format!("{} {}", aggregate.word(), source(*index).heading),
@@ -96,7 +98,11 @@ impl Session<'_> {
                 }
                 GroupColumn::Of(aggregate, index, _) => {
                     debug_assert!(matches!(field, Field::Of(..)));
-                    computed(format!("{} {}", aggregate.word(), source(*index).heading))
+                    TableColumn::computed(format!(
+                        "{} {}",
+                        aggregate.word(),
+                        source(*index).heading
+                    ))
                 }
             }
         });
@@ -145,14 +151,6 @@ impl Session<'_> {
     }
 }
 
-fn computed(heading: String) -> TableColumn {
-    TableColumn {
-        heading,
-        numbers: true,
-        nodes: false,
-    }
-}
-
 fn not_a_number(aggregate: Aggregate, column: u32, value: &Term) -> ToolError {
     ToolError::NotANumber {
         word: aggregate.word(),
@@ -184,9 +182,9 @@ fn finished(column: GroupColumn, gathered: Gathered<'_>) -> Result<Cell, ToolErr
             let total = Term::Literal(sum.total());
             let mean = sum.mean();
             let mean = mean.ok_or_else(|| not_a_number(Aggregate::Average, column, &total))?;
-            Cell::Computed(Box::new(mean))
+            Cell::Computed(Arc::new(mean))
         }
-        (Gathered::Sum(sum), _) => Cell::Computed(Box::new(sum.total())),
+        (Gathered::Sum(sum), _) => Cell::Computed(Arc::new(sum.total())),
         (Gathered::Best(None), GroupColumn::Of(aggregate, _, column)) => {
             return Err(ToolError::NoRows {
                 word: aggregate.word(),

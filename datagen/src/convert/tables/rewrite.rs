@@ -1,0 +1,257 @@
+//! Equal forms of a pattern that are easier to follow, with the same solutions, as often:
+//!
+//! - paths with alternatives as unions;
+//! - `OPTIONAL { … } FILTER(!BOUND(?x))` as NOT EXISTS;
+//! - a group with a union as a union of groups.
+
+use kg::spargebra::algebra::{Expression, GraphPattern, PropertyPathExpression};
+use kg::spargebra::term::{TermPattern, Variable};
+
+use super::visible;
+use crate::algebra::{and, exists, join, not, union};
+use crate::graph::algebra::filter;
+
+/// A pattern without alternatives in paths and without `!BOUND`.
+pub(super) fn normal(pattern: &GraphPattern) -> GraphPattern {
+    Normal { fresh: 0 }.pattern(pattern)
+}
+
+struct Normal {
+    /// Number of variables made for the middle of a path.
+    fresh: usize,
+}
+
+impl Normal {
+    fn boxed(&mut self, pattern: &GraphPattern) -> Box<GraphPattern> {
+        Box::new(self.pattern(pattern))
+    }
+
+    fn pattern(&mut self, pattern: &GraphPattern) -> GraphPattern {
+        use GraphPattern as P;
+        match pattern {
+            P::Path {
+                subject,
+                path,
+                object,
+            } if has_alternatives(path) => self.path(subject.clone(), path, object.clone()),
+            P::Join { left, right } => P::Join {
+                left: self.boxed(left),
+                right: self.boxed(right),
+            },
+            P::Union { left, right } => P::Union {
+                left: self.boxed(left),
+                right: self.boxed(right),
+            },
+            P::Minus { left, right } => P::Minus {
+                left: self.boxed(left),
+                right: self.boxed(right),
+            },
+            P::LeftJoin {
+                left,
+                right,
+                expression,
+            } => P::LeftJoin {
+                left: self.boxed(left),
+                right: self.boxed(right),
+                expression: expression.as_ref().map(|test| self.expression(test)),
+            },
+            P::Filter { expr, inner } => {
+                let (inner, tests) = unbound(inner, expr);
+                let inner = self.pattern(&inner);
+                let tests = tests.iter().map(|test| self.expression(test));
+                tests.collect::<Vec<_>>().into_iter().fold(inner, filter)
+            }
+            P::Extend {
+                inner,
+                variable,
+                expression,
+            } => P::Extend {
+                inner: self.boxed(inner),
+                variable: variable.clone(),
+                expression: self.expression(expression),
+            },
+            P::OrderBy { inner, expression } => P::OrderBy {
+                inner: self.boxed(inner),
+                expression: expression.clone(),
+            },
+            P::Project { inner, variables } => P::Project {
+                inner: self.boxed(inner),
+                variables: variables.clone(),
+            },
+            P::Distinct { inner } => P::Distinct {
+                inner: self.boxed(inner),
+            },
+            P::Reduced { inner } => P::Reduced {
+                inner: self.boxed(inner),
+            },
+            P::Slice {
+                inner,
+                start,
+                length,
+            } => P::Slice {
+                inner: self.boxed(inner),
+                start: *start,
+                length: *length,
+            },
+            P::Group {
+                inner,
+                variables,
+                aggregates,
+            } => P::Group {
+                inner: self.boxed(inner),
+                variables: variables.clone(),
+                aggregates: aggregates.clone(),
+            },
+            other => other.clone(),
+        }
+    }
+
+    /// The patterns of EXISTS within a filter.
+    fn expression(&mut self, expression: &Expression) -> Expression {
+        match expression {
+            Expression::Exists(pattern) => exists(self.pattern(pattern)),
+            other => crate::algebra::map_parts(other, &mut |part| self.expression(part)),
+        }
+    }
+
+    fn path(
+        &mut self,
+        subject: TermPattern,
+        path: &PropertyPathExpression,
+        object: TermPattern,
+    ) -> GraphPattern {
+        match path {
+            PropertyPathExpression::Alternative(a, b) => {
+                let first = self.path(subject.clone(), a, object.clone());
+                union([first, self.path(subject, b, object)])
+            }
+            PropertyPathExpression::Sequence(a, b) => {
+                self.fresh += 1;
+                let middle = Variable::new_unchecked(format!("path_{}", self.fresh));
+                let first = self.path(subject, a, middle.clone().into());
+                join(first, self.path(middle.into(), b, object))
+            }
+            PropertyPathExpression::Reverse(inner) if has_alternatives(inner) => {
+                self.path(object, inner, subject)
+            }
+            other => GraphPattern::Path {
+                subject,
+                path: other.clone(),
+                object,
+            },
+        }
+    }
+}
+
+/// Whether a path has alternatives that no closure contains.
+fn has_alternatives(path: &PropertyPathExpression) -> bool {
+    match path {
+        PropertyPathExpression::Alternative(..) => true,
+        PropertyPathExpression::Sequence(a, b) => has_alternatives(a) || has_alternatives(b),
+        PropertyPathExpression::Reverse(inner) => has_alternatives(inner),
+        _ => false,
+    }
+}
+
+/// A filtered pattern and its tests, with NOT EXISTS for an OPTIONAL whose variable must not be
+/// bound.
+fn unbound(inner: &GraphPattern, test: &Expression) -> (GraphPattern, Vec<Expression>) {
+    let mut tests = Vec::new();
+    conjuncts(test, &mut tests);
+    let GraphPattern::LeftJoin {
+        left,
+        right,
+        expression,
+    } = inner
+    else {
+        return (inner.clone(), tests);
+    };
+    let known = visible(left);
+    let always = always_bound(right);
+    let absent = |test: &Expression| match test {
+        Expression::Not(inner) => match inner.as_ref() {
+            Expression::Bound(variable) => {
+                let name = variable.as_str();
+                always.iter().any(|one| one == name) && !known.iter().any(|one| one == name)
+            }
+            _ => false,
+        },
+        _ => false,
+    };
+    let Some(place) = tests.iter().position(absent) else {
+        return (inner.clone(), tests);
+    };
+    tests.remove(place);
+    let mut right = right.as_ref().clone();
+    if let Some(condition) = expression {
+        right = filter(right, condition.clone());
+    }
+    tests.push(not(exists(right)));
+    let tests = tests.into_iter().reduce(and).into_iter().collect();
+    (left.as_ref().clone(), tests)
+}
+
+fn conjuncts(test: &Expression, into: &mut Vec<Expression>) {
+    match test {
+        Expression::And(a, b) => {
+            conjuncts(a, into);
+            conjuncts(b, into);
+        }
+        other => into.push(other.clone()),
+    }
+}
+
+/// Variables that every solution of a pattern of triples binds.
+fn always_bound(pattern: &GraphPattern) -> Vec<String> {
+    match pattern {
+        GraphPattern::Bgp { .. } | GraphPattern::Path { .. } => visible(pattern),
+        GraphPattern::Join { left, right } => {
+            let mut names = always_bound(left);
+            names.extend(always_bound(right));
+            names
+        }
+        GraphPattern::Filter { inner, .. } => always_bound(inner),
+        _ => Vec::new(),
+    }
+}
+
+/// A group with a union as a union of groups; `None` if the group has no union, or nothing else.
+pub(super) fn distributed(pattern: &GraphPattern) -> Option<GraphPattern> {
+    match pattern {
+        GraphPattern::Join { left, right } => {
+            if let GraphPattern::Union { left: a, right: b } = right.as_ref() {
+                let with = |side: &GraphPattern| join(left.as_ref().clone(), side.clone());
+                return Some(union([with(a), with(b)]));
+            }
+            if let GraphPattern::Union { left: a, right: b } = left.as_ref() {
+                let with = |side: &GraphPattern| join(side.clone(), right.as_ref().clone());
+                return Some(union([with(a), with(b)]));
+            }
+            let rebuilt = |left: GraphPattern, right: GraphPattern| {
+                distributed(&GraphPattern::Join {
+                    left: Box::new(left),
+                    right: Box::new(right),
+                })
+            };
+            match (distributed(left), distributed(right)) {
+                (Some(left), _) => rebuilt(left, right.as_ref().clone()),
+                (None, Some(right)) => rebuilt(left.as_ref().clone(), right),
+                (None, None) => None,
+            }
+        }
+        GraphPattern::Filter { expr, inner } => {
+            let inner = match inner.as_ref() {
+                GraphPattern::Union { .. } => inner.as_ref().clone(),
+                other => distributed(other)?,
+            };
+            let GraphPattern::Union { left, right } = inner else {
+                return None;
+            };
+            Some(union([
+                filter(*left, expr.clone()),
+                filter(*right, expr.clone()),
+            ]))
+        }
+        _ => None,
+    }
+}
