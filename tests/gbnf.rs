@@ -96,6 +96,7 @@ fn live(rng: &mut Rng) -> Live {
             text: format!("v{i}"),
             columns,
             empty: rng.below(4) == 0,
+            stands_in: false,
         });
     }
     let some = |rng: &mut Rng, text: &str, n: usize| -> Vec<String> {

@@ -49,7 +49,7 @@ pub struct Live {
     pub sets: Vec<LiveSet>,
     /// Whether the extended tools are offered.
     pub extended: bool,
-    /// The tables.
+    /// The tables, and the variables that stand for one: sets and numbers.
     pub tables: Vec<LiveTable>,
     /// The variables that are one number: those of `count`, and tables of one cell.
     pub numbers: Vec<String>,
@@ -90,9 +90,6 @@ enum Stage {
     Table(Tool),
     /// The test of a column, given by its table and its place there.
     Test(usize, usize),
-    /// The test of a number, and what it is compared with.
-    NumberTest(usize),
-    NumberValue(usize),
     /// What a column is compared with; the flag allows entities and sets (`=` and `!=` only).
     RowValue(usize, usize, bool),
     /// The words after a table, with their number so far.
@@ -238,8 +235,6 @@ impl CallAcceptor {
                 closed(self.row_values(*table, *column, *equal))
             }
             Stage::Fields(tool, table, chosen) => self.fields(*tool, *table, chosen),
-            Stage::NumberTest(number) => self.number_tests(*number),
-            Stage::NumberValue(number) => closed(self.number_values(*number)),
             Stage::Size => self.sizes(),
             Stage::Skipped => closed(&self.live.sizes),
             Stage::Truth => self.truths(),

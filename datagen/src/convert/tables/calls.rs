@@ -170,13 +170,14 @@ impl<'a> CallWriter<'a> {
         }
     }
 
-    /// The set that a path leads to from a constant. `lenient`: it may lead nowhere.
+    /// The nodes that a path leads to from a constant. `lenient`: it may lead nowhere.
     pub(super) fn reached(
         &mut self,
         constant: &Arg,
         path: Path<'_>,
+        name: &str,
         lenient: bool,
-    ) -> Result<Arg, Refusal> {
+    ) -> Result<Bound, Refusal> {
         let (relation, repeat, forward) = path;
         let listed = !self.names.vocabulary.is_type(relation);
         if listed {
@@ -192,14 +193,15 @@ impl<'a> CallWriter<'a> {
             let relation = Arg::name(self.names.relation(relation)?);
             match self.emit(tool, vec![constant.clone(), relation]) {
                 Err(Refusal::ProgramFailed) if lenient => {}
-                other => return other,
+                other => return other.map(|set| Bound::set(set, name)),
             }
         }
         let path = self.path(path)?;
-        match self.emit(Tool::Extend, vec![constant.clone(), path])? {
-            Arg::Var(table) => Ok(Arg::Column(table, 1)),
-            other => Ok(other),
-        }
+        let arg = self.emit(Tool::Extend, vec![constant.clone(), path])?;
+        let mut made = Bound::set(arg.clone(), "").with(arg);
+        made.columns = vec![Vec::new(), vec![name.to_owned()]];
+        made.listed = vec![true, false];
+        Ok(made)
     }
 
     /// A path as an argument.

@@ -185,8 +185,7 @@ impl TableWriter<'_> {
         };
         let constant = self.calls.constant(constant)?;
         let path = (triple.relation.as_str(), triple.repeat, forward);
-        let set = self.calls.reached(&constant, path, self.lenient)?;
-        Ok(Bound::set(set, name))
+        self.calls.reached(&constant, path, name, self.lenient)
     }
 
     /// Follows one triple from the table.

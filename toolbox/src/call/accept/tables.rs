@@ -14,6 +14,8 @@ pub struct LiveTable {
     pub columns: Vec<LiveColumn>,
     /// Whether it has no rows.
     pub empty: bool,
+    /// Whether it is a set or a number, which tools that take both do not read as a table.
+    pub stands_in: bool,
 }
 
 /// A column of a live table.
@@ -40,7 +42,6 @@ impl CallAcceptor {
                     columns.map(move |(k, column)| (i, k, &column.text))
                 })
                 .map(|(i, k, text)| (format!("{text}, "), Stage::Test(i, k)))
-                .chain(self.counts())
                 .filter(|(_, stage)| !self.texts(stage).is_empty())
                 .collect();
         }
@@ -59,37 +60,8 @@ impl CallAcceptor {
     /// The tables as the last argument.
     pub(super) fn whole_tables(&self) -> Vec<Choice> {
         let whole = |text: &String| (format!("{text})"), Stage::Done);
-        self.live
-            .tables
-            .iter()
-            .map(|table| whole(&table.text))
-            .collect()
-    }
-
-    /// The numbers of `count` as the first argument of `where`; the other numbers are tables.
-    fn counts(&self) -> impl Iterator<Item = Choice> {
-        let is_table = |text: &String| self.live.tables.iter().any(|table| table.text == *text);
-        let numbers = self.live.numbers.iter().enumerate();
-        numbers
-            .filter(move |(_, text)| !is_table(text))
-            .map(|(i, text)| (format!("{text}, "), Stage::NumberTest(i)))
-    }
-
-    pub(super) fn number_tests(&self, number: usize) -> Vec<Choice> {
-        if self.number_values(number).is_empty() {
-            return Vec::new();
-        }
-        let words = ["=, ", "!=, ", "<, ", "<=, ", ">, ", ">=, "];
-        words
-            .map(|word| (word.to_owned(), Stage::NumberValue(number)))
-            .to_vec()
-    }
-
-    /// What a number may be compared with: values and other numbers.
-    pub(super) fn number_values(&self, number: usize) -> Vec<String> {
-        let others = self.live.numbers.iter().enumerate();
-        let others = others.filter(|(i, _)| *i != number).map(|(_, text)| text);
-        self.live.values.iter().chain(others).cloned().collect()
+        let tables = self.live.tables.iter().filter(|table| !table.stands_in);
+        tables.map(|table| whole(&table.text)).collect()
     }
 
     /// The relations that `extend` may follow, once or repeatedly. Class relations are never
@@ -151,7 +123,8 @@ impl CallAcceptor {
         let of_table = |text: &String| columns.iter().any(|column| column.text == *text);
         let sets = self.nodes().map(|(_, set)| &set.text);
         let sets = sets.filter(|text| equal && !of_table(text));
-        let literals = self.live.values.iter().chain(&self.live.numbers);
+        let numbers = self.live.numbers.iter().filter(|text| !of_table(text));
+        let literals = self.live.values.iter().chain(numbers);
         literals.chain(sets).cloned().chain(others).collect()
     }
 
@@ -210,6 +183,7 @@ impl CallAcceptor {
     pub(super) fn first_tables(&self) -> Vec<Choice> {
         let tables = self.live.tables.iter().enumerate();
         tables
+            .filter(|(_, table)| !table.stands_in)
             .map(|(i, table)| (format!("{}, ", table.text), Stage::MoreTables(vec![i])))
             .filter(|(_, stage)| !self.texts(stage).is_empty())
             .collect()
@@ -220,6 +194,7 @@ impl CallAcceptor {
         let width = |i: usize| self.live.tables[i].columns.len();
         let fitting: Vec<usize> = (0..self.live.tables.len())
             .filter(|i| !chosen.contains(i) && width(*i) == width(chosen[0]))
+            .filter(|i| !self.live.tables[*i].stands_in)
             .collect();
         let mut texts = Vec::new();
         for &i in &fitting {
