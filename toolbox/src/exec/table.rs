@@ -10,15 +10,56 @@ use kg::term::{Literal, NodeId, Term};
 pub enum Cell {
     /// A node of the graph.
     Node(NodeId),
-    /// A value that a tool computed. Tables made from each other share it.
-    Computed(Arc<Literal>),
+    /// A value that a tool computed.
+    Computed(ComputedValue),
+}
+
+/// A value that a tool computed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ComputedValue {
+    /// An `xsd:integer`. Counts are most computed values, so they take no memory of their own.
+    Integer(i64),
+    /// Any other literal. Tables made from each other share it.
+    Other(Arc<Literal>),
+}
+
+impl ComputedValue {
+    /// The literal.
+    #[must_use]
+    pub fn literal(&self) -> Literal {
+        match self {
+            Self::Integer(number) => Literal::xsd(number.to_string(), "integer"),
+            Self::Other(literal) => literal.as_ref().clone(),
+        }
+    }
+
+    /// The text of the literal.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self {
+            Self::Integer(number) => number.to_string(),
+            Self::Other(literal) => literal.lexical.clone(),
+        }
+    }
 }
 
 impl Cell {
+    /// A computed literal.
+    #[must_use]
+    pub fn computed(literal: Literal) -> Self {
+        let number: Option<i64> = literal.lexical.parse().ok();
+        let short = number.map(ComputedValue::Integer);
+        let short = short.filter(|number| number.literal() == literal);
+        Self::Computed(short.unwrap_or_else(|| ComputedValue::Other(Arc::new(literal))))
+    }
+
     /// A computed whole number.
     #[must_use]
     pub fn number(number: usize) -> Self {
-        Self::Computed(Arc::new(Literal::xsd(number.to_string(), "integer")))
+        match i64::try_from(number) {
+            Ok(number) => Self::Computed(ComputedValue::Integer(number)),
+            Err(_) => Self::computed(Literal::xsd(number.to_string(), "integer")),
+        }
     }
 
     /// The RDF term.
@@ -26,7 +67,7 @@ impl Cell {
     pub fn term(&self, kg: &dyn Kg) -> Term {
         match self {
             Self::Node(node) => kg.term(*node),
-            Self::Computed(literal) => Term::Literal(literal.as_ref().clone()),
+            Self::Computed(value) => Term::Literal(value.literal()),
         }
     }
 
@@ -35,7 +76,7 @@ impl Cell {
     pub fn text(&self, kg: &dyn Kg) -> String {
         match self {
             Self::Node(node) => kg.label(*node).unwrap_or_else(|| kg.name(*node)),
-            Self::Computed(literal) => literal.lexical.clone(),
+            Self::Computed(value) => value.text(),
         }
     }
 }
@@ -95,7 +136,7 @@ impl Table {
     /// A table of one cell.
     #[must_use]
     pub fn of_number(number: u64) -> Self {
-        let cell = Cell::Computed(Arc::new(Literal::xsd(number.to_string(), "integer")));
+        let cell = Cell::computed(Literal::xsd(number.to_string(), "integer"));
         Self {
             columns: vec![TableColumn::computed("count".to_owned())],
             cells: vec![cell],

@@ -132,7 +132,7 @@ impl Session<'_> {
     fn cell_literal(&self, cell: &Cell) -> Option<Literal> {
         match cell {
             Cell::Node(node) => self.literals(&[*node]).pop(),
-            Cell::Computed(literal) => Some(literal.as_ref().clone()),
+            Cell::Computed(value) => Some(value.literal()),
         }
     }
 

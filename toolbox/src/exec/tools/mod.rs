@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use super::error::ToolError;
 use super::resolve::NEAREST;
 use super::session::{Session, SetKey};
-use super::table::Cell;
+use super::table::{Cell, ComputedValue};
 use super::types::{EntSet, ExcludeWhen, Observation, Relation, Value, intersection, sorted};
 use crate::call::{Arg, Call, Tool};
 use crate::limits;
@@ -158,7 +158,8 @@ impl Session<'_> {
                 held += table.cells().len();
                 // Other tools copy the cells that they compute from.
                 if matches!(call.tool, Tool::Group | Tool::Columns) {
-                    let computed = |cell: &&Cell| matches!(cell, Cell::Computed(_));
+                    let computed =
+                        |cell: &&Cell| matches!(cell, Cell::Computed(ComputedValue::Other(_)));
                     held += table.cells().iter().filter(computed).count() * COMPUTED_SIZE;
                 }
             }
@@ -299,7 +300,7 @@ impl Session<'_> {
     }
 }
 
-/// How many members a computed value counts for: it has about ten times the bytes of a node.
+/// How many more members a computed literal counts for: it has about ten times the bytes of a node.
 const COMPUTED_SIZE: usize = 10;
 
 /// Number of relations that `retrieve_relation` shows.

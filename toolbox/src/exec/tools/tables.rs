@@ -1,6 +1,9 @@
 //! The extended tools on tables (rules D).
 
+use std::cmp::Ordering;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::{Done, missing};
 use crate::call::{Arg, Call, Field, Tool};
@@ -241,7 +244,7 @@ impl Session<'_> {
         let term = cell.term(self.kg);
         let found = term.as_literal().and_then(|literal| part.of(literal));
         found
-            .map(|number| Cell::Computed(Arc::new(number)))
+            .map(Cell::computed)
             .ok_or_else(|| ToolError::NotADate {
                 word: part.word(),
                 column: named,
@@ -264,25 +267,53 @@ impl Session<'_> {
                 }
             }
         }
-        let mut clock = self.clock.clone();
-        let mut rows = Vec::with_capacity(read.table.len());
-        for row in read.table.rows() {
-            clock.tick()?;
-            let key = |&(column, _): &(usize, bool)| {
-                row.get(column)
-                    .map_or_else(String::new, |cell| order_key(&cell.term(self.kg)))
-            };
-            let keys: Vec<String> = order.iter().map(key).collect();
-            rows.push((keys, row));
+        let mut ranks = Vec::new();
+        for &(column, descending) in &order {
+            ranks.push((self.ranks(&read.table, column)?, descending));
         }
-        rows.sort_by(|(a, _), (b, _)| {
-            let each = a.iter().zip(b).zip(&order);
-            each.map(|((a, b), (_, descending))| if *descending { b.cmp(a) } else { a.cmp(b) })
-                .find(|ordering| ordering.is_ne())
-                .unwrap_or(std::cmp::Ordering::Equal)
+        let rows: Vec<&[Cell]> = read.table.rows().collect();
+        let mut places: Vec<usize> = (0..rows.len()).collect();
+        places.sort_by(|&a, &b| {
+            let each = ranks.iter().map(|(of, descending)| match descending {
+                true => of[b].cmp(&of[a]),
+                false => of[a].cmp(&of[b]),
+            });
+            each.fold(Ordering::Equal, Ordering::then)
         });
-        let cells = rows.into_iter().flat_map(|(_, row)| row).cloned().collect();
+        let sorted = places.into_iter().flat_map(|place| rows[place]);
+        let cells = sorted.cloned().collect();
         Ok(read.kept(cells, true))
+    }
+
+    /// The place of every row's cell in the order of the column's different cells; cells that are
+    /// equal in the order have the same place.
+    fn ranks(&self, table: &Table, column: usize) -> Result<Vec<u32>, ToolError> {
+        let mut clock = self.clock.clone();
+        let mut numbers: FxHashMap<&Cell, u32> = FxHashMap::default();
+        let mut of_rows = Vec::with_capacity(table.len());
+        let mut keys: Vec<(String, u32)> = Vec::new();
+        for cell in table.column(column) {
+            clock.tick()?;
+            let next = u32::try_from(keys.len()).unwrap_or(u32::MAX);
+            let number = *numbers.entry(cell).or_insert(next);
+            if number == next {
+                keys.push((order_key(&cell.term(self.kg)), next));
+            }
+            of_rows.push(number);
+        }
+        keys.sort_unstable();
+        let mut ranks = vec![0; keys.len()];
+        let mut rank = 0;
+        for (place, (key, number)) in keys.iter().enumerate() {
+            if place > 0 && keys[place - 1].0 != *key {
+                rank += 1;
+            }
+            ranks[*number as usize] = rank;
+        }
+        let of_rows = of_rows
+            .into_iter()
+            .map(|number: u32| ranks[number as usize]);
+        Ok(of_rows.collect())
     }
 
     /// The rows of several tables, one after another.
