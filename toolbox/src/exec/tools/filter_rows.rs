@@ -30,7 +30,13 @@ impl Session<'_> {
         let cells = match (test, &right) {
             (Arg::Text(test), RowValue::Literal(text)) => {
                 let text = normalise(&text.lexical);
+                let is_text = |cell: &Cell| matches!(cell.term(self.kg), Term::Literal(_));
+                let texts = table.column(column).any(is_text);
                 let holds = |cell: &Cell| {
+                    // An entity among texts has no text; SPARQL drops it too.
+                    if texts && !is_text(cell) {
+                        return false;
+                    }
                     let cell_text = normalise(&cell.text(self.kg));
                     match test {
                         TextTest::Contains => cell_text.contains(&text),
