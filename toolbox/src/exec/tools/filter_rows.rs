@@ -30,7 +30,11 @@ impl Session<'_> {
         let cells = match (test, &right) {
             (Arg::Text(test), RowValue::Literal(text)) => {
                 let text = normalise(&text.lexical);
-                let is_text = |cell: &Cell| matches!(cell.term(self.kg), Term::Literal(_));
+                let resources = self.kg.resources();
+                let is_text = |cell: &Cell| match cell {
+                    Cell::Node(node) => !resources.contains(&node.0),
+                    Cell::Computed(_) => true,
+                };
                 let texts = table.column(column).any(is_text);
                 let holds = |cell: &Cell| {
                     // An entity among texts has no text; SPARQL drops it too.
