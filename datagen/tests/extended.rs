@@ -123,14 +123,14 @@ fn check(text: &str, query: &Query, graphs: u64, seed: u64) -> Tally {
     tally
 }
 
-/// The gold queries of a file, compared.
-fn published(file: &str, query_of: fn(&serde_json::Value) -> Option<&str>) {
+/// Compares the gold queries of a file; the number of graphs on which one differs.
+fn published(file: &str, query_of: fn(&serde_json::Value) -> Option<&str>) -> usize {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../../shared/datasets")
         .join(file);
     if !path.exists() {
         eprintln!("skipped: {file} is not on this machine");
-        return;
+        return 0;
     }
     let mut text = String::new();
     flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap())
@@ -165,32 +165,42 @@ fn published(file: &str, query_of: fn(&serde_json::Value) -> Option<&str>) {
         tally.refused,
         tally.differ.len()
     );
-    let some: Vec<String> = tally.differ.iter().take(5).cloned().collect();
-    assert!(tally.differ.is_empty(), "{}", some.join("\n"));
+    let shown = if std::env::var_os("SHOW_DIFFERING").is_some() {
+        usize::MAX
+    } else {
+        3
+    };
+    let differ = tally.differ.iter().take(shown);
+    differ.for_each(|how| eprintln!("{how}"));
+    tally.differ.len()
 }
 
 /// The law of rules D.3 on every set with such queries.
 #[test]
 fn programs_of_published_queries_give_their_rows() {
-    published("spider4sparql/questions.json.gz", |record| {
-        record["sparql"].as_str()
-    });
-    published("gold-sparql/qald9-train-multilingual.json.gz", |record| {
-        record["query"]["sparql"].as_str()
-    });
-    published("gold-sparql/qald10.json.gz", |record| {
-        record["sparql"].as_str()
-    });
-    published("gold-sparql/cwq.json.gz", |record| {
-        record["sparql"].as_str()
-    });
-    published("gold-sparql/lcquad1-train.json.gz", |record| {
-        record["sparql_query"].as_str()
-    });
-    published("gold-sparql/grailqa.json.gz", |record| {
-        record["sparql_query"].as_str()
-    });
-    published("gold-sparql/yago-qa.json.gz", |record| {
-        record["query"]["sparql"].as_str()
-    });
+    let sets: [(&str, fn(&serde_json::Value) -> Option<&str>); 7] = [
+        ("spider4sparql/questions.json.gz", |record| {
+            record["sparql"].as_str()
+        }),
+        ("gold-sparql/qald9-train-multilingual.json.gz", |record| {
+            record["query"]["sparql"].as_str()
+        }),
+        ("gold-sparql/qald10.json.gz", |record| {
+            record["sparql"].as_str()
+        }),
+        ("gold-sparql/cwq.json.gz", |record| {
+            record["sparql"].as_str()
+        }),
+        ("gold-sparql/lcquad1-train.json.gz", |record| {
+            record["sparql_query"].as_str()
+        }),
+        ("gold-sparql/grailqa.json.gz", |record| {
+            record["sparql_query"].as_str()
+        }),
+        ("gold-sparql/yago-qa.json.gz", |record| {
+            record["query"]["sparql"].as_str()
+        }),
+    ];
+    let differ: usize = sets.iter().map(|(file, of)| published(file, *of)).sum();
+    assert_eq!(differ, 0);
 }

@@ -44,6 +44,11 @@ impl QueryWriter<'_> {
 
     /// Whether a query gives the rows of a table.
     fn gives(&self, query: &Query, table: &Table) -> bool {
+        self.has_rows(query, table.rows().map(<[Cell]>::to_vec).collect())
+    }
+
+    /// Whether a query gives these rows, in any order.
+    fn has_rows(&self, query: &Query, expected: Vec<Vec<Cell>>) -> bool {
         let Ok(QueryAnswer::Rows { rows, .. }) = self.kg.query(query, QueryLimits::default())
         else {
             return false;
@@ -53,8 +58,8 @@ impl QueryWriter<'_> {
             .map(|row| row.into_iter().collect())
             .collect();
         let Some(mut rows) = rows else { return false };
-        let expected = table.rows();
         let mut expected: Vec<Vec<Term>> = expected
+            .iter()
             .map(|row| row.iter().map(|cell| cell.term(self.kg)).collect())
             .collect();
         rows.sort_unstable();
@@ -326,8 +331,27 @@ impl QueryWriter<'_> {
                 };
                 let text = Literal::plain(normalise(&text.lexical));
                 let text = algebra::rdf_literal(&text).into();
-                let test = Expression::FunctionCall(function, vec![folded(&variable.into()), text]);
-                kept(algebra::filter(rows.pattern, test))
+                let of = |read: &Variable| {
+                    let read = folded(&read.clone().into());
+                    Expression::FunctionCall(function, vec![read, text])
+                };
+                if !self.reads_labels(first)? {
+                    return kept(algebra::filter(rows.pattern, of(&variable)));
+                }
+                // An entity's text is its label.
+                let label = self.fresh();
+                let labels = algebra::any_of(self.kg, &self.kg.schema().label_relations);
+                let named = algebra::along(variable.clone().into(), &labels, label.clone().into());
+                let test = exists(algebra::filter(named, of(&label)));
+                let pattern = algebra::filter(rows.pattern, test);
+                let names = select(distinct_values(pattern.clone(), variable));
+                let left = table.set(column).unwrap_or_default();
+                let left = left.iter().map(|node| vec![Cell::Node(*node)]);
+                if self.has_rows(&names, left.collect()) {
+                    kept(pattern)
+                } else {
+                    Err(Inexpressible::Comparison(call.to_string()))
+                }
             }
             (Arg::Op(op), Arg::Literal(literal)) => {
                 let test = match self.column_pairs(first)? {
@@ -419,6 +443,19 @@ impl QueryWriter<'_> {
         let invalid = || Inexpressible::Argument(call.to_string());
         let counted = call.args.first().ok_or_else(invalid)?;
         self.counted_rows(counted)
+    }
+
+    /// Whether a test of texts reads labels: the column has no literals.
+    fn reads_labels(&self, arg: &Arg) -> Result<bool, Inexpressible> {
+        let nodes = match arg {
+            Arg::Column(..) => match self.column_pairs(arg)? {
+                Some(pairs) => pairs.into_iter().map(|(node, _)| node).collect(),
+                None => return Ok(false),
+            },
+            other => self.members(other)?.to_vec(),
+        };
+        let resources = self.kg.resources();
+        Ok(nodes.iter().all(|node| resources.contains(&node.0)))
     }
 
     /// The nodes of a column, each as its own owner; `None` if its values are computed.

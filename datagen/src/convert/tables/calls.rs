@@ -1,7 +1,10 @@
 //! Calls as they are written: on a graph, each runs at once.
 
+use std::collections::BTreeSet;
+
 use kg::Kg;
 use kg::term::{Literal, NodeId, Term};
+use kg::value::is_number;
 use toolbox::call::{Arg, Call, Field, Repeat, Tool};
 use toolbox::exec::{Cell, ExecOptions, Session, Table, Value};
 use toolbox::limits::MAX_STEPS;
@@ -371,6 +374,21 @@ impl<'a> CallWriter<'a> {
             Some(Value::Set(set)) => Some(set.to_vec()),
             _ => None,
         }
+    }
+
+    /// Whether the nodes of a column are of one kind, if there is a graph. MIN and MAX of values
+    /// that cannot be compared are whatever the evaluator says.
+    pub(super) fn of_one_kind(&self, of: &Bound, column: usize) -> bool {
+        let (Some(kg), Some(nodes)) = (self.kg(), self.nodes(of, column)) else {
+            return true;
+        };
+        let kind = |node: &NodeId| match kg.term(*node) {
+            Term::Literal(literal) if is_number(&literal) => Some("number".to_owned()),
+            Term::Literal(literal) => Some(literal.datatype.unwrap_or_default()),
+            Term::Iri(_) | Term::Blank(_) => None,
+        };
+        let kinds: BTreeSet<Option<String>> = nodes.iter().map(kind).collect();
+        kinds.len() <= 1
     }
 
     /// Whether a table has the rows of another one, each once, and in the same order.

@@ -8,6 +8,7 @@ use toolbox::call::{Field, Tool};
 use super::body::{Body, variables};
 use super::calls::{Bound, BoundForm};
 use super::head::{Wanted, hidden, key};
+use super::parts::Others;
 use super::{TableWriter, rewrite, visible};
 use crate::refusal::Refusal;
 
@@ -64,7 +65,8 @@ impl TableWriter<'_> {
         let labels = self.labels(body, &wanted);
         let body = labels.as_ref().map_or(body, |(rest, _)| rest);
         let names: BTreeSet<String> = body.variables().into_iter().map(str::to_owned).collect();
-        let (mut main, mut used) = self.main(body, &names, &wanted, &mut parts, seed)?;
+        let (mut main, used) = self.main(body, &names, &wanted, &mut parts, seed)?;
+        let mut others = Others::new(used);
         for (alias, of) in &body.same {
             if let Some(place) = main.index(of) {
                 main.columns[place].push(alias.clone());
@@ -93,8 +95,10 @@ impl TableWriter<'_> {
             }
         }
         for later in &rest {
-            main = self.across(main, body, later, &rest, (&parts, &mut used))?;
+            main = self.across(main, body, later, &rest, (&parts, &mut others))?;
         }
+        self.joined(&main, &others)?;
+        let used = others.used;
         let applied = |name: &String| used.contains(name) || main.has(name);
         if !rest.iter().all(|(_, names)| names.iter().all(applied)) {
             return Err(Refusal::VariableComparison);

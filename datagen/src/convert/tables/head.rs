@@ -246,6 +246,10 @@ impl TableWriter<'_> {
             let field = match (kind, input) {
                 (Some(aggregate), Some(input)) => {
                     let place = made.index(&input).ok_or(Refusal::Aggregate)?;
+                    let extreme = matches!(aggregate, Aggregate::Min | Aggregate::Max);
+                    if extreme && !self.calls.of_one_kind(&made, place) {
+                        return Err(Refusal::ComparisonDiffers);
+                    }
                     let place = u32::try_from(place).map_err(|_| Refusal::TooLong)?;
                     Field::Of(aggregate, place)
                 }
@@ -274,8 +278,9 @@ impl TableWriter<'_> {
             if made.form == BoundForm::Number {
                 return Err(Refusal::Aggregate);
             }
+            // The union of two sets is a set, while SPARQL repeats the members that are in both.
             let made = match made.form {
-                BoundForm::Set => made,
+                BoundForm::Set => self.as_table(&made)?,
                 _ if made.distinct => self.distinct(&made, &names)?,
                 _ => self.project(&made, &names)?,
             };
@@ -284,11 +289,6 @@ impl TableWriter<'_> {
         let [first, second] = &sides[..] else {
             return Err(Refusal::Unsupported);
         };
-        // The union of two sets is a set, while SPARQL repeats the members that are in both.
-        if first.form == BoundForm::Set && second.form == BoundForm::Set {
-            let first = self.as_table(first)?;
-            return self.calls.append(&first, second);
-        }
         self.calls.append(first, second)
     }
 

@@ -1,155 +1,99 @@
 //! Equal forms of a pattern that are easier to follow, with the same solutions, as often:
 //!
-//! - paths with alternatives as unions;
 //! - `OPTIONAL { … } FILTER(!BOUND(?x))` as NOT EXISTS;
 //! - a group with a union as a union of groups.
 
-use kg::spargebra::algebra::{Expression, GraphPattern, PropertyPathExpression};
-use kg::spargebra::term::{TermPattern, Variable};
+use kg::spargebra::algebra::{Expression, GraphPattern};
 
 use super::visible;
 use crate::algebra::{and, exists, join, not, union};
 use crate::graph::algebra::filter;
 
-/// A pattern without alternatives in paths and without `!BOUND`.
+/// A pattern without `!BOUND`.
 pub(super) fn normal(pattern: &GraphPattern) -> GraphPattern {
-    Normal { fresh: 0 }.pattern(pattern)
-}
-
-struct Normal {
-    /// Number of variables made for the middle of a path.
-    fresh: usize,
-}
-
-impl Normal {
-    fn boxed(&mut self, pattern: &GraphPattern) -> Box<GraphPattern> {
-        Box::new(self.pattern(pattern))
-    }
-
-    fn pattern(&mut self, pattern: &GraphPattern) -> GraphPattern {
-        use GraphPattern as P;
-        match pattern {
-            P::Path {
-                subject,
-                path,
-                object,
-            } if has_alternatives(path) => self.path(subject.clone(), path, object.clone()),
-            P::Join { left, right } => P::Join {
-                left: self.boxed(left),
-                right: self.boxed(right),
-            },
-            P::Union { left, right } => P::Union {
-                left: self.boxed(left),
-                right: self.boxed(right),
-            },
-            P::Minus { left, right } => P::Minus {
-                left: self.boxed(left),
-                right: self.boxed(right),
-            },
-            P::LeftJoin {
-                left,
-                right,
-                expression,
-            } => P::LeftJoin {
-                left: self.boxed(left),
-                right: self.boxed(right),
-                expression: expression.as_ref().map(|test| self.expression(test)),
-            },
-            P::Filter { expr, inner } => {
-                let (inner, tests) = unbound(inner, expr);
-                let inner = self.pattern(&inner);
-                let tests = tests.iter().map(|test| self.expression(test));
-                tests.collect::<Vec<_>>().into_iter().fold(inner, filter)
-            }
-            P::Extend {
-                inner,
-                variable,
-                expression,
-            } => P::Extend {
-                inner: self.boxed(inner),
-                variable: variable.clone(),
-                expression: self.expression(expression),
-            },
-            P::OrderBy { inner, expression } => P::OrderBy {
-                inner: self.boxed(inner),
-                expression: expression.clone(),
-            },
-            P::Project { inner, variables } => P::Project {
-                inner: self.boxed(inner),
-                variables: variables.clone(),
-            },
-            P::Distinct { inner } => P::Distinct {
-                inner: self.boxed(inner),
-            },
-            P::Reduced { inner } => P::Reduced {
-                inner: self.boxed(inner),
-            },
-            P::Slice {
-                inner,
-                start,
-                length,
-            } => P::Slice {
-                inner: self.boxed(inner),
-                start: *start,
-                length: *length,
-            },
-            P::Group {
-                inner,
-                variables,
-                aggregates,
-            } => P::Group {
-                inner: self.boxed(inner),
-                variables: variables.clone(),
-                aggregates: aggregates.clone(),
-            },
-            other => other.clone(),
+    use GraphPattern as P;
+    match pattern {
+        P::Join { left, right } => P::Join {
+            left: boxed(left),
+            right: boxed(right),
+        },
+        P::Union { left, right } => P::Union {
+            left: boxed(left),
+            right: boxed(right),
+        },
+        P::Minus { left, right } => P::Minus {
+            left: boxed(left),
+            right: boxed(right),
+        },
+        P::LeftJoin {
+            left,
+            right,
+            expression,
+        } => P::LeftJoin {
+            left: boxed(left),
+            right: boxed(right),
+            expression: expression.as_ref().map(expression_of),
+        },
+        P::Filter { expr, inner } => {
+            let (inner, tests) = unbound(inner, expr);
+            let inner = normal(&inner);
+            let tests = tests.iter().map(expression_of);
+            tests.collect::<Vec<_>>().into_iter().fold(inner, filter)
         }
-    }
-
-    /// The patterns of EXISTS within a filter.
-    fn expression(&mut self, expression: &Expression) -> Expression {
-        match expression {
-            Expression::Exists(pattern) => exists(self.pattern(pattern)),
-            other => crate::algebra::map_parts(other, &mut |part| self.expression(part)),
-        }
-    }
-
-    fn path(
-        &mut self,
-        subject: TermPattern,
-        path: &PropertyPathExpression,
-        object: TermPattern,
-    ) -> GraphPattern {
-        match path {
-            PropertyPathExpression::Alternative(a, b) => {
-                let first = self.path(subject.clone(), a, object.clone());
-                union([first, self.path(subject, b, object)])
-            }
-            PropertyPathExpression::Sequence(a, b) => {
-                self.fresh += 1;
-                let middle = Variable::new_unchecked(format!("path_{}", self.fresh));
-                let first = self.path(subject, a, middle.clone().into());
-                join(first, self.path(middle.into(), b, object))
-            }
-            PropertyPathExpression::Reverse(inner) if has_alternatives(inner) => {
-                self.path(object, inner, subject)
-            }
-            other => GraphPattern::Path {
-                subject,
-                path: other.clone(),
-                object,
-            },
-        }
+        P::Extend {
+            inner,
+            variable,
+            expression,
+        } => P::Extend {
+            inner: boxed(inner),
+            variable: variable.clone(),
+            expression: expression_of(expression),
+        },
+        P::OrderBy { inner, expression } => P::OrderBy {
+            inner: boxed(inner),
+            expression: expression.clone(),
+        },
+        P::Project { inner, variables } => P::Project {
+            inner: boxed(inner),
+            variables: variables.clone(),
+        },
+        P::Distinct { inner } => P::Distinct {
+            inner: boxed(inner),
+        },
+        P::Reduced { inner } => P::Reduced {
+            inner: boxed(inner),
+        },
+        P::Slice {
+            inner,
+            start,
+            length,
+        } => P::Slice {
+            inner: boxed(inner),
+            start: *start,
+            length: *length,
+        },
+        P::Group {
+            inner,
+            variables,
+            aggregates,
+        } => P::Group {
+            inner: boxed(inner),
+            variables: variables.clone(),
+            aggregates: aggregates.clone(),
+        },
+        other => other.clone(),
     }
 }
 
-/// Whether a path has alternatives that no closure contains.
-fn has_alternatives(path: &PropertyPathExpression) -> bool {
-    match path {
-        PropertyPathExpression::Alternative(..) => true,
-        PropertyPathExpression::Sequence(a, b) => has_alternatives(a) || has_alternatives(b),
-        PropertyPathExpression::Reverse(inner) => has_alternatives(inner),
-        _ => false,
+fn boxed(pattern: &GraphPattern) -> Box<GraphPattern> {
+    Box::new(normal(pattern))
+}
+
+/// A filter with the patterns of EXISTS rewritten.
+fn expression_of(expression: &Expression) -> Expression {
+    match expression {
+        Expression::Exists(pattern) => exists(normal(pattern)),
+        other => crate::algebra::map_parts(other, &mut |part| expression_of(part)),
     }
 }
 

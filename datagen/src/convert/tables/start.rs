@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use kg::spargebra::algebra::Expression;
-use kg::term::Term;
+use kg::term::{NodeId, Term};
 use kg::value::Op;
 use toolbox::call::{Arg, Tool};
 
+use super::super::names::bare;
 use super::body::{Body, End, Triple, variables};
 use super::calls::{Bound, BoundForm};
 use super::head::Wanted;
@@ -69,7 +70,14 @@ impl TableWriter<'_> {
         {
             return Err(Refusal::Disconnected);
         }
-        let root = sharing.cloned().or_else(|| {
+        let sharing = match sharing.cloned() {
+            Some(table) if table.distinct => {
+                let names: Vec<String> = table.columns.iter().flatten().cloned().collect();
+                Some(self.distinct(&table, &names)?)
+            }
+            other => other,
+        };
+        let root = sharing.or_else(|| {
             seed.filter(|seed| part.iter().any(|name| seed.has(name)))
                 .cloned()
         });
@@ -204,16 +212,29 @@ impl TableWriter<'_> {
         };
         match far {
             End::Constant(term) => {
-                let constant = self.calls.constant(term)?;
+                let value = match term {
+                    Term::Literal(literal) => Arg::Literal(bare(literal)),
+                    other => self.calls.constant(other)?,
+                };
                 let typed = self.calls.names.vocabulary.is_type(&triple.relation);
                 if made.form == BoundForm::Set && triple.repeat.is_none() && !typed {
-                    return self
+                    let kept = self
                         .calls
-                        .constrain(&made, &triple.relation, forward, constant);
+                        .constrain(&made, &triple.relation, forward, value)?;
+                    return self.same_literal(&made, kept, triple, term);
                 }
                 let longer = self.extend(&made, near, triple, forward, "")?;
                 let last = longer.columns.len() - 1;
-                self.calls.filter(&longer, last, Arg::Op(Op::Eq), constant)
+                let kept = self.calls.filter(&longer, last, Arg::Op(Op::Eq), value)?;
+                let (kg, left) = (self.calls.kg(), self.calls.nodes(&kept, last));
+                match (kg, left, term) {
+                    (Some(kg), Some(left), Term::Literal(_))
+                        if left.iter().any(|node| Some(*node) != kg.find(term)) =>
+                    {
+                        Err(Refusal::ComparisonDiffers)
+                    }
+                    _ => Ok(kept),
+                }
             }
             End::Var(name) => {
                 if let Some(known) = made.index(name) {
@@ -234,6 +255,35 @@ impl TableWriter<'_> {
                 }
                 self.classed(longer, name, open)
             }
+        }
+    }
+
+    /// Checks on a graph that a comparison with a literal kept the members that have this very
+    /// literal.
+    fn same_literal(
+        &self,
+        made: &Bound,
+        kept: Bound,
+        triple: &Triple,
+        term: &Term,
+    ) -> Result<Bound, Refusal> {
+        let (Some(kg), Some(before), Some(left), Term::Literal(_)) = (
+            self.calls.kg(),
+            self.calls.nodes(made, 0),
+            self.calls.nodes(&kept, 0),
+            term,
+        ) else {
+            return Ok(kept);
+        };
+        let relation = kg.find(&Term::Iri(triple.relation.clone()));
+        let (Some(relation), Some(value)) = (relation, kg.find(term)) else {
+            return Err(Refusal::UnknownConstant);
+        };
+        let has = |node: &NodeId| kg.has(*node, relation.relation(), value);
+        if left.into_iter().eq(before.into_iter().filter(has)) {
+            Ok(kept)
+        } else {
+            Err(Refusal::ComparisonDiffers)
         }
     }
 
