@@ -15,15 +15,13 @@ use toolbox::exec::{Cell, Table, Value};
 use super::error::Inexpressible;
 use super::spelling::folded;
 use super::writer::{QueryWriter, WalkedRelation};
-use crate::algebra::{
-    aggregate_call, compare, distinct_values, exists, not, project, select, union,
-};
+use crate::algebra::{aggregate_call, compare, distinct_values, exists, project, select, union};
 use crate::graph::algebra;
 
 /// A pattern with the variable of each column.
-struct Rows {
-    pattern: GraphPattern,
-    columns: Vec<Variable>,
+pub(super) struct Rows {
+    pub pattern: GraphPattern,
+    pub columns: Vec<Variable>,
 }
 
 impl QueryWriter<'_> {
@@ -102,7 +100,7 @@ impl QueryWriter<'_> {
     }
 
     /// The rows of a table or set argument.
-    fn rows(&mut self, arg: &Arg) -> Result<Rows, Inexpressible> {
+    pub(super) fn rows(&mut self, arg: &Arg) -> Result<Rows, Inexpressible> {
         if let Arg::Var(index) = arg {
             let (call, value) = self.call(*index)?;
             match value {
@@ -397,42 +395,6 @@ impl QueryWriter<'_> {
             }
             _ => Err(invalid()),
         }
-    }
-
-    /// The rows or members that `exists` looks for.
-    pub(super) fn existing(&mut self, call: &Call) -> Result<GraphPattern, Inexpressible> {
-        let of = call.args.first();
-        let of = of.ok_or_else(|| Inexpressible::Argument(call.to_string()))?;
-        Ok(self.rows(of)?.pattern)
-    }
-
-    /// The members of `choose`: those of the first set where the test holds, and those of the
-    /// second where it does not.
-    pub(super) fn chosen(
-        &mut self,
-        call: &Call,
-        out: &Variable,
-    ) -> Result<GraphPattern, Inexpressible> {
-        let invalid = || Inexpressible::Argument(call.to_string());
-        let Some(Arg::Var(index)) = call.args.first() else {
-            return Err(invalid());
-        };
-        let (test, value) = self.call(*index)?;
-        let test = match (test.tool, value) {
-            (Tool::Exists, _) => self.existing(&test)?,
-            (Tool::Judge, Value::Bool(truth)) => {
-                let judged = self.fresh();
-                self.judged(&test, truth, &judged)?
-            }
-            _ => return Err(invalid()),
-        };
-        let test = exists(test);
-        let first = self.argument(call, 1, out)?;
-        let second = self.argument(call, 2, out)?;
-        Ok(union([
-            algebra::filter(first, test.clone()),
-            algebra::filter(second, not(test)),
-        ]))
     }
 
     /// The pattern of `count`, and its variable.
