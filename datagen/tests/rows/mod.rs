@@ -15,10 +15,22 @@ pub(crate) type Rows = Vec<Vec<Option<Term>>>;
 pub(crate) fn of_query(kg: &FrozenKg, query: &Query) -> Option<Rows> {
     match kg.query(query, QueryLimits::default()).ok()? {
         QueryAnswer::Rows { mut rows, .. } => {
+            rows.iter_mut().flatten().flatten().for_each(respell);
             rows.sort();
             Some(rows)
         }
         QueryAnswer::Bool(truth) => Some(vec![vec![Some(boolean(truth))]]),
+    }
+}
+
+/// One spelling for equal numbers of one datatype: the evaluator respells the numbers that MIN and
+/// MAX give.
+fn respell(term: &mut Term) {
+    if let Term::Literal(literal) = term
+        && kg::value::is_number(literal)
+        && let Ok(number) = literal.lexical.parse::<f64>()
+    {
+        literal.lexical = number.to_string();
     }
 }
 
@@ -50,6 +62,7 @@ pub(crate) fn of_program(kg: &FrozenKg, calls: &[Call]) -> Result<Rows, ToolErro
         }
         Value::Bool(truth) => vec![vec![Some(boolean(truth))]],
     };
+    rows.iter_mut().flatten().flatten().for_each(respell);
     rows.sort();
     Ok(rows)
 }

@@ -51,7 +51,7 @@ pub struct Live {
     pub extended: bool,
     /// The tables, and the variables that stand for one: sets and numbers.
     pub tables: Vec<LiveTable>,
-    /// The variables that are one number: those of `count`, and tables of one cell.
+    /// The variables that are one number or date: those of `count`, and tables of one cell.
     pub numbers: Vec<String>,
     /// The variables that are a truth value.
     pub truths: Vec<String>,

@@ -159,11 +159,17 @@ impl Session<'_> {
         })
     }
 
-    /// The variables that are a number: those of `count`, and tables with one numeric cell.
+    /// The variables that are one value to compare with: those of `count`, and tables with one cell, a
+    /// number or a date.
     fn live_numbers(&self) -> Vec<String> {
         let is_number = |value: &Value| match value {
             Value::Int(_) => true,
-            Value::Table(table) => table.only().is_some() && table.columns()[0].numbers,
+            Value::Table(table) => {
+                let [column] = table.columns() else {
+                    return false;
+                };
+                table.only().is_some() && (column.numbers || column.dates)
+            }
             Value::Set(_) | Value::Bool(_) => false,
         };
         let numbers = self.variables.iter().enumerate();

@@ -173,13 +173,12 @@ impl<'a> CallWriter<'a> {
         }
     }
 
-    /// The nodes that a path leads to from a constant. `lenient`: it may lead nowhere.
+    /// The nodes that a path leads to from a constant.
     pub(super) fn reached(
         &mut self,
         constant: &Arg,
         path: Path<'_>,
         name: &str,
-        lenient: bool,
     ) -> Result<Bound, Refusal> {
         let (relation, repeat, forward) = path;
         let listed = !self.names.vocabulary.is_type(relation);
@@ -194,10 +193,8 @@ impl<'a> CallWriter<'a> {
                 Tool::GetHeadEntity
             };
             let relation = Arg::name(self.names.relation(relation)?);
-            match self.emit(tool, vec![constant.clone(), relation]) {
-                Err(Refusal::ProgramFailed) if lenient => {}
-                other => return other.map(|set| Bound::set(set, name)),
-            }
+            let set = self.emit(tool, vec![constant.clone(), relation])?;
+            return Ok(Bound::set(set, name));
         }
         let path = self.path(path)?;
         let arg = self.emit(Tool::Extend, vec![constant.clone(), path])?;
@@ -373,6 +370,20 @@ impl<'a> CallWriter<'a> {
             Some(Value::Table(table)) => table.set(column),
             Some(Value::Set(set)) => Some(set.to_vec()),
             _ => None,
+        }
+    }
+
+    /// The values of a set, a number, or the first column of a table, if there is a graph.
+    pub(super) fn terms(&self, of: &Bound) -> Option<Vec<Term>> {
+        let kg = self.kg()?;
+        match self.value(&of.arg)? {
+            Value::Set(set) => Some(set.iter().map(|&node| kg.term(node)).collect()),
+            Value::Int(number) => {
+                let number = Literal::xsd(number.to_string(), "integer");
+                Some(vec![Term::Literal(number)])
+            }
+            Value::Table(table) => Some(table.column(0).map(|cell| cell.term(kg)).collect()),
+            Value::Bool(_) => None,
         }
     }
 

@@ -50,7 +50,6 @@ pub(super) fn convert_table(
     let mut writer = TableWriter {
         calls: CallWriter::new(names)?,
         fresh: 0,
-        lenient: false,
     };
     match query {
         Query::Select { pattern, .. } => writer.answer(&rewrite::normal(pattern))?,
@@ -65,8 +64,6 @@ struct TableWriter<'a> {
     calls: CallWriter<'a>,
     /// Number of variables made for blank steps of paths.
     fresh: usize,
-    /// Whether the first step of a part may lead nowhere, as in ASK.
-    lenient: bool,
 }
 
 /// The names of all variables of a pattern that its group can see.

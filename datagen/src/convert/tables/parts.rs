@@ -112,9 +112,10 @@ impl TableWriter<'_> {
             part.form == BoundForm::Number || part.columns.len() == 1 && op != Op::Eq
         }) {
             made_for.used.insert(other.clone());
-            return self
+            let kept = self
                 .calls
-                .filter(&main, place, Arg::Op(op), part.arg.clone());
+                .filter(&main, place, Arg::Op(op), part.arg.clone())?;
+            return self.same_as_filter((&main, place), &kept, filter, (mine, part));
         }
         let made = match known {
             Some(part) if op == Op::Eq => part.clone(),
@@ -225,7 +226,7 @@ impl TableWriter<'_> {
             self.calls.kg(),
             self.calls.nodes(before, place),
             self.calls.nodes(kept, place),
-            self.calls.nodes(only, 0),
+            self.calls.terms(only),
         ) else {
             return Ok(kept.clone());
         };
@@ -237,7 +238,7 @@ impl TableWriter<'_> {
                 other.clone().into()
             }
         });
-        let value = value.iter().filter_map(|&node| ground(&kg.term(node)));
+        let value = value.iter().filter_map(ground);
         let bound = [(other.clone(), value.collect())];
         let passing = passing_with(kg, nodes.into_iter(), &[test], &bound)?;
         let passing: BTreeSet<NodeId> = passing.into_iter().collect();

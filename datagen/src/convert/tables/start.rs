@@ -193,7 +193,7 @@ impl TableWriter<'_> {
         };
         let constant = self.calls.constant(constant)?;
         let path = (triple.relation.as_str(), triple.repeat, forward);
-        self.calls.reached(&constant, path, name, self.lenient)
+        self.calls.reached(&constant, path, name)
     }
 
     /// Follows one triple from the table.

@@ -24,13 +24,11 @@ impl TableWriter<'_> {
 
     /// Whether a pattern has a solution.
     fn truth(&mut self, pattern: &GraphPattern) -> Result<Arg, Refusal> {
-        let lenient = std::mem::replace(&mut self.lenient, true);
+        let pattern = solutions(pattern);
         let made = match absent(pattern) {
-            Some(absent) => self.none_of(absent),
-            None => self.relation(pattern, &Wanted::new()),
+            Some(absent) => self.none_of(absent)?,
+            None => self.relation(pattern, &Wanted::new())?,
         };
-        self.lenient = lenient;
-        let made = made?;
         if made.form == BoundForm::Number {
             // An aggregate always has a row.
             return Err(Refusal::Aggregate);
@@ -84,6 +82,16 @@ impl TableWriter<'_> {
         args.append(&mut sets);
         let arg = self.calls.emit(Tool::Choose, args)?;
         Ok(Bound::set(arg, variable.as_str()))
+    }
+}
+
+/// The pattern inside modifiers that neither make nor remove all solutions.
+fn solutions(pattern: &GraphPattern) -> &GraphPattern {
+    match pattern {
+        GraphPattern::Project { inner, .. }
+        | GraphPattern::Distinct { inner }
+        | GraphPattern::Reduced { inner } => solutions(inner),
+        other => other,
     }
 }
 
