@@ -25,6 +25,7 @@ const GRAPH: &str = r#"
 :dan a :Person ; :city "Oslo" .
 :shop1 a :Shop . :shop2 a :Shop . :shop3 a :Shop .
 :ann :born "1980-05-01"^^xsd:date . :bob :born "1991"^^xsd:gYear .
+:north :about "A long text about the north, with many words. A long text about the north, with many words. A long text about the north, with many words. A long text about the north, with many words. A long text about the north, with many words. A long text about the north, with many words. A long text about the north, with many words. A long text about the north, with many words. This is its end"@en .
 :shop1 :in :north . :north :in :land . :land :in :north .
 "#;
 
@@ -106,6 +107,11 @@ fn each_tool_follows_its_rule() {
         (
             "v1 = extend(<@north>, * ~<@in>); v2 = columns(v1, k1); v3 = sort(v2, asc k0); ans = end(v3)",
             &["land", "north", "shop1"],
+        ),
+        // All of a long text is looked at.
+        (
+            "v1 = extend(<@north>, <@about>); v2 = where(v1.k1, ends, \"its end\"); v3 = count(v2); ans = end(v3)",
+            &["1"],
         ),
         // Parts of dates.
         (

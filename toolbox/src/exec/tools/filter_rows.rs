@@ -41,7 +41,11 @@ impl Session<'_> {
                     if texts && !is_text(cell) {
                         return false;
                     }
-                    let cell_text = normalise(&cell.text(self.kg));
+                    // The name of a long literal is cut, so its own text counts.
+                    let cell_text = match cell.term(self.kg) {
+                        Term::Literal(literal) => normalise(&literal.lexical),
+                        Term::Iri(_) | Term::Blank(_) => normalise(&cell.text(self.kg)),
+                    };
                     match test {
                         TextTest::Contains => cell_text.contains(&text),
                         TextTest::Starts => cell_text.starts_with(&text),
