@@ -110,10 +110,10 @@ impl Scrambler {
         };
         let params = call.tool.signature().params;
         for (i, arg) in call.args.iter_mut().enumerate() {
-            if params[i.min(params.len() - 1)].names_relation() {
-                if let Arg::Name(name) = arg.relation_mut() {
-                    *name = self.replace(name);
-                }
+            if params[i.min(params.len() - 1)].names_relation()
+                && let Arg::Name(name) = arg.relation_mut()
+            {
+                *name = self.replace(name);
             }
         }
         call.to_string()
