@@ -1,7 +1,7 @@
 """Token masks of kgagent's acceptors against llguidance's, byte by byte, on random phrases and calls.
 
     pip install llguidance
-    KGAGENT_MASKS=masks.jsonl cargo test --workspace --test agents gbnf:: -- --ignored
+    KGAGENT_MASKS=masks.jsonl cargo test --workspace --test toolbox gbnf:: -- --ignored
     python benches/peers/masks.py masks.jsonl
 
 Where a grammar says exactly what the language is (no lists, no intersect or union), the masks must be equal; elsewhere the grammar may take more, so

@@ -168,7 +168,7 @@ impl<'a> ExampleBuilder<'a> {
                 Value::Table(table) => {
                     let name = |cell: &Cell| match cell {
                         Cell::Node(node) => kg.name(*node),
-                        Cell::Computed(literal) => literal.lexical.clone(),
+                        Cell::Computed(value) => value.text(),
                     };
                     let rows = table.rows().map(|row| row.iter().map(name).collect());
                     ExampleAnswer::Rows(rows.collect())

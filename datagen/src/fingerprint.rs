@@ -155,6 +155,9 @@ fn masked_arg(arg: &Arg, entities: &[String]) -> Arg {
                 .collect(),
         ),
         Arg::Inverse(inner) => Arg::Inverse(Box::new(masked_arg(inner, entities))),
+        Arg::Repeated(repeat, inner) => {
+            Arg::Repeated(*repeat, Box::new(masked_arg(inner, entities)))
+        }
         Arg::Var(_)
         | Arg::Handle(_)
         | Arg::Op(_)

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::transcript::Role;
-use toolbox::call::{Arg, Param, parse_call};
+use toolbox::call::{Arg, parse_call};
 use toolbox::rank::{is_stop, stem};
 
 use crate::example::Example;
@@ -110,14 +110,10 @@ impl Scrambler {
         };
         let params = call.tool.signature().params;
         for (i, arg) in call.args.iter_mut().enumerate() {
-            if params[i.min(params.len() - 1)] == Param::Relation {
-                let name = match arg {
-                    Arg::Inverse(inner) => inner.as_mut(),
-                    other => other,
-                };
-                if let Arg::Name(name) = name {
-                    *name = self.replace(name);
-                }
+            if params[i.min(params.len() - 1)].names_relation()
+                && let Arg::Name(name) = arg.relation_mut()
+            {
+                *name = self.replace(name);
             }
         }
         call.to_string()

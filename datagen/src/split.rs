@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use toolbox::call::{Arg, Call, Param, ToolTable};
+use toolbox::call::{Arg, Call, ToolTable};
 
 use crate::hash;
 use crate::question::GoldQuestion;
@@ -149,11 +149,8 @@ pub(crate) fn relations_of(calls: &[Call]) -> BTreeSet<String> {
     for call in calls {
         let params = call.tool.signature().params;
         for (i, arg) in call.args.iter().enumerate() {
-            let name = match arg {
-                Arg::Inverse(inner) => inner.as_ref(),
-                other => other,
-            };
-            if let (Param::Relation, Arg::Name(name)) = (params[i.min(params.len() - 1)], name) {
+            let named = params[i.min(params.len() - 1)].names_relation();
+            if let (true, Arg::Name(name)) = (named, arg.relation()) {
                 names.insert(name.clone());
             }
         }

@@ -3,7 +3,6 @@
 
 mod agent;
 mod fuzzing;
-mod gbnf;
 mod hostile;
 mod metrics;
 mod oda;

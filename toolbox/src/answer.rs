@@ -78,10 +78,10 @@ impl AnswerTable {
     fn of(kg: &dyn Kg, table: &Table) -> Self {
         let member = |cell: &Cell| match cell {
             Cell::Node(node) => Member::of(kg, *node),
-            Cell::Computed(literal) => Member {
-                term: Term::Literal(literal.as_ref().clone()),
-                name: literal.lexical.clone(),
-                label: literal.lexical.clone(),
+            Cell::Computed(value) => Member {
+                term: Term::Literal(value.literal()),
+                name: value.text(),
+                label: value.text(),
             },
         };
         let rows = table.rows().take(ANSWER_MEMBERS);

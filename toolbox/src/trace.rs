@@ -226,7 +226,7 @@ impl ResultText {
                 Value::Table(table) => {
                     let name = |cell: &Cell| match cell {
                         Cell::Node(node) => session.kg().name(*node),
-                        Cell::Computed(literal) => literal.lexical.clone(),
+                        Cell::Computed(value) => value.text(),
                     };
                     let columns = table.columns().iter();
                     let rows = table.rows().take(TRACE_MEMBERS);

@@ -316,7 +316,8 @@ pub(super) fn passing(
     passing_with(kg, nodes, tests, &[])
 }
 
-fn passing_with(
+/// Like [`passing`], with values for other variables of the tests.
+pub(super) fn passing_with(
     kg: &dyn Kg,
     nodes: impl Iterator<Item = NodeId>,
     tests: &[Expression],

@@ -71,6 +71,15 @@ impl CallNames<'_> {
         }
     }
 
+    /// A relation that `extend` may follow: class relations too.
+    pub(super) fn path(&self, iri: &str) -> Result<String, Refusal> {
+        if self.vocabulary.is_type(iri) {
+            self.iri(iri)
+        } else {
+            self.relation(iri)
+        }
+    }
+
     /// The derived relation of an interval (rule R11).
     pub(super) fn interval(&self, interval: &TimeInterval) -> Result<String, Refusal> {
         let Some(kg) = self.kg else {

@@ -18,6 +18,7 @@ mod error;
 mod extreme;
 mod spelling;
 mod tables;
+mod truth;
 mod writer;
 
 pub use error::Inexpressible;

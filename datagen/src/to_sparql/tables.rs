@@ -3,24 +3,25 @@
 use kg::spargebra::Query;
 use kg::spargebra::algebra::{
     AggregateExpression, AggregateFunction, Expression, Function, GraphPattern, OrderExpression,
+    PropertyPathExpression,
 };
-use kg::spargebra::term::Variable;
+use kg::spargebra::term::{NamedNode, Variable};
 use kg::term::{Literal, NodeId, Term};
-use kg::value::normalise;
+use kg::value::{DatePart, normalise};
 use kg::{QueryAnswer, QueryLimits};
-use toolbox::call::{Aggregate, Arg, Call, Field, TextTest, Tool};
+use toolbox::call::{Aggregate, Arg, Call, Field, Repeat, TextTest, Tool};
 use toolbox::exec::{Cell, Table, Value};
 
 use super::error::Inexpressible;
 use super::spelling::folded;
-use super::writer::QueryWriter;
-use crate::algebra::{aggregate_call, compare, distinct_values, project, select, union};
-use crate::graph::{PathStep, algebra};
+use super::writer::{QueryWriter, WalkedRelation};
+use crate::algebra::{aggregate_call, compare, distinct_values, exists, project, select, union};
+use crate::graph::algebra;
 
 /// A pattern with the variable of each column.
-struct Rows {
-    pattern: GraphPattern,
-    columns: Vec<Variable>,
+pub(super) struct Rows {
+    pub pattern: GraphPattern,
+    pub columns: Vec<Variable>,
 }
 
 impl QueryWriter<'_> {
@@ -41,6 +42,11 @@ impl QueryWriter<'_> {
 
     /// Whether a query gives the rows of a table.
     fn gives(&self, query: &Query, table: &Table) -> bool {
+        self.has_rows(query, table.rows().map(<[Cell]>::to_vec).collect())
+    }
+
+    /// Whether a query gives these rows, in any order.
+    fn has_rows(&self, query: &Query, expected: Vec<Vec<Cell>>) -> bool {
         let Ok(QueryAnswer::Rows { rows, .. }) = self.kg.query(query, QueryLimits::default())
         else {
             return false;
@@ -50,8 +56,8 @@ impl QueryWriter<'_> {
             .map(|row| row.into_iter().collect())
             .collect();
         let Some(mut rows) = rows else { return false };
-        let expected = table.rows();
         let mut expected: Vec<Vec<Term>> = expected
+            .iter()
             .map(|row| row.iter().map(|cell| cell.term(self.kg)).collect())
             .collect();
         rows.sort_unstable();
@@ -94,11 +100,20 @@ impl QueryWriter<'_> {
     }
 
     /// The rows of a table or set argument.
-    fn rows(&mut self, arg: &Arg) -> Result<Rows, Inexpressible> {
+    pub(super) fn rows(&mut self, arg: &Arg) -> Result<Rows, Inexpressible> {
         if let Arg::Var(index) = arg {
             let (call, value) = self.call(*index)?;
-            if let Value::Table(table) = value {
-                return self.made(&call, &table);
+            match value {
+                Value::Table(table) => return self.made(&call, &table),
+                Value::Int(_) => {
+                    let (pattern, count) = self.count_of(&call)?;
+                    let columns = vec![count];
+                    return Ok(Rows {
+                        pattern: project(pattern, columns.clone()),
+                        columns,
+                    });
+                }
+                Value::Set(_) | Value::Bool(_) => {}
             }
         }
         let out = self.fresh();
@@ -126,11 +141,11 @@ impl QueryWriter<'_> {
                 let (mut rows, column) = self.rows_at(first)?;
                 let from = rows.columns.get(column).ok_or_else(invalid)?.clone();
                 let value = self.fresh();
-                let step = [PathStep {
-                    relation: walk.iri,
-                    forward: walk.forward,
-                }];
-                let edge = algebra::along(from.into(), &step, value.clone().into());
+                let repeat = call.args.get(1).and_then(Arg::repeat);
+                let edge = match repeat {
+                    None => algebra::along(from.into(), &walk.step(), value.clone().into()),
+                    Some(repeat) => repeated(repeat, walk, from, value.clone()),
+                };
                 rows.pattern = algebra::join(rows.pattern, edge);
                 rows.columns.push(value);
                 Ok(rows)
@@ -145,16 +160,29 @@ impl QueryWriter<'_> {
             }
             Tool::Columns => {
                 let rows = self.rows(first)?;
-                let column = |arg: &Arg| match arg {
-                    Arg::Field(Field::Key(column)) => rows.columns.get(*column as usize).cloned(),
-                    _ => None,
-                };
-                let columns = call.args.iter().skip(1).map(column);
-                let columns = columns.collect::<Option<_>>().ok_or_else(invalid)?;
-                Ok(Rows {
-                    pattern: rows.pattern,
-                    columns,
-                })
+                let mut pattern = rows.pattern;
+                let mut columns = Vec::new();
+                for arg in call.args.iter().skip(1) {
+                    let (part, column) = match arg {
+                        Arg::Field(Field::Key(column)) => (None, column),
+                        Arg::Field(Field::Part(part, column)) => (Some(*part), column),
+                        _ => return Err(invalid()),
+                    };
+                    let source = rows.columns.get(*column as usize).ok_or_else(invalid)?;
+                    columns.push(match part {
+                        None => source.clone(),
+                        Some(part) => {
+                            let made = self.fresh();
+                            pattern = GraphPattern::Extend {
+                                inner: Box::new(pattern),
+                                variable: made.clone(),
+                                expression: part_of(part, source),
+                            };
+                            made
+                        }
+                    });
+                }
+                Ok(Rows { pattern, columns })
             }
             Tool::Sort => {
                 let rows = self.rows(first)?;
@@ -185,14 +213,16 @@ impl QueryWriter<'_> {
             }
             Tool::First => {
                 let rows = self.rows(first)?;
-                let size = match call.args.get(1) {
-                    Some(Arg::Literal(size)) => size.lexical.parse().ok(),
+                let number = |arg: &Arg| match arg {
+                    Arg::Literal(size) => size.lexical.parse().ok(),
                     _ => None,
                 };
+                let size: Option<usize> = call.args.get(1).and_then(number);
+                let skipped = call.args.get(2).map_or(Some(0), number);
                 Ok(Rows {
                     pattern: GraphPattern::Slice {
                         inner: Box::new(project(rows.pattern, rows.columns.clone())),
-                        start: 0,
+                        start: skipped.ok_or_else(invalid)?,
                         length: Some(size.ok_or_else(invalid)?),
                     },
                     columns: rows.columns,
@@ -299,8 +329,27 @@ impl QueryWriter<'_> {
                 };
                 let text = Literal::plain(normalise(&text.lexical));
                 let text = algebra::rdf_literal(&text).into();
-                let test = Expression::FunctionCall(function, vec![folded(&variable.into()), text]);
-                kept(algebra::filter(rows.pattern, test))
+                let of = |read: &Variable| {
+                    let read = folded(&read.clone().into());
+                    Expression::FunctionCall(function, vec![read, text])
+                };
+                if !self.reads_labels(first)? {
+                    return kept(algebra::filter(rows.pattern, of(&variable)));
+                }
+                // An entity's text is its label.
+                let label = self.fresh();
+                let labels = algebra::any_of(self.kg, &self.kg.schema().label_relations);
+                let named = algebra::along(variable.clone().into(), &labels, label.clone().into());
+                let test = exists(algebra::filter(named, of(&label)));
+                let pattern = algebra::filter(rows.pattern, test);
+                let names = select(distinct_values(pattern.clone(), variable));
+                let left = table.set(column).unwrap_or_default();
+                let left = left.iter().map(|node| vec![Cell::Node(*node)]);
+                if self.has_rows(&names, left.collect()) {
+                    kept(pattern)
+                } else {
+                    Err(Inexpressible::Comparison(call.to_string()))
+                }
             }
             (Arg::Op(op), Arg::Literal(literal)) => {
                 let test = match self.column_pairs(first)? {
@@ -358,6 +407,19 @@ impl QueryWriter<'_> {
         self.counted_rows(counted)
     }
 
+    /// Whether a test of texts reads labels: the column has no literals.
+    fn reads_labels(&self, arg: &Arg) -> Result<bool, Inexpressible> {
+        let nodes = match arg {
+            Arg::Column(..) => match self.column_pairs(arg)? {
+                Some(pairs) => pairs.into_iter().map(|(node, _)| node).collect(),
+                None => return Ok(false),
+            },
+            other => self.members(other)?.to_vec(),
+        };
+        let resources = self.kg.resources();
+        Ok(nodes.iter().all(|node| resources.contains(&node.0)))
+    }
+
     /// The nodes of a column, each as its own owner; `None` if its values are computed.
     fn column_pairs(&self, arg: &Arg) -> Result<Option<Vec<(NodeId, NodeId)>>, Inexpressible> {
         let nodes = match arg {
@@ -373,10 +435,39 @@ impl QueryWriter<'_> {
                 }
                 _ => return Err(Inexpressible::Argument(arg.to_string())),
             },
+            Arg::Var(index) if matches!(self.call(*index)?.1, Value::Int(_)) => return Ok(None),
             other => self.members(other)?.to_vec(),
         };
         Ok(Some(nodes.into_iter().map(|node| (node, node)).collect()))
     }
+}
+
+/// One end to the other along a repeated relation.
+fn repeated(repeat: Repeat, walk: WalkedRelation, from: Variable, to: Variable) -> GraphPattern {
+    let relation = PropertyPathExpression::NamedNode(NamedNode::new_unchecked(walk.iri));
+    let step = Box::new(if walk.forward {
+        relation
+    } else {
+        PropertyPathExpression::Reverse(Box::new(relation))
+    });
+    GraphPattern::Path {
+        subject: from.into(),
+        path: match repeat {
+            Repeat::OneOrMore => PropertyPathExpression::OneOrMore(step),
+            Repeat::ZeroOrMore => PropertyPathExpression::ZeroOrMore(step),
+        },
+        object: to.into(),
+    }
+}
+
+/// A part of a variable's date.
+fn part_of(part: DatePart, of: &Variable) -> Expression {
+    let function = match part {
+        DatePart::Year => Function::Year,
+        DatePart::Month => Function::Month,
+        DatePart::Day => Function::Day,
+    };
+    Expression::FunctionCall(function, vec![of.clone().into()])
 }
 
 /// A literal as the number that it spells, to compare computed values with.

@@ -77,6 +77,10 @@ impl QueryWriter<'_> {
                     let group = group_all(inner, vec![(count.clone(), counted)]);
                     return Ok(select(project(group, vec![count])));
                 }
+                (Tool::Exists, _) => {
+                    let pattern = self.existing(&call)?;
+                    return Ok(ask(project(pattern, Vec::new())));
+                }
                 (Tool::Judge, Value::Bool(truth)) => {
                     let pattern = self.judged(&call, truth, &x)?;
                     return Ok(ask(project(pattern, Vec::new())));
@@ -187,6 +191,7 @@ impl QueryWriter<'_> {
                 };
                 self.constrained(&call, &kept, out)
             }
+            Tool::Choose => self.chosen(&call, out),
             _ => Err(Inexpressible::Words(call.to_string())),
         }
     }
@@ -217,14 +222,11 @@ impl QueryWriter<'_> {
     /// The relation of a call, and whether it is inverted.
     pub(super) fn walk(&self, call: &Call) -> Result<WalkedRelation, Inexpressible> {
         let invalid = || Inexpressible::Argument(call.to_string());
-        let (name, forward) = match call.args.get(1).ok_or_else(invalid)? {
-            Arg::Name(name) => (name, true),
-            Arg::Inverse(inner) => match inner.as_ref() {
-                Arg::Name(name) => (name, false),
-                _ => return Err(invalid()),
-            },
-            _ => return Err(invalid()),
+        let path = call.args.get(1).ok_or_else(invalid)?;
+        let Arg::Name(name) = path.relation() else {
+            return Err(invalid());
         };
+        let forward = !path.is_inverse();
         let schema = self.kg.schema();
         let interval = schema
             .intervals

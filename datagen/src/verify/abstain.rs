@@ -284,7 +284,7 @@ fn has_twin(kg: &dyn Kg, session: &Session<'_>, broken: &Call, taken: RelId) -> 
             .collect()
     };
     let forward =
-        broken.tool != Tool::GetHeadEntity && !matches!(broken.args.get(1), Some(Arg::Inverse(_)));
+        broken.tool != Tool::GetHeadEntity && !broken.args.get(1).is_some_and(Arg::is_inverse);
     let wanted = reached(taken, forward);
     let is_twin = |relation: &Relation, forward| matches!(relation, Relation::Plain(id) if reached(*id, forward) == wanted);
     let shown = listed(session, broken.args.first()?)?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kg::term::{NodeId, RelId, Term};
 use kg::{Kg, QueryLimits};
-use toolbox::call::{Arg, Call, Param, Tool, ToolTable};
+use toolbox::call::{Arg, Call, Tool, ToolTable};
 use toolbox::exec::{Exclude, ExecOptions, Relation, Session, ToolError, Value, run_program};
 use toolbox::limits::{MAX_STEPS, QUESTION_DEADLINE, SHOWN_RELATIONS};
 use toolbox::link::Linked;
@@ -266,13 +266,11 @@ pub(super) fn relation_name(call: &Call) -> Option<&str> {
 /// The name of the relation that a call follows, and whether from heads to tails.
 pub(crate) fn walked_name(call: &Call) -> Option<(&str, bool)> {
     let along = call.tool != Tool::GetHeadEntity;
-    let follows = call.tool.signature().params.get(1) == Some(&Param::Relation);
-    match call.args.get(1).filter(|_| follows)? {
-        Arg::Name(name) => Some((name, along)),
-        Arg::Inverse(inner) => match inner.as_ref() {
-            Arg::Name(name) => Some((name, !along)),
-            _ => None,
-        },
+    let second = call.tool.signature().params.get(1);
+    let follows = second.is_some_and(|param| param.names_relation());
+    let path = call.args.get(1).filter(|_| follows)?;
+    match path.relation() {
+        Arg::Name(name) => Some((name, along != path.is_inverse())),
         _ => None,
     }
 }

@@ -11,7 +11,7 @@ use datagen::refusal::Refusal;
 use kg::term::{Literal, Term};
 use kg::{FrozenKg, Kg, LoadOptions, QueryAnswer, QueryLimits, parse_query};
 use serde_json::Value as Json;
-use toolbox::call::Tool;
+use toolbox::call::{Tool, ToolTable};
 use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Session, Value, run_program};
 use toolbox::link::Linked;
 
@@ -38,6 +38,15 @@ fn json(path: &PathBuf) -> Json {
 /// Converts every query without a graph; returns the share converted and prints the reasons for the
 /// rest.
 fn coverage(file: &str, query_of: fn(&Json) -> Option<&str>) -> Option<f64> {
+    coverage_with(file, query_of, ToolTable::Paper)
+}
+
+/// Like [`coverage`], with these tools.
+fn coverage_with(file: &str, query_of: fn(&Json) -> Option<&str>, tools: ToolTable) -> Option<f64> {
+    let context = Context {
+        tools,
+        ..Context::default()
+    };
     let data = json(&dataset(&format!("gold-sparql/{file}"))?);
     let records = data
         .as_array()
@@ -52,7 +61,7 @@ fn coverage(file: &str, query_of: fn(&Json) -> Option<&str>) -> Option<f64> {
         total += 1;
         let result = parse_query(text)
             .map_err(|_| Refusal::Syntax)
-            .and_then(|query| convert(&query, &Context::default()));
+            .and_then(|query| convert(&query, &context));
         match result {
             Ok(_) => converted += 1,
             Err(reason) => reasons.entry(reason).or_default().push(text),
@@ -127,6 +136,22 @@ fn qald_and_yago() {
         coverage("qald10.json.gz", |record| record["sparql"].as_str()),
         0.2,
     );
+}
+
+#[test]
+fn qald_with_extended_tools() {
+    let qald9 = coverage_with(
+        "qald9-train-multilingual.json.gz",
+        |record| record["query"]["sparql"].as_str(),
+        ToolTable::Extended,
+    );
+    at_least(qald9, 0.97);
+    let qald10 = coverage_with(
+        "qald10.json.gz",
+        |record| record["sparql"].as_str(),
+        ToolTable::Extended,
+    );
+    at_least(qald10, 0.90);
 }
 
 /// An answer as text, for comparison: sorted terms, a number or a truth value.

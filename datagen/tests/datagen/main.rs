@@ -3,6 +3,7 @@
 
 mod coverage;
 mod export;
+mod extended;
 mod fronts;
 mod frozen;
 mod generated;
@@ -13,6 +14,7 @@ mod real;
 mod reference;
 mod refusals;
 mod reword;
+mod rows;
 mod select;
 mod shapes;
 mod synth;

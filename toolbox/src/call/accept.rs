@@ -8,6 +8,8 @@
 
 mod tables;
 
+pub use tables::{LiveColumn, LiveTable};
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -36,26 +38,6 @@ pub struct LiveSet {
     pub incoming: Vec<String>,
 }
 
-/// A table that a call may name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LiveTable {
-    /// How the call writes it: `v3`.
-    pub text: String,
-    /// Its columns. Those that hold nodes are among the live sets too.
-    pub columns: Vec<LiveColumn>,
-    /// Whether it has no rows.
-    pub empty: bool,
-}
-
-/// A column of a live table.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LiveColumn {
-    /// How the call writes it: `v3.k0`.
-    pub text: String,
-    /// Whether its values can be added up.
-    pub numbers: bool,
-}
-
 /// Everything that a call may name in the current state of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Live {
@@ -67,10 +49,12 @@ pub struct Live {
     pub sets: Vec<LiveSet>,
     /// Whether the extended tools are offered.
     pub extended: bool,
-    /// The tables.
+    /// The tables, and the variables that stand for one: sets and numbers.
     pub tables: Vec<LiveTable>,
-    /// The variables that are one number.
+    /// The variables that are one number or date: those of `count`, and tables of one cell.
     pub numbers: Vec<String>,
+    /// The variables that are a truth value.
+    pub truths: Vec<String>,
     /// The numbers of rows that `first` may keep.
     pub sizes: Vec<String>,
     /// The offered classes.
@@ -88,8 +72,10 @@ enum Stage {
     Start,
     /// The first set of a tool.
     Set(Tool),
-    /// The second set of `difference` or a two-set `get_relation`.
+    /// The second set of `difference`, `choose` or a two-set `get_relation`.
     Second(usize),
+    /// The first set of `choose`.
+    Either,
     Relation(Tool, usize),
     Comparator(Tool),
     /// A value; the flag allows entities as comparison values (`=` and `!=` only).
@@ -109,6 +95,10 @@ enum Stage {
     /// The words after a table, with their number so far.
     Fields(Tool, usize, Vec<usize>),
     Size,
+    /// How many rows `first` leaves out.
+    Skipped,
+    /// The truth value of `choose`.
+    Truth,
     Done,
 }
 
@@ -227,6 +217,11 @@ impl CallAcceptor {
                 let others = self.nodes().filter(|(i, _)| i != first);
                 closed(others.map(|(_, set)| &set.text))
             }
+            Stage::Either => {
+                let sets = self.nodes().filter(|_| self.nodes().count() > 1);
+                sets.map(|(i, set)| (format!("{}, ", set.text), Stage::Second(i)))
+                    .collect()
+            }
             Stage::Relation(tool, set) => self.relations(*tool, &self.live.sets[*set]),
             Stage::Comparator(tool) => self.comparators(*tool),
             Stage::Value(entities) => closed(self.values(*entities)),
@@ -240,7 +235,9 @@ impl CallAcceptor {
                 closed(self.row_values(*table, *column, *equal))
             }
             Stage::Fields(tool, table, chosen) => self.fields(*tool, *table, chosen),
-            Stage::Size => closed(&self.live.sizes),
+            Stage::Size => self.sizes(),
+            Stage::Skipped => closed(&self.live.sizes),
+            Stage::Truth => self.truths(),
             Stage::Done => Vec::new(),
         }
     }
@@ -278,6 +275,7 @@ impl CallAcceptor {
             let stage = match row.params.first() {
                 Some(Param::Class) => Stage::Class,
                 Some(Param::Mention) => Stage::Mention,
+                Some(Param::Truth) => Stage::Truth,
                 // `where` starts with a column of a table, which the grammar counts as a set.
                 Some(Param::Set) if row.tool != Tool::Where => Stage::Set(row.tool),
                 _ => Stage::Table(row.tool),
@@ -347,9 +345,9 @@ impl CallAcceptor {
                     texts.extend(self.nodes().map(|(i, set)| next(set, Stage::Second(i))));
                 }
             }
-            Tool::Count | Tool::DisambiguateEntity => {
+            Tool::Count | Tool::Exists | Tool::DisambiguateEntity => {
                 texts.extend(self.nodes().map(|(_, set)| last(set)));
-                if tool == Tool::Count {
+                if tool != Tool::DisambiguateEntity {
                     texts.extend(self.whole_tables());
                 }
             }
@@ -377,7 +375,8 @@ impl CallAcceptor {
             | Tool::Group
             | Tool::Columns
             | Tool::Sort
-            | Tool::First => {}
+            | Tool::First
+            | Tool::Choose => {}
         }
         texts
     }
@@ -386,10 +385,7 @@ impl CallAcceptor {
         match tool {
             Tool::GetTailEntity => closed(&set.out),
             Tool::GetHeadEntity => closed(&set.incoming),
-            Tool::Extend => {
-                let against = set.incoming.iter().map(|name| format!("~{name}"));
-                closed(set.out.iter().cloned().chain(against))
-            }
+            Tool::Extend => self.paths(set),
             _ => {
                 let stage = Stage::Comparator(tool);
                 if self.texts(&stage).is_empty() {

@@ -1,7 +1,7 @@
 //! The syntax tree of calls.
 
 use kg::term::Literal;
-use kg::value::{Extreme, Op};
+use kg::value::{DatePart, Extreme, Op};
 
 /// The thirteen tools of KG-Agent's toolbox (Table 8), then the extended ones (rules D).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -46,6 +46,10 @@ pub enum Tool {
     Sort,
     /// X7: the first rows of a table.
     First,
+    /// X8: whether a table has a row.
+    Exists,
+    /// X9: one of two sets, by a truth value.
+    Choose,
 }
 
 /// What a call assigns.
@@ -136,6 +140,29 @@ impl Aggregate {
     }
 }
 
+/// How often a path follows its relation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Repeat {
+    /// `+ r`: once or more.
+    OneOrMore,
+    /// `* r`: any number of times; the start is reached too.
+    ZeroOrMore,
+}
+
+impl Repeat {
+    /// Every way to repeat.
+    pub const ALL: [Self; 2] = [Self::OneOrMore, Self::ZeroOrMore];
+
+    /// The mark in calls, the one of SPARQL.
+    #[must_use]
+    pub const fn mark(self) -> &'static str {
+        match self {
+            Self::OneOrMore => "+",
+            Self::ZeroOrMore => "*",
+        }
+    }
+}
+
 /// One column of the table that a call makes, or one key of its order. `k0` is the first column of
 /// the table that the call reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -146,6 +173,8 @@ pub enum Field {
     Count,
     /// `sum k0`: computed from the column.
     Of(Aggregate, u32),
+    /// `year k0`: a part of the dates of the column.
+    Part(DatePart, u32),
     /// `asc k0`: in order of the column.
     Ascending(u32),
     /// `desc k0`: in reverse order of the column.
@@ -189,6 +218,8 @@ pub enum Arg {
     Name(String),
     /// A relation followed backwards, `~r` (rule R15).
     Inverse(Box<Arg>),
+    /// A relation followed several times, `+ r` or `* ~r`.
+    Repeated(Repeat, Box<Arg>),
     /// A literal, bare (`2011`) or quoted (`"Young Forrest"@en`).
     Literal(Literal),
     /// A comparison operator.
@@ -244,5 +275,41 @@ impl Arg {
     #[must_use]
     pub fn name(name: impl Into<String>) -> Self {
         Self::Name(name.into())
+    }
+
+    /// A relation argument without `~`, `+` and `*`.
+    #[must_use]
+    pub fn relation(&self) -> &Self {
+        match self {
+            Self::Inverse(inner) | Self::Repeated(_, inner) => inner.relation(),
+            other => other,
+        }
+    }
+
+    /// Like [`Arg::relation`].
+    pub fn relation_mut(&mut self) -> &mut Self {
+        match self {
+            Self::Inverse(inner) | Self::Repeated(_, inner) => inner.relation_mut(),
+            other => other,
+        }
+    }
+
+    /// Whether a relation argument walks backwards.
+    #[must_use]
+    pub fn is_inverse(&self) -> bool {
+        match self {
+            Self::Inverse(_) => true,
+            Self::Repeated(_, inner) => inner.is_inverse(),
+            _ => false,
+        }
+    }
+
+    /// How often a relation argument is followed, if not once.
+    #[must_use]
+    pub fn repeat(&self) -> Option<Repeat> {
+        match self {
+            Self::Repeated(repeat, _) => Some(*repeat),
+            _ => None,
+        }
     }
 }

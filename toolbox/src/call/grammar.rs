@@ -12,6 +12,8 @@ pub enum Param {
     Set,
     /// A relation shown for the call's first set, or its inverse.
     Relation,
+    /// Like [`Param::Relation`], or a path that repeats one.
+    Path,
     /// A class.
     Class,
     /// A comparison operator, `argmax` or `argmin`.
@@ -30,12 +32,14 @@ pub enum Param {
     Operand,
     /// A column to group by, or what is computed per group.
     Field,
-    /// A column of the table.
+    /// A column of the table, or a part of its dates.
     Key,
     /// A column of the table with a direction.
     Order,
     /// A number of rows.
     Size,
+    /// A truth value.
+    Truth,
 }
 
 /// The result type of a tool.
@@ -204,7 +208,7 @@ pub const SIGNATURES: [Signature; 13] = [
 /// The extended tools (rules D), which a session offers after the thirteen if its table is
 /// [`ToolTable::Extended`]. A parameter for a table also takes a set, which is then a table of one
 /// column.
-pub const EXTENDED: [Signature; 7] = [
+pub const EXTENDED: [Signature; 9] = [
     row(
         Tool::Difference,
         "difference",
@@ -215,9 +219,9 @@ pub const EXTENDED: [Signature; 7] = [
     row(
         Tool::Extend,
         "extend",
-        &[Param::Set, Param::Relation],
+        &[Param::Set, Param::Path],
         Returns::Table,
-        "one more column: the values of the relation (~relation backwards) at a column such as v1.k0; a row per value, none without",
+        "one more column: the values of the relation (~relation backwards) at a column such as v1.k0; a row per value, none without; + relation follows it once or more, * relation any number of times",
     ),
     row(
         Tool::Where,
@@ -238,7 +242,7 @@ pub const EXTENDED: [Signature; 7] = [
         "columns",
         &[Param::Table, Param::Key],
         Returns::Table,
-        "the table with these columns only",
+        "the table with these columns only, or with year k0, month k0 or day k0 of a date",
     ).variadic(),
     row(
         Tool::Sort,
@@ -250,9 +254,24 @@ pub const EXTENDED: [Signature; 7] = [
     row(
         Tool::First,
         "first",
-        &[Param::Table, Param::Size],
+        &[Param::Table, Param::Size, Param::Size],
         Returns::Table,
-        "the first rows",
+        "the first rows; a second number says how many rows to leave out before them",
+    )
+    .optional(),
+    row(
+        Tool::Exists,
+        "exists",
+        &[Param::Set],
+        Returns::Truth,
+        "whether a set or table has a member or row",
+    ),
+    row(
+        Tool::Choose,
+        "choose",
+        &[Param::Truth, Param::Set, Param::Set],
+        Returns::Set,
+        "the first set if the truth value is true, else the second",
     ),
 ];
 
@@ -319,10 +338,16 @@ impl Tool {
 }
 
 impl Param {
+    /// Whether the argument names a relation.
+    #[must_use]
+    pub fn names_relation(self) -> bool {
+        matches!(self, Self::Relation | Self::Path)
+    }
+
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Set => "set",
-            Self::Relation => "relation",
+            Self::Relation | Self::Path => "relation",
             Self::Class => "class",
             Self::Comparator => "comparator",
             Self::Operator => "operator",
@@ -335,6 +360,7 @@ impl Param {
             Self::Key => "column",
             Self::Order => "order",
             Self::Size => "number",
+            Self::Truth => "truth value",
         }
     }
 }
@@ -390,6 +416,6 @@ mod tests {
             );
         }
         assert_eq!(tool_list(ToolTable::Paper).lines().count(), 13);
-        assert_eq!(tool_list(ToolTable::Extended).lines().count(), 20);
+        assert_eq!(tool_list(ToolTable::Extended).lines().count(), 22);
     }
 }

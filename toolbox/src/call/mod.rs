@@ -26,7 +26,7 @@ mod schema;
 mod words;
 
 pub use accept::{CallAcceptor, CallState, Live, LiveColumn, LiveSet, LiveTable};
-pub use ast::{Aggregate, Arg, Call, Field, Handle, HandleKind, Target, TextTest, Tool};
+pub use ast::{Aggregate, Arg, Call, Field, Handle, HandleKind, Repeat, Target, TextTest, Tool};
 pub use except::{Except, ExceptState};
 pub use grammar::{EXTENDED, Param, Returns, SIGNATURES, Signature, ToolTable, tool_list};
 pub use parse::{ParseError, Span, parse_call, parse_program};

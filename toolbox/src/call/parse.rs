@@ -280,13 +280,11 @@ impl Parser<'_> {
         self.space();
         match param {
             Param::Set => self.set(),
-            Param::Relation => {
-                if self.eat("~") {
-                    let inner = self.named(&[HandleKind::Relation, HandleKind::Mention])?;
-                    return Ok(Arg::Inverse(Box::new(inner)));
-                }
-                self.named(&[HandleKind::Relation, HandleKind::Mention])
-            }
+            Param::Relation => self.relation(),
+            Param::Path => match self.repeat() {
+                Some(repeat) => Ok(Arg::Repeated(repeat, Box::new(self.relation()?))),
+                None => self.relation(),
+            },
             Param::Class => self.named(&[HandleKind::Class]),
             Param::Comparator => {
                 let at = self.at;
@@ -302,11 +300,20 @@ impl Parser<'_> {
             Param::Operator => self.operator(),
             Param::Value | Param::Operand => self.value(),
             Param::Mention => self.mention(),
-            Param::Table => self.table(),
+            Param::Table | Param::Truth => self.table(),
             Param::Test => self.test(),
             Param::Field | Param::Key | Param::Order => self.field(param),
             Param::Size => self.size(),
         }
+    }
+
+    fn relation(&mut self) -> Result<Arg, ParseError> {
+        const KINDS: [HandleKind; 2] = [HandleKind::Relation, HandleKind::Mention];
+        if self.eat("~") {
+            let inner = self.named(&KINDS)?;
+            return Ok(Arg::Inverse(Box::new(inner)));
+        }
+        self.named(&KINDS)
     }
 
     fn operator(&mut self) -> Result<Arg, ParseError> {

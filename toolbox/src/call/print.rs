@@ -103,6 +103,7 @@ impl fmt::Display for Arg {
             Self::Handle(handle) => write!(f, "{handle}"),
             Self::Name(name) => f.write_str(&print_name(name)),
             Self::Inverse(inner) => write!(f, "~{inner}"),
+            Self::Repeated(repeat, inner) => write!(f, "{} {inner}", repeat.mark()),
             Self::Literal(literal) => f.write_str(&print_literal(literal)),
             Self::Op(op) => write!(f, "{op}"),
             Self::Extreme(Extreme::Max) => f.write_str("argmax"),
@@ -125,6 +126,7 @@ impl fmt::Display for Field {
             Self::Key(column) => write!(f, "k{column}"),
             Self::Count => f.write_str("count"),
             Self::Of(aggregate, column) => write!(f, "{} k{column}", aggregate.word()),
+            Self::Part(part, column) => write!(f, "{} k{column}", part.word()),
             Self::Ascending(column) => write!(f, "asc k{column}"),
             Self::Descending(column) => write!(f, "desc k{column}"),
         }

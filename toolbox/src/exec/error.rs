@@ -109,8 +109,8 @@ pub enum ToolError {
         /// The last column.
         last: usize,
     },
-    /// A variable that is no table where a table is needed.
-    #[error("v{0} is a number or a truth value, not a table or a set")]
+    /// A truth value where a table is needed.
+    #[error("v{0} is a truth value, not a table, a set or a number")]
     NotATable(u32),
     /// A column of computed values where nodes are needed.
     #[error(
@@ -134,6 +134,19 @@ pub enum ToolError {
         /// The value that could not be added.
         value: String,
     },
+    /// A part of a value that is no date, or whose date has no such part.
+    #[error("`{word} k{column}` needs dates with that part; it stopped at `{value}`")]
+    NotADate {
+        /// `year`, `month` or `day`.
+        word: &'static str,
+        /// The column.
+        column: u32,
+        /// The value.
+        value: String,
+    },
+    /// A variable that is no truth value where one is needed.
+    #[error("v{0} is no truth value; exists and judge give one")]
+    NotATruth(u32),
     /// The smallest or greatest value of no rows.
     #[error("`{word} k{column}` of no rows has no value")]
     NoRows {

@@ -216,8 +216,37 @@ impl Derivation<'_, '_> {
             | Tool::Columns
             | Tool::Sort
             | Tool::First => {}
+            Tool::Exists => {
+                let members = inputs.first().map_or(&[][..], AsRef::as_ref);
+                self.need(&call.args[0], members.iter().take(1).copied());
+                if members.is_empty() {
+                    self.need_all_before();
+                }
+            }
+            Tool::Choose => {
+                self.need(&call.args[0], []);
+                for arg in &call.args[1..] {
+                    let set = self.session.set(arg).unwrap_or_default();
+                    let of = members.iter().copied();
+                    self.need(arg, of.filter(|node| set.binary_search(node).is_ok()));
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Keeps every set made so far. That something does not exist follows from all of them.
+    fn need_all_before(&mut self) {
+        for step in &self.session.steps()[..self.at] {
+            if let (Target::Var(index), Observation::Value(value)) =
+                (step.call.target, &step.observation)
+            {
+                let needed = self.needed.entry(index).or_default();
+                if let Value::Set(set) = value {
+                    needed.extend(set.iter().take(ANSWER_MEMBERS));
+                }
+            }
+        }
     }
 
     /// A step that made a table: the triples of a new column, and everything that the step read.
@@ -237,16 +266,62 @@ impl Derivation<'_, '_> {
             _ => 0,
         };
         if let (Tool::Extend, Some((relation, forward))) = (step.call.tool, step.walked) {
+            let repeated = step.call.args.get(1).and_then(Arg::repeat).is_some();
+            let mut starts = BTreeSet::new();
             for row in table.rows() {
                 self.clock.tick()?;
-                if let (Some(Cell::Node(node)), Some(Cell::Node(value))) =
-                    (row.get(from), row.last())
-                {
-                    self.keep(*node, relation, forward, *value);
+                match (row.get(from), row.last()) {
+                    (Some(Cell::Node(node)), Some(_)) if repeated => {
+                        starts.insert(*node);
+                    }
+                    (Some(Cell::Node(node)), Some(Cell::Node(value))) => {
+                        self.keep(*node, relation, forward, *value);
+                    }
+                    _ => {}
+                }
+            }
+            self.repeated(starts, relation, forward)?;
+            if table.is_empty() {
+                self.known_relation(relation);
+            }
+        }
+        Ok(())
+    }
+
+    /// Every triple of a relation that can be reached from these nodes along it.
+    fn repeated(
+        &mut self,
+        starts: BTreeSet<NodeId>,
+        relation: Relation,
+        forward: bool,
+    ) -> Result<(), ToolError> {
+        let mut open: Vec<NodeId> = starts.iter().copied().collect();
+        let mut seen = starts;
+        while let Some(node) = open.pop() {
+            for &value in self.session.step(node, relation, forward).iter() {
+                self.clock.tick()?;
+                self.keep(node, relation, forward, value);
+                if seen.insert(value) {
+                    open.push(value);
                 }
             }
         }
         Ok(())
+    }
+
+    /// Keeps one triple of a relation that no row has, so that the program can still name it.
+    fn known_relation(&mut self, relation: Relation) {
+        let kg = self.session.kg();
+        let id = match relation {
+            Relation::Plain(id) => id,
+            Relation::Interval(index) => kg.schema().intervals[index].from,
+        };
+        let mut found = None;
+        kg.each_pair(id, &mut |subject, object| {
+            found = Some((subject, id, object));
+            false
+        });
+        self.add_all(found);
     }
 
     /// Keeps every value that a comparison read, for the given members.

@@ -1,15 +1,14 @@
 //! The live items of a session: everything that the next call may name, and how calls write it.
 
-use std::sync::Arc;
-
 use super::session::{Session, SetKey};
-use super::table::Table;
+use super::table::all_literals;
 use super::types::{Naming, Relation, Value};
 use crate::call::{Arg, Live, LiveColumn, LiveSet, LiveTable, ToolTable, print_name};
 use crate::link;
 use crate::mention::{Mentions, Named};
 use crate::text_values;
 use kg::term::{Literal, NodeId};
+use kg::value::{is_date, is_number};
 
 impl Session<'_> {
     /// Everything that the next call may name, in the given naming.
@@ -60,15 +59,11 @@ impl Session<'_> {
                 self.only_statements(&[node]),
             );
         }
-        let mut tables = Vec::new();
         for (i, value) in self.variables.iter().enumerate() {
             let (scalar, unanswerable) = match value {
                 Value::Set(set) => (false, self.only_statements(set)),
                 Value::Int(_) | Value::Bool(_) => (true, false),
-                Value::Table(table) => {
-                    tables.push((i, Arc::clone(table)));
-                    continue;
-                }
+                Value::Table(_) => continue,
             };
             add(
                 SetKey::Var(u32::try_from(i).unwrap_or(u32::MAX)),
@@ -78,10 +73,13 @@ impl Session<'_> {
                 unanswerable,
             );
         }
-        let live_tables = tables.into_iter();
-        let live_tables = live_tables
-            .map(|(i, table)| self.live_table(i, &table, &mut add))
-            .collect();
+        let variables = self.variables.iter().enumerate();
+        let live_tables = match self.options.tools {
+            ToolTable::Paper => Vec::new(),
+            ToolTable::Extended => variables
+                .filter_map(|(i, value)| self.live_table(i, value, &mut add))
+                .collect(),
+        };
         let classes = self.classes.iter().enumerate();
         let values = self.linked.values.iter().enumerate();
         let types = &self.kg.schema().type_relations;
@@ -92,6 +90,7 @@ impl Session<'_> {
             extended: self.options.tools == ToolTable::Extended,
             tables: live_tables,
             numbers: self.live_numbers(),
+            truths: self.live_truths(),
             sizes: self.live_sizes(),
             types: types.iter().map(|relation| name(relation.node())).collect(),
             classes: classes
@@ -107,13 +106,35 @@ impl Session<'_> {
         }
     }
 
-    /// A table; `add` takes its columns of nodes as live sets.
+    /// A table, or a set or number as one; `add` takes the columns of nodes of a table as live sets.
     fn live_table(
         &self,
         variable: usize,
-        table: &Table,
+        value: &Value,
         add: &mut dyn FnMut(SetKey, String, bool, bool, bool),
-    ) -> LiveTable {
+    ) -> Option<LiveTable> {
+        let of_values = |test: fn(&Literal) -> bool| match value {
+            Value::Set(set) => all_literals(self.kg, set, test),
+            _ => matches!(value, Value::Int(_)),
+        };
+        let table = match value {
+            Value::Table(table) => table,
+            Value::Set(_) | Value::Int(_) => {
+                let text = format!("v{variable}");
+                let column = LiveColumn {
+                    text: text.clone(),
+                    numbers: of_values(is_number),
+                    dates: matches!(value, Value::Set(_)) && of_values(is_date),
+                };
+                return Some(LiveTable {
+                    text,
+                    columns: vec![column],
+                    empty: value.is_empty(),
+                    stands_in: true,
+                });
+            }
+            Value::Bool(_) => return None,
+        };
         let number = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
         let mut columns = Vec::new();
         for (k, column) in table.columns().iter().enumerate() {
@@ -127,25 +148,41 @@ impl Session<'_> {
             columns.push(LiveColumn {
                 text,
                 numbers: column.numbers,
+                dates: column.dates,
             });
         }
-        LiveTable {
+        Some(LiveTable {
             text: format!("v{variable}"),
             columns,
             empty: table.is_empty(),
-        }
+            stands_in: false,
+        })
     }
 
-    /// The variables that are a number: those of `count`, and tables with one numeric cell.
+    /// The variables that are one value to compare with: those of `count`, and tables with one cell, a
+    /// number or a date.
     fn live_numbers(&self) -> Vec<String> {
         let is_number = |value: &Value| match value {
             Value::Int(_) => true,
-            Value::Table(table) => table.only().is_some() && table.columns()[0].numbers,
+            Value::Table(table) => {
+                let [column] = table.columns() else {
+                    return false;
+                };
+                table.only().is_some() && (column.numbers || column.dates)
+            }
             Value::Set(_) | Value::Bool(_) => false,
         };
         let numbers = self.variables.iter().enumerate();
         numbers
             .filter(|(_, value)| is_number(value))
+            .map(|(i, _)| format!("v{i}"))
+            .collect()
+    }
+
+    fn live_truths(&self) -> Vec<String> {
+        let truths = self.variables.iter().enumerate();
+        truths
+            .filter(|(_, value)| matches!(value, Value::Bool(_)))
             .map(|(i, _)| format!("v{i}"))
             .collect()
     }

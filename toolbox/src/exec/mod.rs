@@ -20,7 +20,7 @@ pub use list::RankedRelation;
 pub(crate) use list::{Adjacent, best_first};
 pub(crate) use paper::{INSTRUCTION, paper_question};
 pub use session::{Session, run_program};
-pub use table::{Cell, Table, TableColumn};
+pub use table::{Cell, ComputedValue, Table, TableColumn};
 pub use types::{
     EntSet, Exclude, ExcludeWhen, ExecOptions, Naming, Observation, Relation, Shown, Step, Value,
 };

@@ -27,6 +27,9 @@ impl Session<'_> {
         Ok(match arg {
             Arg::Handle(handle) => self.handle_name(*handle, set, out)?,
             Arg::Inverse(inner) => Arg::Inverse(Box::new(self.arg_with_name(inner, set, !out)?)),
+            Arg::Repeated(repeat, inner) => {
+                Arg::Repeated(*repeat, Box::new(self.arg_with_name(inner, set, out)?))
+            }
             Arg::List(items) => Arg::List(
                 items
                     .iter()
@@ -115,16 +118,12 @@ impl Session<'_> {
             let params = call.tool.signature().params;
             let param = params[i.min(params.len() - 1)];
             match (param, &*arg) {
-                (Param::Relation, Arg::Name(name)) => {
-                    if let Some(handle) = self.relation_handle(key.as_ref(), name, out, naming) {
-                        *arg = handle;
-                    }
-                }
-                (Param::Relation, Arg::Inverse(inner)) => {
-                    if let Arg::Name(name) = inner.as_ref()
-                        && let Some(handle) = self.relation_handle(key.as_ref(), name, !out, naming)
+                (param, relation) if param.names_relation() => {
+                    let out = out != relation.is_inverse();
+                    if let Arg::Name(name) = relation.relation()
+                        && let Some(handle) = self.relation_handle(key.as_ref(), name, out, naming)
                     {
-                        *arg = Arg::Inverse(Box::new(handle));
+                        *arg.relation_mut() = handle;
                     }
                 }
                 (Param::Class, Arg::Name(name)) => {

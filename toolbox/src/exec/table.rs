@@ -1,5 +1,7 @@
 //! Tables: rows of cells, in order and with repetitions (rules D).
 
+use std::sync::Arc;
+
 use kg::Kg;
 use kg::term::{Literal, NodeId, Term};
 
@@ -9,14 +11,55 @@ pub enum Cell {
     /// A node of the graph.
     Node(NodeId),
     /// A value that a tool computed.
-    Computed(Box<Literal>),
+    Computed(ComputedValue),
+}
+
+/// A value that a tool computed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ComputedValue {
+    /// An `xsd:integer`. Counts are most computed values, so they take no memory of their own.
+    Integer(i64),
+    /// Any other literal. Tables made from each other share it.
+    Other(Arc<Literal>),
+}
+
+impl ComputedValue {
+    /// The literal.
+    #[must_use]
+    pub fn literal(&self) -> Literal {
+        match self {
+            Self::Integer(number) => Literal::xsd(number.to_string(), "integer"),
+            Self::Other(literal) => literal.as_ref().clone(),
+        }
+    }
+
+    /// The text of the literal.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self {
+            Self::Integer(number) => number.to_string(),
+            Self::Other(literal) => literal.lexical.clone(),
+        }
+    }
 }
 
 impl Cell {
+    /// A computed literal.
+    #[must_use]
+    pub fn computed(literal: Literal) -> Self {
+        let number: Option<i64> = literal.lexical.parse().ok();
+        let short = number.map(ComputedValue::Integer);
+        let short = short.filter(|number| number.literal() == literal);
+        Self::Computed(short.unwrap_or_else(|| ComputedValue::Other(Arc::new(literal))))
+    }
+
     /// A computed whole number.
     #[must_use]
     pub fn number(number: usize) -> Self {
-        Self::Computed(Box::new(Literal::xsd(number.to_string(), "integer")))
+        match i64::try_from(number) {
+            Ok(number) => Self::Computed(ComputedValue::Integer(number)),
+            Err(_) => Self::computed(Literal::xsd(number.to_string(), "integer")),
+        }
     }
 
     /// The RDF term.
@@ -24,7 +67,7 @@ impl Cell {
     pub fn term(&self, kg: &dyn Kg) -> Term {
         match self {
             Self::Node(node) => kg.term(*node),
-            Self::Computed(literal) => Term::Literal(literal.as_ref().clone()),
+            Self::Computed(value) => Term::Literal(value.literal()),
         }
     }
 
@@ -33,7 +76,7 @@ impl Cell {
     pub fn text(&self, kg: &dyn Kg) -> String {
         match self {
             Self::Node(node) => kg.label(*node).unwrap_or_else(|| kg.name(*node)),
-            Self::Computed(literal) => literal.lexical.clone(),
+            Self::Computed(value) => value.text(),
         }
     }
 }
@@ -45,8 +88,23 @@ pub struct TableColumn {
     pub heading: String,
     /// Whether every cell is a number with a numeric datatype.
     pub numbers: bool,
+    /// Whether every cell is a date.
+    pub dates: bool,
     /// Whether every cell is a node.
     pub nodes: bool,
+}
+
+impl TableColumn {
+    /// A column of numbers that a tool computed.
+    #[must_use]
+    pub fn computed(heading: String) -> Self {
+        Self {
+            heading,
+            numbers: true,
+            dates: false,
+            nodes: false,
+        }
+    }
 }
 
 /// Rows of cells.
@@ -64,12 +122,24 @@ impl Table {
     pub fn of_set(kg: &dyn Kg, set: &[NodeId]) -> Self {
         let column = TableColumn {
             heading: "member".to_owned(),
-            numbers: all_numbers(kg, set),
+            numbers: all_literals(kg, set, kg::value::is_number),
+            dates: all_literals(kg, set, kg::value::is_date),
             nodes: true,
         };
         Self {
             columns: vec![column],
             cells: set.iter().copied().map(Cell::Node).collect(),
+            ordered: false,
+        }
+    }
+
+    /// A table of one cell.
+    #[must_use]
+    pub fn of_number(number: u64) -> Self {
+        let cell = Cell::computed(Literal::xsd(number.to_string(), "integer"));
+        Self {
+            columns: vec![TableColumn::computed("count".to_owned())],
+            cells: vec![cell],
             ordered: false,
         }
     }
@@ -149,8 +219,9 @@ impl Table {
     }
 }
 
-pub(super) fn all_numbers(kg: &dyn Kg, nodes: &[NodeId]) -> bool {
+/// Whether every node is a literal that passes a test.
+pub(super) fn all_literals(kg: &dyn Kg, nodes: &[NodeId], test: fn(&Literal) -> bool) -> bool {
     nodes
         .iter()
-        .all(|&node| kg.term(node).as_literal().is_some_and(kg::value::is_number))
+        .all(|&node| kg.term(node).as_literal().is_some_and(test))
 }

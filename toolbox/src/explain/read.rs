@@ -266,7 +266,9 @@ impl Reader {
             Arg::List(items) => items
                 .iter()
                 .for_each(|item| self.uses(session, item, explainer)),
-            Arg::Inverse(inner) => self.uses(session, inner, explainer),
+            Arg::Inverse(inner) | Arg::Repeated(_, inner) => {
+                self.uses(session, inner, explainer);
+            }
             _ => {}
         }
     }

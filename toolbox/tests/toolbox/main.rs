@@ -5,6 +5,7 @@ mod call;
 mod entity_selection;
 mod exec;
 mod explain;
+mod gbnf;
 mod linking;
 mod observe;
 mod schema;

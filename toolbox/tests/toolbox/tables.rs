@@ -3,7 +3,8 @@
 
 use common::acceptor::Acceptor;
 use common::rng::Rng;
-use kg::FrozenKg;
+use kg::term::{RDF_TYPE, Term};
+use kg::{FrozenKg, Kg};
 use toolbox::answer::{Answer, AnswerValue};
 use toolbox::call::{CallAcceptor, ToolTable, parse_call, parse_program};
 use toolbox::exec::{ExecOptions, Naming, Session, ToolError, Value, run_program};
@@ -20,6 +21,9 @@ const GRAPH: &str = r#"
 :cat a :Person ; :works :shop1 ; :age 20 ; :city "Port Ellen" .
 :dan a :Person ; :city "Oslo" .
 :shop1 a :Shop . :shop2 a :Shop . :shop3 a :Shop .
+:ann :born "1980-05-01"^^xsd:date . :bob :born "1991"^^xsd:gYear .
+:north :about "A long text about the north, with many words. A long text about the north, with many words. A long text about the north, with many words. A long text about the north, with many words. A long text about the north, with many words. A long text about the north, with many words. A long text about the north, with many words. A long text about the north, with many words. This is its end"@en .
+:shop1 :in :north . :north :in :land . :land :in :north .
 "#;
 
 fn begin(kg: &FrozenKg, tools: ToolTable) -> Session<'_> {
@@ -92,6 +96,43 @@ fn each_tool_follows_its_rule() {
             "v1 = extend(v0, <@age>); v2 = columns(v1, k1); v3 = sort(v2, asc k0); v4 = first(v3, 2); v5 = union(v4, v4); v6 = count(v5); ans = end(v6)",
             &["4"],
         ),
+        // A path that repeats a relation: each node once, circles included.
+        (
+            "v1 = extend(<@shop1>, + <@in>); v2 = columns(v1, k1); v3 = sort(v2, asc k0); ans = end(v3)",
+            &["land", "north"],
+        ),
+        (
+            "v1 = extend(<@north>, * ~<@in>); v2 = columns(v1, k1); v3 = sort(v2, asc k0); ans = end(v3)",
+            &["land", "north", "shop1"],
+        ),
+        // All of a long text is looked at.
+        (
+            "v1 = extend(<@north>, <@about>); v2 = where(v1.k1, ends, \"its end\"); v3 = count(v2); ans = end(v3)",
+            &["1"],
+        ),
+        // Parts of dates.
+        (
+            "v1 = extend(v0, <@born>); v2 = columns(v1, year k1); v3 = sort(v2, asc k0); ans = end(v3)",
+            &["1980", "1991"],
+        ),
+        // The rows after the first.
+        (
+            "v1 = extend(v0, <@city>); v2 = columns(v1, k1); v3 = sort(v2, asc k0); v4 = first(v3, 1, 2); ans = end(v4)",
+            &["Port Ellen"],
+        ),
+        // A number is a table of one cell; yes or no; one of two sets.
+        (
+            "v1 = count(v0); v2 = where(v1, >, 3); v3 = exists(v2); v4 = choose(v3, <@shop1>, <@shop2>); ans = end(v4)",
+            &["shop1"],
+        ),
+        (
+            "v1 = count(v0); v2 = where(v1, >, 4); v3 = exists(v2); v4 = choose(v3, <@shop1>, <@shop2>); ans = end(v4)",
+            &["shop2"],
+        ),
+        (
+            "v1 = extend(v0, <@age>); v2 = exists(v1); ans = end(v2)",
+            &["true"],
+        ),
         // D9: no rows.
         (
             "v1 = extend(v0, <@age>); v2 = where(v1.k1, >, 99); v3 = group(v2, count, sum k1, average k1); ans = end(v3)",
@@ -133,7 +174,12 @@ fn errors_say_what_would_be_right() {
             "v1 = extend(v0, <@age>); v2 = union(v1, v0)",
             "the same number of columns",
         ),
-        ("v1 = count(v0); v2 = group(v1, count)", "not a table"),
+        ("v1 = exists(v0); v2 = group(v1, count)", "is a truth value"),
+        ("v1 = choose(v0, v0, v0)", "v0 is no truth value"),
+        (
+            "v1 = extend(v0, <@born>); v2 = columns(v1, day k1)",
+            "needs dates with that part; it stopped at",
+        ),
         (
             "v1 = extend(v0, <@age>); v2 = group(v1, count); v3 = count(v2.k0)",
             "computed values",
@@ -162,38 +208,63 @@ fn errors_say_what_would_be_right() {
     }
 }
 
-#[test]
-fn evidence_of_a_table_is_enough_to_make_it_again() {
+/// The answer of a program, which running it on its evidence must give again.
+fn with_its_evidence(rest: &str) -> Answer {
     let kg = graph_of(GRAPH);
-    let program = "v0 = get_entity_by_type(<http://e/Person>); v1 = extend(v0, <http://e/works>); v2 = extend(v1.k0, <http://e/age>); v3 = group(v2, k1, average k2); v4 = sort(v3, desc k1); v5 = first(v4, 1); ans = end(v5)";
-    let calls = parse_program(program).unwrap();
+    let program = format!("{PERSONS}{}", rest.replace('@', "http://e/"));
+    let calls = parse_program(&program).unwrap();
     let mut session = begin(&kg, ToolTable::Extended);
     run_program(&mut session, &calls).unwrap();
     let answer = Answer::of(&session);
+    let proof = FrozenKg::from_triples(answer.evidence.iter().map(|line| line.triple.clone()));
+    assert!(proof.len() < kg.len(), "{program}");
+    let mut again = begin(&proof, ToolTable::Extended);
+    run_program(&mut again, &calls).unwrap();
+    assert_eq!(Answer::of(&again).texts(), answer.texts(), "{program}");
+    answer
+}
+
+#[test]
+fn evidence_of_a_table_is_enough_to_make_it_again() {
+    let rows = "v1 = extend(v0, <@works>); v2 = extend(v1.k0, <@age>); v3 = group(v2, k1, average k2); v4 = sort(v3, desc k1); v5 = first(v4, 1); ans = end(v5)";
+    let answer = with_its_evidence(rows);
     let AnswerValue::Table(table) = &answer.value else {
         panic!("no table")
     };
     assert!(table.ordered && table.columns.len() == 2);
-    let proof = FrozenKg::from_triples(answer.evidence.iter().map(|line| line.triple.clone()));
-    let mut again = begin(&proof, ToolTable::Extended);
-    run_program(&mut again, &calls).unwrap();
-    assert_eq!(Answer::of(&again).texts(), answer.texts());
     let text = serde_json::to_string(&answer).unwrap();
     assert_eq!(serde_json::from_str::<Answer>(&text).unwrap(), answer);
+    for rest in [
+        "v1 = extend(<@shop1>, + <@in>); ans = end(v1.k1)",
+        "v1 = extend(<@north>, * ~<@in>); ans = end(v1)",
+        "v1 = extend(v0, <@born>); v2 = columns(v1, year k1); ans = end(v2)",
+        "v1 = get_tail_entity(<@ann>, <@works>); v2 = exists(v1); ans = end(v2)",
+        "v1 = extend(<@dan>, <@works>); v2 = exists(v1); ans = end(v2)",
+        "v1 = get_tail_entity(<@ann>, <@works>); v2 = get_tail_entity(<@bob>, <@works>); v3 = difference(v2, v1); v4 = exists(v3); ans = end(v4)",
+        "v1 = get_tail_entity(<@ann>, <@works>); v2 = count(v1); v3 = where(v2, >, 1); v4 = exists(v3); v5 = choose(v4, <@ann>, <@bob>); ans = end(v5)",
+    ] {
+        with_its_evidence(rest);
+    }
 }
 
-/// Number of random calls. 100,000 take a minute.
-const DECODED: usize = 5_000;
+/// Number of random calls; `KGAGENT_DECODED=100000` takes minutes.
+fn decoded_calls() -> usize {
+    let wanted = std::env::var("KGAGENT_DECODED").ok();
+    wanted.map_or(5_000, |text| {
+        text.parse().expect("KGAGENT_DECODED is a number")
+    })
+}
 
 #[test]
 fn calls_that_the_acceptor_allows_parse_and_fit_their_table() {
     let kg = graph_of(GRAPH);
     let mut rng = Rng::new(7);
+    let wanted = decoded_calls();
     let mut decoded = 0;
     let mut tables = 0;
-    while decoded < DECODED {
+    while decoded < wanted {
         let mut session = begin(&kg, ToolTable::Extended);
-        while session.answer().is_none() && decoded < DECODED {
+        while session.answer().is_none() && decoded < wanted {
             let acceptor = CallAcceptor::new(session.live(Naming::Mixed));
             let (mut state, mut text) = (acceptor.start(), String::new());
             while !acceptor.may_end(&state) {
@@ -225,7 +296,7 @@ fn calls_that_the_acceptor_allows_parse_and_fit_their_table() {
             .filter(|&i| matches!(session.variable(i), Some(Value::Table(_))))
             .count();
     }
-    assert!(tables > DECODED / 50, "only {tables} tables");
+    assert!(tables > wanted / 50, "only {tables} tables");
 }
 
 #[test]
@@ -238,4 +309,83 @@ fn the_template_of_the_thirteen_keeps_its_hash() {
     assert_ne!(paper.hash(), extended.hash());
     assert_eq!(Template::by_hash(&extended.hash()), Some(extended));
     assert_eq!(Template::by_hash(&paper.hash()), Some(paper));
+}
+
+/// Members of the graph of [`hostile_programs_end_in_typed_errors`].
+const MEMBERS: usize = 3_000;
+
+/// Groups of groups, tables of tables, unions of unions: limits end them (rule D.1).
+#[test]
+fn hostile_programs_end_in_typed_errors() {
+    let iri = |name: String| Term::Iri(format!("http://e/{name}"));
+    let mut triples = Vec::new();
+    for i in 0..MEMBERS {
+        let member = iri(format!("m{i}"));
+        triples.push([
+            member.clone(),
+            Term::Iri(RDF_TYPE.to_owned()),
+            iri("M".to_owned()),
+        ]);
+        triples.push([member.clone(), iri("in".to_owned()), iri("hub".to_owned())]);
+        triples.push([
+            member,
+            iri("next".to_owned()),
+            iri(format!("m{}", (i + 1) % MEMBERS)),
+        ]);
+    }
+    let kg = FrozenKg::from_triples(triples);
+    let start = "v0 = get_entity_by_type(<http://e/M>)";
+    // The calls of a program, which ends with an error or at the limit of calls.
+    let run = |calls: &dyn Fn(usize) -> String| -> ToolError {
+        let mut session = begin(&kg, ToolTable::Extended);
+        session.run(&parse_call(start).unwrap()).unwrap();
+        (1..1_000)
+            .find_map(|i| session.run(&parse_call(&calls(i)).unwrap()).err())
+            .expect("an endless program")
+    };
+    let too_large = |error: &ToolError| matches!(error, ToolError::TooLarge { .. });
+    let too_long = |error: &ToolError| matches!(error, ToolError::Steps { .. });
+    // Every pair of members, then every three.
+    let error = run(&|i| match i {
+        1 => "v1 = extend(v0, <http://e/in>)".to_owned(),
+        i => format!("v{i} = extend(v{}.k{}, ~<http://e/in>)", i - 1, i - 1),
+    });
+    assert!(too_large(&error), "{error}");
+    // Everything that everything reaches along a circle.
+    let error = run(&|i| format!("v{i} = extend(v0, + <http://e/next>)"));
+    assert!(too_large(&error), "{error}");
+    // Twice as many rows with every call.
+    let error = run(&|i| match i {
+        1 => "v1 = columns(v0, k0, k0)".to_owned(),
+        i => format!("v{i} = union(v{}, v{})", i - 1, i - 1),
+    });
+    assert!(too_large(&error), "{error}");
+    // Wider tables with every call.
+    let error = run(&|i| {
+        let keys = vec!["k0"; 8 << i.min(9)].join(", ");
+        format!("v{i} = columns(v{}, {keys})", i - 1)
+    });
+    assert!(too_large(&error), "{error}");
+    // Groups of groups, with computed values.
+    let error = run(&|i| match i {
+        1 => "v1 = group(v0, k0, count)".to_owned(),
+        i => format!(
+            "v{i} = group(v{}, k0, k1, count, sum k1, average k1)",
+            i - 1
+        ),
+    });
+    assert!(too_large(&error) || too_long(&error), "{error}");
+    // Tables of tables of one cell, and a choice of choices.
+    let error = run(&|i| match i {
+        1 => "v1 = count(v0)".to_owned(),
+        2 => "v2 = group(v1, count)".to_owned(),
+        i => format!("v{i} = group(v{}, k0, count, sum k0)", i - 1),
+    });
+    assert!(too_long(&error), "{error}");
+    let error = run(&|i| match i {
+        1 => "v1 = exists(v0)".to_owned(),
+        2 => "v2 = choose(v1, v0, v0)".to_owned(),
+        i => format!("v{i} = choose(v1, v{}, v0)", i - 1),
+    });
+    assert!(too_long(&error), "{error}");
 }

@@ -1,15 +1,16 @@
-//! A group of triples, filters and sub-queries as a table.
+//! The parts of a group: triples, filters, sub-queries.
 
 use std::collections::BTreeSet;
 
-use kg::spargebra::algebra::{Expression, GraphPattern, PropertyPathExpression};
-use kg::spargebra::term::{GroundTerm, NamedNodePattern, TermPattern};
+use kg::spargebra::algebra::{Expression, Function, GraphPattern, PropertyPathExpression};
+use kg::spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, Variable};
 use kg::term::Term;
+use kg::value::DatePart;
+use toolbox::call::Repeat;
 
-use super::calls::{Bound, BoundForm};
 use super::head::Wanted;
 use super::{TableWriter, visible};
-use crate::graph::term_literal;
+use crate::graph::{plain_variable, term_literal};
 use crate::refusal::Refusal;
 
 /// An end of a triple.
@@ -33,6 +34,8 @@ impl End {
 pub(super) struct Triple {
     pub subject: End,
     pub relation: String,
+    /// How often the relation is followed, if not once.
+    pub repeat: Option<Repeat>,
     pub object: End,
 }
 
@@ -48,6 +51,8 @@ pub(super) struct Body<'q> {
     pub values: Vec<(String, Vec<Term>)>,
     /// Variables that are the same.
     pub same: Vec<(String, String)>,
+    /// Variables that are a part of another one's date.
+    pub computed: Vec<(String, DatePart, String)>,
 }
 
 impl Body<'_> {
@@ -111,32 +116,18 @@ impl TableWriter<'_> {
         }
     }
 
-    fn triple(
-        &self,
-        subject: End,
-        relation: &str,
-        object: End,
-        body: &mut Body<'_>,
-    ) -> Result<(), Refusal> {
-        if self.calls.names.vocabulary.is_type(relation) {
-            let (End::Var(name), End::Constant(Term::Iri(class))) = (subject, object) else {
-                return Err(Refusal::HiddenRelation);
-            };
-            let class = (name, class);
+    fn triple(&self, triple: Triple, body: &mut Body<'_>) {
+        let typed = self.calls.names.vocabulary.is_type(&triple.relation);
+        if let (true, None, End::Var(name), End::Constant(Term::Iri(class))) =
+            (typed, triple.repeat, &triple.subject, &triple.object)
+        {
+            let class = (name.clone(), class.clone());
             if !body.classes.contains(&class) {
                 body.classes.push(class);
             }
-            return Ok(());
-        }
-        let triple = Triple {
-            subject,
-            relation: relation.to_owned(),
-            object,
-        };
-        if !body.triples.contains(&triple) {
+        } else if !body.triples.contains(&triple) {
             body.triples.push(triple);
         }
-        Ok(())
     }
 
     /// A path as triples with new variables between its steps.
@@ -149,7 +140,15 @@ impl TableWriter<'_> {
     ) -> Result<(), Refusal> {
         match path {
             PropertyPathExpression::NamedNode(relation) => {
-                self.triple(subject, relation.as_str(), object, body)
+                let relation = relation.as_str().to_owned();
+                let triple = Triple {
+                    subject,
+                    relation,
+                    repeat: None,
+                    object,
+                };
+                self.triple(triple, body);
+                Ok(())
             }
             PropertyPathExpression::Reverse(inner) => self.path(object, inner, subject, body),
             PropertyPathExpression::Sequence(first, second) => {
@@ -158,8 +157,40 @@ impl TableWriter<'_> {
                 self.path(subject, first, middle.clone(), body)?;
                 self.path(middle, second, object, body)
             }
+            PropertyPathExpression::OneOrMore(inner) => {
+                self.repeated(subject, (Repeat::OneOrMore, inner), object, body)
+            }
+            PropertyPathExpression::ZeroOrMore(inner) => {
+                self.repeated(subject, (Repeat::ZeroOrMore, inner), object, body)
+            }
             _ => Err(Refusal::PropertyPath),
         }
+    }
+
+    /// `r+` or `r*` of one relation, in either direction.
+    fn repeated(
+        &mut self,
+        subject: End,
+        (repeat, inner): (Repeat, &PropertyPathExpression),
+        object: End,
+        body: &mut Body<'_>,
+    ) -> Result<(), Refusal> {
+        let (subject, relation, object) = match inner {
+            PropertyPathExpression::NamedNode(relation) => (subject, relation, object),
+            PropertyPathExpression::Reverse(inner) => match inner.as_ref() {
+                PropertyPathExpression::NamedNode(relation) => (object, relation, subject),
+                _ => return Err(Refusal::PropertyPath),
+            },
+            _ => return Err(Refusal::PropertyPath),
+        };
+        let triple = Triple {
+            subject,
+            relation: relation.as_str().to_owned(),
+            repeat: Some(repeat),
+            object,
+        };
+        self.triple(triple, body);
+        Ok(())
     }
 
     /// Adds a pattern to a group.
@@ -175,8 +206,13 @@ impl TableWriter<'_> {
                     let NamedNodePattern::NamedNode(relation) = &triple.predicate else {
                         return Err(Refusal::VariablePredicate);
                     };
-                    let (subject, object) = (Self::end(&triple.subject), Self::end(&triple.object));
-                    self.triple(subject, relation.as_str(), object, body)?;
+                    let triple = Triple {
+                        subject: Self::end(&triple.subject),
+                        relation: relation.as_str().to_owned(),
+                        repeat: None,
+                        object: Self::end(&triple.object),
+                    };
+                    self.triple(triple, body);
                 }
                 Ok(())
             }
@@ -218,7 +254,16 @@ impl TableWriter<'_> {
                 body.same.push(same);
                 self.flatten(inner, body, wanted)
             }
-            GraphPattern::Extend { .. } => Err(Refusal::Filter),
+            GraphPattern::Extend {
+                inner,
+                variable,
+                expression,
+            } => {
+                let (part, of) = date_part(expression).ok_or(Refusal::Filter)?;
+                let computed = (variable.as_str().to_owned(), part, of.as_str().to_owned());
+                body.computed.push(computed);
+                self.flatten(inner, body, wanted)
+            }
             GraphPattern::Values {
                 variables,
                 bindings,
@@ -251,67 +296,21 @@ impl TableWriter<'_> {
             _ => Err(Refusal::Unsupported),
         }
     }
+}
 
-    /// The table of a group. `seed` has a variable whose values are known already.
-    pub(super) fn body(
-        &mut self,
-        pattern: &GraphPattern,
-        wanted: &Wanted,
-        seed: Option<&Bound>,
-    ) -> Result<Bound, Refusal> {
-        let mut body = Body::default();
-        self.flatten(pattern, &mut body, wanted)?;
-        self.group(&body, wanted, seed)
-    }
-
-    /// The table of the parts of a group.
-    pub(super) fn group(
-        &mut self,
-        body: &Body<'_>,
-        wanted: &Wanted,
-        seed: Option<&Bound>,
-    ) -> Result<Bound, Refusal> {
-        let mut wanted = wanted.clone();
-        for (alias, of) in &body.same {
-            if wanted.contains(alias) {
-                wanted.insert(of.clone());
-            }
-        }
-        let mut parts = Vec::new();
-        for part in &body.parts {
-            parts.push(self.relation(part, &visible(part).into_iter().collect())?);
-        }
-        let names: BTreeSet<String> = body.variables().into_iter().map(str::to_owned).collect();
-        let mut main = self.main(body, &names, &wanted, &mut parts, seed)?;
-        for (alias, of) in &body.same {
-            if let Some(place) = main.index(of) {
-                main.columns[place].push(alias.clone());
-            }
-        }
-        let mut left: Vec<&Expression> = body.filters.clone();
-        // Filters that reach another part of the group: its table is made for them.
-        let mut rest = Vec::new();
-        for filter in left.drain(..) {
-            let names = variables(filter);
-            let exists = matches!(filter, Expression::Exists(_))
-                || matches!(filter, Expression::Not(inner) if matches!(inner.as_ref(), Expression::Exists(_)));
-            if exists {
-                main = self.exists(main, filter)?;
-            } else if names.iter().all(|name| main.has(name)) {
-                main = self.keep(main, filter)?;
-            } else {
-                rest.push((filter, names));
-            }
-        }
-        for (filter, names) in &rest {
-            main = self.across(main, body, filter, names, &rest, &parts)?;
-        }
-        for part in parts.iter().filter(|part| part.form != BoundForm::Number) {
-            main = self.meet(main, part)?;
-        }
-        for minus in &body.minus {
-            main = self.minus(main, minus)?;
-        }
-        Ok(main)
+/// YEAR, MONTH or DAY of a variable.
+fn date_part(expression: &Expression) -> Option<(DatePart, &Variable)> {
+    let Expression::FunctionCall(function, of) = expression else {
+        return None;
+    };
+    let part = match function {
+        Function::Year => DatePart::Year,
+        Function::Month => DatePart::Month,
+        Function::Day => DatePart::Day,
+        _ => return None,
+    };
+    match of.as_slice() {
+        [of] => plain_variable(of).map(|of| (part, of)),
+        _ => None,
     }
 }

@@ -1,8 +1,11 @@
 //! Calls as they are written: on a graph, each runs at once.
 
+use std::collections::BTreeSet;
+
 use kg::Kg;
 use kg::term::{Literal, NodeId, Term};
-use toolbox::call::{Arg, Call, Field, Tool};
+use kg::value::is_number;
+use toolbox::call::{Arg, Call, Field, Repeat, Tool};
 use toolbox::exec::{Cell, ExecOptions, Session, Table, Value};
 use toolbox::limits::MAX_STEPS;
 use toolbox::link::Linked;
@@ -13,6 +16,9 @@ use crate::refusal::Refusal;
 
 /// Maximum number of calls tried, including those that are undone.
 const MAX_TRIED: usize = 8 * MAX_STEPS;
+
+/// A relation by IRI, how often it is followed, and whether from heads to tails.
+pub(super) type Path<'p> = (&'p str, Option<Repeat>, bool);
 
 /// A set, a table or a number that a call assigned, with the query variables of its columns.
 #[derive(Clone, Debug)]
@@ -167,50 +173,63 @@ impl<'a> CallWriter<'a> {
         }
     }
 
-    /// The set that a relation leads to from a constant.
+    /// The nodes that a path leads to from a constant.
     pub(super) fn reached(
         &mut self,
         constant: &Arg,
-        relation: &str,
-        forward: bool,
-    ) -> Result<Arg, Refusal> {
-        let relation = Arg::name(self.names.relation(relation)?);
-        self.calls.push(Call::new(
-            Tool::GetRelation,
-            vec![constant.clone()],
-            self.next,
-        ));
-        let tool = if forward {
-            Tool::GetTailEntity
-        } else {
-            Tool::GetHeadEntity
-        };
-        self.emit(tool, vec![constant.clone(), relation])
+        path: Path<'_>,
+        name: &str,
+    ) -> Result<Bound, Refusal> {
+        let (relation, repeat, forward) = path;
+        let listed = !self.names.vocabulary.is_type(relation);
+        if listed {
+            let list = Call::new(Tool::GetRelation, vec![constant.clone()], self.next);
+            self.calls.push(list);
+        }
+        if listed && repeat.is_none() {
+            let tool = if forward {
+                Tool::GetTailEntity
+            } else {
+                Tool::GetHeadEntity
+            };
+            let relation = Arg::name(self.names.relation(relation)?);
+            let set = self.emit(tool, vec![constant.clone(), relation])?;
+            return Ok(Bound::set(set, name));
+        }
+        let path = self.path(path)?;
+        let arg = self.emit(Tool::Extend, vec![constant.clone(), path])?;
+        let mut made = Bound::set(arg.clone(), "").with(arg);
+        made.columns = vec![Vec::new(), vec![name.to_owned()]];
+        made.listed = vec![true, false];
+        Ok(made)
     }
 
-    /// A relation as an argument, or its inverse.
-    fn directed(&self, relation: &str, forward: bool) -> Result<Arg, Refusal> {
-        let relation = Arg::name(self.names.relation(relation)?);
-        Ok(if forward {
-            relation
-        } else {
-            Arg::Inverse(Box::new(relation))
+    /// A path as an argument.
+    fn path(&self, (relation, repeat, forward): Path<'_>) -> Result<Arg, Refusal> {
+        let mut path = Arg::name(self.names.path(relation)?);
+        if !forward {
+            path = Arg::Inverse(Box::new(path));
+        }
+        Ok(match repeat {
+            Some(repeat) => Arg::Repeated(repeat, Box::new(path)),
+            None => path,
         })
     }
 
-    /// One more column, along a relation or against it.
+    /// One more column, along a path.
     pub(super) fn extend(
         &mut self,
         of: &Bound,
         column: usize,
-        relation: &str,
-        forward: bool,
+        path: Path<'_>,
         name: &str,
     ) -> Result<Bound, Refusal> {
         let mut of = of.clone();
-        let relation = self.directed(relation, forward)?;
-        self.list(&mut of, column);
-        let arg = self.emit(Tool::Extend, vec![of.column(column), relation])?;
+        let along = self.path(path)?;
+        if !self.names.vocabulary.is_type(path.0) {
+            self.list(&mut of, column);
+        }
+        let arg = self.emit(Tool::Extend, vec![of.column(column), along])?;
         let mut made = of.with(arg);
         made.columns.push(vec![name.to_owned()]);
         made.listed.push(false);
@@ -238,7 +257,7 @@ impl<'a> CallWriter<'a> {
         value: Arg,
     ) -> Result<Bound, Refusal> {
         let mut of = of.clone();
-        let relation = self.directed(relation, forward)?;
+        let relation = self.path((relation, None, forward))?;
         self.list(&mut of, 0);
         let args = vec![of.column(0), relation, Arg::Op(kg::value::Op::Eq), value];
         let arg = self.emit(Tool::GetEntityByConstraint, args)?;
@@ -281,9 +300,19 @@ impl<'a> CallWriter<'a> {
         })
     }
 
-    pub(super) fn first(&mut self, of: &Bound, rows: usize) -> Result<Bound, Refusal> {
-        let size = Arg::Literal(Literal::plain(rows.to_string()));
-        let arg = self.emit(Tool::First, vec![of.arg.clone(), size])?;
+    /// The first rows after those that are left out.
+    pub(super) fn first(
+        &mut self,
+        of: &Bound,
+        rows: usize,
+        skipped: usize,
+    ) -> Result<Bound, Refusal> {
+        let number = |number: usize| Arg::Literal(Literal::plain(number.to_string()));
+        let mut args = vec![of.arg.clone(), number(rows)];
+        if skipped > 0 {
+            args.push(number(skipped));
+        }
+        let arg = self.emit(Tool::First, args)?;
         Ok(of.with(arg))
     }
 
@@ -342,6 +371,35 @@ impl<'a> CallWriter<'a> {
             Some(Value::Set(set)) => Some(set.to_vec()),
             _ => None,
         }
+    }
+
+    /// The values of a set, a number, or the first column of a table, if there is a graph.
+    pub(super) fn terms(&self, of: &Bound) -> Option<Vec<Term>> {
+        let kg = self.kg()?;
+        match self.value(&of.arg)? {
+            Value::Set(set) => Some(set.iter().map(|&node| kg.term(node)).collect()),
+            Value::Int(number) => {
+                let number = Literal::xsd(number.to_string(), "integer");
+                Some(vec![Term::Literal(number)])
+            }
+            Value::Table(table) => Some(table.column(0).map(|cell| cell.term(kg)).collect()),
+            Value::Bool(_) => None,
+        }
+    }
+
+    /// Whether the nodes of a column are of one kind, if there is a graph. MIN and MAX of values
+    /// that cannot be compared are whatever the evaluator says.
+    pub(super) fn of_one_kind(&self, of: &Bound, column: usize) -> bool {
+        let (Some(kg), Some(nodes)) = (self.kg(), self.nodes(of, column)) else {
+            return true;
+        };
+        let kind = |node: &NodeId| match kg.term(*node) {
+            Term::Literal(literal) if is_number(&literal) => Some("number".to_owned()),
+            Term::Literal(literal) => Some(literal.datatype.unwrap_or_default()),
+            Term::Iri(_) | Term::Blank(_) => None,
+        };
+        let kinds: BTreeSet<Option<String>> = nodes.iter().map(kind).collect();
+        kinds.len() <= 1
     }
 
     /// Whether a table has the rows of another one, each once, and in the same order.

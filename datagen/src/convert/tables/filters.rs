@@ -180,12 +180,22 @@ impl TableWriter<'_> {
         function: &Function,
         arguments: &[Expression],
     ) -> Result<Bound, Refusal> {
-        let (Some(of), Some(text)) = (arguments.first(), arguments.get(1).and_then(plain_text))
-        else {
-            return Err(Refusal::Filter);
-        };
-        let name = cased_variable(of).ok_or(Refusal::Filter)?;
-        let place = made.index(name).ok_or(Refusal::Filter)?;
+        let name = arguments.first().and_then(cased_variable);
+        let place = name.and_then(|name| made.index(name));
+        let place = place.ok_or(Refusal::Filter)?;
+        let (test, text) = self.text_test(function, arguments)?;
+        let kept = self.calls.filter(made, place, test, text)?;
+        self.exact(made, kept, place, filter)
+    }
+
+    /// The test and the text of a function on texts, as `where` takes them.
+    pub(super) fn text_test(
+        &self,
+        function: &Function,
+        arguments: &[Expression],
+    ) -> Result<(Arg, Arg), Refusal> {
+        let text = arguments.get(1).and_then(plain_text);
+        let text = text.ok_or(Refusal::Filter)?;
         let (test, text) = match function {
             Function::Contains => (Arg::Text(TextTest::Contains), text),
             Function::StrStarts => (Arg::Text(TextTest::Starts), text),
@@ -196,9 +206,7 @@ impl TableWriter<'_> {
             }
             _ => return Err(Refusal::Filter),
         };
-        let text = Arg::Literal(Literal::plain(text));
-        let kept = self.calls.filter(made, place, test, text)?;
-        self.exact(made, kept, place, filter)
+        Ok((test, Arg::Literal(Literal::plain(text))))
     }
 
     fn exact(

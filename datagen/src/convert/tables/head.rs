@@ -70,7 +70,7 @@ impl TableWriter<'_> {
     }
 
     /// The different rows of some columns.
-    fn distinct(&mut self, made: &Bound, names: &[String]) -> Result<Bound, Refusal> {
+    pub(super) fn distinct(&mut self, made: &Bound, names: &[String]) -> Result<Bound, Refusal> {
         let mut fields: Vec<(Field, Vec<String>)> = Vec::new();
         for (place, name) in places(made, names)?.into_iter().zip(names) {
             fields.push((key(place), vec![name.clone()]));
@@ -99,13 +99,15 @@ impl TableWriter<'_> {
                 start,
                 length,
             } => {
-                if *start > 0 {
+                let mut made = self.relation(inner, wanted)?;
+                let length = match (length, *start) {
+                    (Some(length), _) => length,
+                    (None, 0) => return Ok(made),
+                    (None, _) => return Err(Refusal::Offset),
+                };
+                if made.form == BoundForm::Number && *start > 0 {
                     return Err(Refusal::Offset);
                 }
-                let mut made = self.relation(inner, wanted)?;
-                let Some(length) = length else {
-                    return Ok(made);
-                };
                 if made.form == BoundForm::Number {
                     return Ok(made);
                 }
@@ -117,7 +119,7 @@ impl TableWriter<'_> {
                     // keep those with the lowest ids.
                     return Err(Refusal::Limit);
                 }
-                self.calls.first(&made, *length)
+                self.calls.first(&made, *length, *start)
             }
             GraphPattern::OrderBy { inner, expression } => self.ordered(inner, expression, wanted),
             GraphPattern::Extend {
@@ -133,6 +135,11 @@ impl TableWriter<'_> {
                 made.columns[place].push(name(variable));
                 Ok(made)
             }
+            GraphPattern::Extend {
+                inner,
+                variable,
+                expression: Expression::If(test, then, other),
+            } => self.chosen(inner, variable, test, [then, other]),
             GraphPattern::Group {
                 inner,
                 variables,
@@ -239,6 +246,10 @@ impl TableWriter<'_> {
             let field = match (kind, input) {
                 (Some(aggregate), Some(input)) => {
                     let place = made.index(&input).ok_or(Refusal::Aggregate)?;
+                    let extreme = matches!(aggregate, Aggregate::Min | Aggregate::Max);
+                    if extreme && !self.calls.of_one_kind(&made, place) {
+                        return Err(Refusal::ComparisonDiffers);
+                    }
                     let place = u32::try_from(place).map_err(|_| Refusal::TooLong)?;
                     Field::Of(aggregate, place)
                 }
@@ -267,8 +278,9 @@ impl TableWriter<'_> {
             if made.form == BoundForm::Number {
                 return Err(Refusal::Aggregate);
             }
+            // The union of two sets is a set, while SPARQL repeats the members that are in both.
             let made = match made.form {
-                BoundForm::Set => made,
+                BoundForm::Set => self.as_table(&made)?,
                 _ if made.distinct => self.distinct(&made, &names)?,
                 _ => self.project(&made, &names)?,
             };
@@ -277,11 +289,6 @@ impl TableWriter<'_> {
         let [first, second] = &sides[..] else {
             return Err(Refusal::Unsupported);
         };
-        // The union of two sets is a set, while SPARQL repeats the members that are in both.
-        if first.form == BoundForm::Set && second.form == BoundForm::Set {
-            let first = self.as_table(first)?;
-            return self.calls.append(&first, second);
-        }
         self.calls.append(first, second)
     }
 
@@ -301,7 +308,7 @@ fn name(variable: &Variable) -> String {
 }
 
 /// Marks a column as computed, for conversion without a graph, which cannot look at its values.
-fn hidden(name: &str) -> String {
+pub(super) fn hidden(name: &str) -> String {
     format!("={name}")
 }
 

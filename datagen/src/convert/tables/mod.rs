@@ -15,9 +15,13 @@
 mod body;
 mod calls;
 mod filters;
+mod group;
 mod head;
+mod labels;
 mod parts;
+mod rewrite;
 mod start;
+mod truth;
 
 use kg::spargebra::Query;
 use kg::spargebra::algebra::GraphPattern;
@@ -29,7 +33,8 @@ use crate::graph::Vocabulary;
 use crate::refusal::Refusal;
 use calls::CallWriter;
 
-/// Converts a SELECT into a program that makes a table, a set or a number.
+/// Converts a SELECT into a program that makes a table, a set or a number, and an ASK into one that
+/// makes a truth value.
 ///
 /// # Errors
 /// The reason why the extended tools cannot express the query.
@@ -38,9 +43,6 @@ pub(super) fn convert_table(
     context: &Context<'_>,
     vocabulary: &Vocabulary,
 ) -> Result<GoldProgram, Refusal> {
-    let Query::Select { pattern, .. } = query else {
-        return Err(Refusal::NotSelectOrAsk);
-    };
     let names = CallNames {
         kg: context.kg,
         vocabulary,
@@ -49,7 +51,11 @@ pub(super) fn convert_table(
         calls: CallWriter::new(names)?,
         fresh: 0,
     };
-    writer.answer(pattern)?;
+    match query {
+        Query::Select { pattern, .. } => writer.answer(&rewrite::normal(pattern))?,
+        Query::Ask { pattern, .. } => writer.ask(&rewrite::normal(pattern))?,
+        _ => return Err(Refusal::NotSelectOrAsk),
+    }
     writer.calls.program().within_limit()
 }
 

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use kg::spargebra::algebra::Expression;
-use kg::term::Term;
+use kg::term::{NodeId, Term};
 use kg::value::Op;
 use toolbox::call::{Arg, Tool};
 
+use super::super::names::bare;
 use super::body::{Body, End, Triple, variables};
 use super::calls::{Bound, BoundForm};
 use super::head::Wanted;
@@ -20,7 +21,8 @@ struct Open<'b> {
 }
 
 impl TableWriter<'_> {
-    /// The table of the part of a group that has the wanted variables.
+    /// The table of the part of a group that has the wanted variables, and the variables of that
+    /// part.
     pub(super) fn main(
         &mut self,
         body: &Body<'_>,
@@ -28,12 +30,13 @@ impl TableWriter<'_> {
         wanted: &Wanted,
         parts: &mut [Bound],
         seed: Option<&Bound>,
-    ) -> Result<Bound, Refusal> {
+    ) -> Result<(Bound, BTreeSet<String>), Refusal> {
         let tables = || parts.iter().filter(|part| part.form != BoundForm::Number);
         if variables.is_empty() {
             let has = |part: &&Bound| wanted.iter().any(|name| part.has(name));
             let chosen = tables().find(has).or_else(|| parts.iter().find(has));
-            return chosen.cloned().ok_or(Refusal::Disconnected);
+            let chosen = chosen.cloned().ok_or(Refusal::Disconnected)?;
+            return Ok((chosen, BTreeSet::new()));
         }
         let here: BTreeSet<String> = wanted.intersection(variables).cloned().collect();
         let first = || {
@@ -67,15 +70,23 @@ impl TableWriter<'_> {
         {
             return Err(Refusal::Disconnected);
         }
-        let root = sharing.cloned().or_else(|| {
+        let sharing = match sharing.cloned() {
+            Some(table) if table.distinct => {
+                let names: Vec<String> = table.columns.iter().flatten().cloned().collect();
+                Some(self.distinct(&table, &names)?)
+            }
+            other => other,
+        };
+        let root = sharing.or_else(|| {
             seed.filter(|seed| part.iter().any(|name| seed.has(name)))
                 .cloned()
         });
-        self.component(body, &part, &needed, root)
+        let made = self.component(body, &part, &needed, root)?;
+        Ok((made, part))
     }
 
     /// Every variable that a filter mentions, within EXISTS too.
-    fn mentioned(&mut self, filter: &Expression) -> Result<BTreeSet<String>, Refusal> {
+    pub(super) fn mentioned(&mut self, filter: &Expression) -> Result<BTreeSet<String>, Refusal> {
         let pattern = match filter {
             Expression::Exists(pattern) => pattern,
             Expression::Not(inner) => match inner.as_ref() {
@@ -181,8 +192,8 @@ impl TableWriter<'_> {
             _ => return Err(Refusal::NoStart),
         };
         let constant = self.calls.constant(constant)?;
-        let set = self.calls.reached(&constant, &triple.relation, forward)?;
-        Ok(Bound::set(set, name))
+        let path = (triple.relation.as_str(), triple.repeat, forward);
+        self.calls.reached(&constant, path, name)
     }
 
     /// Follows one triple from the table.
@@ -201,15 +212,29 @@ impl TableWriter<'_> {
         };
         match far {
             End::Constant(term) => {
-                let constant = self.calls.constant(term)?;
-                if made.form == BoundForm::Set {
-                    return self
+                let value = match term {
+                    Term::Literal(literal) => Arg::Literal(bare(literal)),
+                    other => self.calls.constant(other)?,
+                };
+                let typed = self.calls.names.vocabulary.is_type(&triple.relation);
+                if made.form == BoundForm::Set && triple.repeat.is_none() && !typed {
+                    let kept = self
                         .calls
-                        .constrain(&made, &triple.relation, forward, constant);
+                        .constrain(&made, &triple.relation, forward, value)?;
+                    return self.same_literal(&made, kept, triple, term);
                 }
                 let longer = self.extend(&made, near, triple, forward, "")?;
                 let last = longer.columns.len() - 1;
-                self.calls.filter(&longer, last, Arg::Op(Op::Eq), constant)
+                let kept = self.calls.filter(&longer, last, Arg::Op(Op::Eq), value)?;
+                let (kg, left) = (self.calls.kg(), self.calls.nodes(&kept, last));
+                match (kg, left, term) {
+                    (Some(kg), Some(left), Term::Literal(_))
+                        if left.iter().any(|node| Some(*node) != kg.find(term)) =>
+                    {
+                        Err(Refusal::ComparisonDiffers)
+                    }
+                    _ => Ok(kept),
+                }
             }
             End::Var(name) => {
                 if let Some(known) = made.index(name) {
@@ -233,6 +258,35 @@ impl TableWriter<'_> {
         }
     }
 
+    /// Checks on a graph that a comparison with a literal kept the members that have this very
+    /// literal.
+    fn same_literal(
+        &self,
+        made: &Bound,
+        kept: Bound,
+        triple: &Triple,
+        term: &Term,
+    ) -> Result<Bound, Refusal> {
+        let (Some(kg), Some(before), Some(left), Term::Literal(_)) = (
+            self.calls.kg(),
+            self.calls.nodes(made, 0),
+            self.calls.nodes(&kept, 0),
+            term,
+        ) else {
+            return Ok(kept);
+        };
+        let relation = kg.find(&Term::Iri(triple.relation.clone()));
+        let (Some(relation), Some(value)) = (relation, kg.find(term)) else {
+            return Err(Refusal::UnknownConstant);
+        };
+        let has = |node: &NodeId| kg.has(*node, relation.relation(), value);
+        if left.into_iter().eq(before.into_iter().filter(has)) {
+            Ok(kept)
+        } else {
+            Err(Refusal::ComparisonDiffers)
+        }
+    }
+
     fn extend(
         &mut self,
         made: &Bound,
@@ -241,8 +295,8 @@ impl TableWriter<'_> {
         forward: bool,
         name: &str,
     ) -> Result<Bound, Refusal> {
-        self.calls
-            .extend(made, near, &triple.relation, forward, name)
+        let path = (triple.relation.as_str(), triple.repeat, forward);
+        self.calls.extend(made, near, path, name)
     }
 
     /// Applies the classes of a variable. On a graph, a class that all values have is left out.

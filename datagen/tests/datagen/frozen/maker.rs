@@ -273,6 +273,12 @@ impl Maker<'_> {
                 let side = if self.dice.percent(50) { a } else { b };
                 self.path(subject, side, object);
             }
+            P::ZeroOrMore(inner) | P::OneOrMore(inner) if self.dice.percent(40) => {
+                self.fresh += 1;
+                let middle = iri(format!("http://ex.org/m/{}", self.fresh));
+                self.path(subject, inner, &middle);
+                self.path(&middle, inner, object);
+            }
             P::ZeroOrMore(inner) | P::OneOrMore(inner) | P::ZeroOrOne(inner) => {
                 self.path(subject, inner, object);
             }

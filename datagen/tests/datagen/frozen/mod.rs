@@ -285,10 +285,36 @@ impl Frozen {
             E::In(a, list) => list
                 .iter()
                 .for_each(|b| self.compare(a, if negated { '!' } else { '=' }, b)),
+            E::If(test, _, _) => self.expression(test, negated, branches),
+            E::FunctionCall(
+                Function::Regex | Function::Contains | Function::StrStarts | Function::StrEnds,
+                arguments,
+            ) => {
+                if let [of, E::Literal(text), ..] = arguments.as_slice() {
+                    let text = text.value().trim_matches(['^', '$']);
+                    // A year is looked for in dates.
+                    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+                        self.near(of, '=', Literal::plain(text));
+                    }
+                }
+            }
+            // BIND of a part of a date.
+            E::FunctionCall(Function::Year | Function::Month | Function::Day, arguments) => {
+                if let Some(of) = arguments.first() {
+                    self.near(of, '>', Literal::xsd("2001-05-06", "date"));
+                }
+            }
             E::FunctionCall(_, arguments) => arguments
                 .iter()
                 .for_each(|argument| self.expression(argument, negated, branches)),
             _ => {}
+        }
+    }
+
+    /// Values of a variable are near this one.
+    fn near(&mut self, of: &Expression, op: char, value: Literal) {
+        if let Core::Var(variable) = core(of) {
+            self.compared.entry(variable).or_default().push((op, value));
         }
     }
 
@@ -347,7 +373,11 @@ fn core(expression: &Expression) -> Core {
         Expression::Literal(value) => Core::Term(Term::Literal(literal(value))),
         Expression::UnaryPlus(inner) => core(inner),
         Expression::FunctionCall(
-            Function::Str | Function::Year | Function::Custom(_),
+            Function::Str
+            | Function::LCase
+            | Function::UCase
+            | Function::Year
+            | Function::Custom(_),
             arguments,
         ) => arguments.first().map_or(Core::Other, core),
         _ => Core::Other,

@@ -1,8 +1,33 @@
-//! The stages of the tools that read tables.
+//! Tables that calls may name, and the stages of the tools that read them.
 
-use super::super::ast::{Aggregate, TextTest, Tool};
-use super::{CallAcceptor, Stage};
+use super::super::ast::{Aggregate, Repeat, TextTest, Tool};
+use super::{CallAcceptor, LiveSet, Stage, closed};
 use crate::limits::MAX_SET_ARGS;
+use kg::value::DatePart;
+
+/// A table that a call may name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LiveTable {
+    /// How the call writes it: `v3`.
+    pub text: String,
+    /// Its columns. Those that hold nodes are among the live sets too.
+    pub columns: Vec<LiveColumn>,
+    /// Whether it has no rows.
+    pub empty: bool,
+    /// Whether it is a set or a number, which tools that take both do not read as a table.
+    pub stands_in: bool,
+}
+
+/// A column of a live table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LiveColumn {
+    /// How the call writes it: `v3.k0`.
+    pub text: String,
+    /// Whether its values can be added up.
+    pub numbers: bool,
+    /// Whether its values are dates.
+    pub dates: bool,
+}
 
 type Choice = (String, Stage);
 
@@ -35,10 +60,38 @@ impl CallAcceptor {
     /// The tables as the last argument.
     pub(super) fn whole_tables(&self) -> Vec<Choice> {
         let whole = |text: &String| (format!("{text})"), Stage::Done);
-        self.live
-            .tables
-            .iter()
-            .map(|table| whole(&table.text))
+        let tables = self.live.tables.iter().filter(|table| !table.stands_in);
+        tables.map(|table| whole(&table.text)).collect()
+    }
+
+    /// The relations that `extend` may follow, once or repeatedly. Class relations are never
+    /// listed, and the tool takes them for every set.
+    pub(super) fn paths(&self, set: &LiveSet) -> Vec<Choice> {
+        let against = set.incoming.iter().map(|name| format!("~{name}"));
+        let listed: Vec<String> = set.out.iter().cloned().chain(against).collect();
+        let repeated = Repeat::ALL.into_iter().flat_map(|repeat| {
+            let mark = move |path: &String| format!("{} {path}", repeat.mark());
+            listed.iter().map(mark)
+        });
+        let types = self.live.types.iter();
+        let types = types.flat_map(|name| [name.clone(), format!("~{name}")]);
+        closed(repeated.chain(types).chain(listed.iter().cloned()))
+    }
+
+    /// The numbers of rows of `first`.
+    pub(super) fn sizes(&self) -> Vec<Choice> {
+        let mut texts = closed(&self.live.sizes);
+        let more = |size: &String| (format!("{size}, "), Stage::Skipped);
+        texts.extend(self.live.sizes.iter().map(more));
+        texts
+    }
+
+    /// The truth values of `choose`.
+    pub(super) fn truths(&self) -> Vec<Choice> {
+        let truths = self.live.truths.iter();
+        truths
+            .map(|text| (format!("{text}, "), Stage::Either))
+            .filter(|(_, stage)| !self.texts(stage).is_empty())
             .collect()
     }
 
@@ -70,7 +123,8 @@ impl CallAcceptor {
         let of_table = |text: &String| columns.iter().any(|column| column.text == *text);
         let sets = self.nodes().map(|(_, set)| &set.text);
         let sets = sets.filter(|text| equal && !of_table(text));
-        let literals = self.live.values.iter().chain(&self.live.numbers);
+        let numbers = self.live.numbers.iter().filter(|text| !of_table(text));
+        let literals = self.live.values.iter().chain(numbers);
         literals.chain(sets).cloned().chain(others).collect()
     }
 
@@ -101,7 +155,11 @@ impl CallAcceptor {
         for (k, column) in columns {
             match tool {
                 Tool::Sort => words.extend([format!("asc k{k}"), format!("desc k{k}")]),
-                Tool::Columns => words.push(format!("k{k}")),
+                Tool::Columns => {
+                    words.push(format!("k{k}"));
+                    let parts = DatePart::ALL.into_iter().filter(|_| column.dates);
+                    words.extend(parts.map(|part| format!("{} k{k}", part.word())));
+                }
                 _ => {
                     words.push(format!("k{k}"));
                     let known = Aggregate::ALL
@@ -125,6 +183,7 @@ impl CallAcceptor {
     pub(super) fn first_tables(&self) -> Vec<Choice> {
         let tables = self.live.tables.iter().enumerate();
         tables
+            .filter(|(_, table)| !table.stands_in)
             .map(|(i, table)| (format!("{}, ", table.text), Stage::MoreTables(vec![i])))
             .filter(|(_, stage)| !self.texts(stage).is_empty())
             .collect()
@@ -135,6 +194,7 @@ impl CallAcceptor {
         let width = |i: usize| self.live.tables[i].columns.len();
         let fitting: Vec<usize> = (0..self.live.tables.len())
             .filter(|i| !chosen.contains(i) && width(*i) == width(chosen[0]))
+            .filter(|i| !self.live.tables[*i].stands_in)
             .collect();
         let mut texts = Vec::new();
         for &i in &fitting {

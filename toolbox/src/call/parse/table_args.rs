@@ -1,17 +1,36 @@
 //! Arguments of the tools that read tables.
 
-use super::super::ast::{Aggregate, Arg, Field, TextTest};
+use super::super::ast::{Aggregate, Arg, Field, Repeat, TextTest};
 use super::super::grammar::Param;
 use super::super::words::{key, number};
 use super::{ParseError, Parser};
 use kg::term::Literal;
+use kg::value::DatePart;
 
 impl Parser<'_> {
-    /// A variable that is a table.
+    /// The mark of a path that repeats: `+` or `*` before a relation. A relation may have the mark
+    /// as its name, so another word must follow.
+    pub(super) fn repeat(&mut self) -> Option<Repeat> {
+        let at = self.at;
+        let word = self.word();
+        let repeat = Repeat::ALL.into_iter().find(|one| one.mark() == word);
+        self.space();
+        let more = !self.rest().is_empty() && !self.rest().starts_with([',', ')']);
+        let repeat = repeat.filter(|_| more);
+        if repeat.is_none() {
+            self.at = at;
+        }
+        repeat
+    }
+
+    /// A variable that is a table or a truth value.
     pub(super) fn table(&mut self) -> Result<Arg, ParseError> {
         let index = self.peek_variable();
         let index = index.ok_or_else(|| {
-            self.error(format!("expected a table, v0, …, found {}", self.found()))
+            self.error(format!(
+                "expected a variable, v0, …, found {}",
+                self.found()
+            ))
         })?;
         self.word();
         Ok(Arg::Var(index))
@@ -36,6 +55,10 @@ impl Parser<'_> {
             (None, Param::Field, "count") => Some(Field::Count),
             (None, Param::Order, "asc") => key(self.word()).map(Field::Ascending),
             (None, Param::Order, "desc") => key(self.word()).map(Field::Descending),
+            (None, Param::Key, _) => {
+                let part = DatePart::ALL.into_iter().find(|part| part.word() == word);
+                part.and_then(|part| key(self.word()).map(|column| Field::Part(part, column)))
+            }
             (None, Param::Field, _) => {
                 aggregate().and_then(|of| key(self.word()).map(|column| Field::Of(of, column)))
             }
@@ -45,7 +68,7 @@ impl Parser<'_> {
             self.at = at;
             let right = match param {
                 Param::Order => "asc k0 or desc k0",
-                Param::Key => "a column, k0, k1, …",
+                Param::Key => "a column, k0, k1, …, or year k0, month k0 or day k0",
                 _ => "k0, count, distinct k0, sum k0, average k0, min k0 or max k0",
             };
             self.error(format!("expected {right}, found {}", self.found()))

@@ -30,8 +30,22 @@ impl Session<'_> {
         let cells = match (test, &right) {
             (Arg::Text(test), RowValue::Literal(text)) => {
                 let text = normalise(&text.lexical);
+                let resources = self.kg.resources();
+                let is_text = |cell: &Cell| match cell {
+                    Cell::Node(node) => !resources.contains(&node.0),
+                    Cell::Computed(_) => true,
+                };
+                let texts = table.column(column).any(is_text);
                 let holds = |cell: &Cell| {
-                    let cell_text = normalise(&cell.text(self.kg));
+                    // An entity among texts has no text; SPARQL drops it too.
+                    if texts && !is_text(cell) {
+                        return false;
+                    }
+                    // The name of a long literal is cut, so its own text counts.
+                    let cell_text = match cell.term(self.kg) {
+                        Term::Literal(literal) => normalise(&literal.lexical),
+                        Term::Iri(_) | Term::Blank(_) => normalise(&cell.text(self.kg)),
+                    };
                     match test {
                         TextTest::Contains => cell_text.contains(&text),
                         TextTest::Starts => cell_text.starts_with(&text),
@@ -132,7 +146,7 @@ impl Session<'_> {
     fn cell_literal(&self, cell: &Cell) -> Option<Literal> {
         match cell {
             Cell::Node(node) => self.literals(&[*node]).pop(),
-            Cell::Computed(literal) => Some(literal.as_ref().clone()),
+            Cell::Computed(value) => Some(value.literal()),
         }
     }
 

@@ -1,13 +1,18 @@
 //! X4: one row per group of rows (rules D).
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use rustc_hash::{FxHashSet, FxHasher};
 
 use super::Done;
 use super::tables::ReadTable;
 use crate::call::{Aggregate, Field};
 use crate::exec::error::ToolError;
 use crate::exec::session::Session;
-use crate::exec::table::{Cell, TableColumn};
+use crate::exec::table::{Cell, Table, TableColumn};
 use crate::limits::SET_SIZE;
 use kg::term::Term;
 use kg::value::{Sum, order_key};
@@ -20,9 +25,17 @@ enum GroupColumn {
     Of(Aggregate, usize, u32),
 }
 
-/// What is known about one column of one group.
+/// The groups of a table.
+#[derive(Default)]
+struct Groups<'t> {
+    /// The first row of every group; `None` for the group of all rows.
+    firsts: Vec<Option<usize>>,
+    /// The aggregates of every group, one group after another.
+    gathered: Vec<Gathered<'t>>,
+}
+
+/// What is known about one aggregate of one group.
 enum Gathered<'t> {
-    First(&'t Cell),
     Count(usize),
     Distinct(FxHashSet<&'t Cell>),
     Sum(Sum),
@@ -53,41 +66,30 @@ impl Session<'_> {
             _ => None,
         };
         let keys: Vec<usize> = wanted.iter().filter_map(key).collect();
-        let table = std::sync::Arc::clone(&read.table);
+        let table = Arc::clone(&read.table);
+        let groups = self.gathered(&table, &wanted, &keys)?;
         let mut clock = self.clock.clone();
-        let mut places: FxHashMap<Vec<&Cell>, usize> = FxHashMap::default();
-        let mut groups: Vec<Vec<Gathered<'_>>> = Vec::new();
-        if keys.is_empty() {
-            // All rows are one group. A table without rows has that group too.
-            places.insert(Vec::new(), 0);
-            groups.push(empty(&wanted, None));
-        }
-        for row in table.rows() {
-            clock.tick()?;
-            let cells: Vec<&Cell> = keys.iter().filter_map(|&index| row.get(index)).collect();
-            let place = *places.entry(cells).or_insert_with(|| {
-                groups.push(empty(&wanted, Some(row)));
-                groups.len() - 1
-            });
-            if groups.len().saturating_mul(wanted.len()) > SET_SIZE {
-                return Err(ToolError::TooLarge { limit: SET_SIZE });
-            }
-            for (column, gathered) in wanted.iter().zip(&mut groups[place]) {
-                self.gather(*column, gathered, row)?;
-            }
-        }
-        let mut cells = Vec::new();
-        for group in groups {
-            for (column, gathered) in wanted.iter().zip(group) {
+        let mut cells = Vec::with_capacity(groups.firsts.len() * wanted.len());
+        let mut gathered = groups.gathered.into_iter();
+        for first in groups.firsts {
+            let row = first.and_then(|first| table.rows().nth(first));
+            for column in &wanted {
                 clock.tick()?;
-                cells.push(finished(*column, gathered)?);
+                match (column, row) {
+                    (GroupColumn::Key(index), Some(row)) => cells.extend(row.get(*index).cloned()),
+                    (GroupColumn::Key(_), None) => {}
+                    (column, _) => {
+                        let one = gathered.next().unwrap_or(Gathered::Count(0));
+                        cells.push(finished(*column, one)?);
+                    }
+                }
             }
         }
         let columns = wanted.iter().zip(fields).map(|(column, field)| {
             let source = |index: usize| &table.columns()[index];
             match column {
                 GroupColumn::Key(index) => source(*index).clone(),
-                GroupColumn::Count => computed("count".to_owned()),
+                GroupColumn::Count => TableColumn::computed("count".to_owned()),
                 GroupColumn::Of(aggregate @ (Aggregate::Min | Aggregate::Max), index, _) => {
                     TableColumn {
                         heading: format!("{} {}", aggregate.word(), source(*index).heading),
@@ -96,7 +98,11 @@ impl Session<'_> {
                 }
                 GroupColumn::Of(aggregate, index, _) => {
                     debug_assert!(matches!(field, Field::Of(..)));
-                    computed(format!("{} {}", aggregate.word(), source(*index).heading))
+                    TableColumn::computed(format!(
+                        "{} {}",
+                        aggregate.word(),
+                        source(*index).heading
+                    ))
                 }
             }
         });
@@ -104,6 +110,62 @@ impl Session<'_> {
         Ok(read.made(columns, cells, false, |column| {
             wanted.get(column).and_then(key)
         }))
+    }
+
+    /// The groups of the rows of a table, in order of first appearance.
+    fn gathered<'t>(
+        &self,
+        table: &'t Table,
+        wanted: &[GroupColumn],
+        keys: &[usize],
+    ) -> Result<Groups<'t>, ToolError> {
+        let aggregates: Vec<GroupColumn> = wanted.iter().copied().filter(is_aggregate).collect();
+        let mut groups = Groups::default();
+        if keys.is_empty() {
+            // All rows are one group. A table without rows has that group too.
+            groups.firsts.push(None);
+            groups.gathered.extend(aggregates.iter().map(empty));
+        }
+        let mut clock = self.clock.clone();
+        let hash = |row: &[Cell]| {
+            let mut hasher = FxHasher::default();
+            keys.iter().for_each(|&key| row[key].hash(&mut hasher));
+            hasher.finish()
+        };
+        let row_of = |first: usize| table.rows().nth(first).unwrap_or_default();
+        let mut places: HashTable<usize> = HashTable::new();
+        for (number, row) in table.rows().enumerate() {
+            clock.tick()?;
+            let place = if keys.is_empty() {
+                0
+            } else {
+                let firsts = &groups.firsts;
+                let of_place = |place: usize| firsts[place].map_or(row, row_of);
+                let same = |&place: &usize| {
+                    let other = of_place(place);
+                    keys.iter().all(|&key| other[key] == row[key])
+                };
+                let rehash = |&place: &usize| hash(of_place(place));
+                match places.entry(hash(row), same, rehash) {
+                    Entry::Occupied(known) => *known.get(),
+                    Entry::Vacant(free) => {
+                        let place = groups.firsts.len();
+                        free.insert(place);
+                        groups.firsts.push(Some(number));
+                        groups.gathered.extend(aggregates.iter().map(empty));
+                        place
+                    }
+                }
+            };
+            if groups.firsts.len().saturating_mul(wanted.len()) > SET_SIZE {
+                return Err(ToolError::TooLarge { limit: SET_SIZE });
+            }
+            let from = place * aggregates.len();
+            for (column, gathered) in aggregates.iter().zip(&mut groups.gathered[from..]) {
+                self.gather(*column, gathered, row)?;
+            }
+        }
+        Ok(groups)
     }
 
     /// Adds a row to one column of its group.
@@ -114,8 +176,8 @@ impl Session<'_> {
         row: &'t [Cell],
     ) -> Result<(), ToolError> {
         let cell = match column {
-            GroupColumn::Of(_, index, _) | GroupColumn::Key(index) => row.get(index),
-            GroupColumn::Count => None,
+            GroupColumn::Of(_, index, _) => row.get(index),
+            GroupColumn::Key(_) | GroupColumn::Count => None,
         };
         match (gathered, cell) {
             (Gathered::Count(rows), _) => *rows += 1,
@@ -145,14 +207,6 @@ impl Session<'_> {
     }
 }
 
-fn computed(heading: String) -> TableColumn {
-    TableColumn {
-        heading,
-        numbers: true,
-        nodes: false,
-    }
-}
-
 fn not_a_number(aggregate: Aggregate, column: u32, value: &Term) -> ToolError {
     ToolError::NotANumber {
         word: aggregate.word(),
@@ -161,32 +215,32 @@ fn not_a_number(aggregate: Aggregate, column: u32, value: &Term) -> ToolError {
     }
 }
 
-/// A group before its first row is added.
-fn empty<'t>(wanted: &[GroupColumn], row: Option<&'t [Cell]>) -> Vec<Gathered<'t>> {
-    let one = |column: &GroupColumn| match column {
-        GroupColumn::Key(index) => row
-            .and_then(|row| row.get(*index))
-            .map_or(Gathered::Count(0), Gathered::First),
-        GroupColumn::Count => Gathered::Count(0),
+fn is_aggregate(column: &GroupColumn) -> bool {
+    !matches!(column, GroupColumn::Key(_))
+}
+
+/// An aggregate before the first row of its group is added.
+fn empty<'t>(column: &GroupColumn) -> Gathered<'t> {
+    match column {
+        GroupColumn::Key(_) | GroupColumn::Count => Gathered::Count(0),
         GroupColumn::Of(Aggregate::Distinct, ..) => Gathered::Distinct(FxHashSet::default()),
         GroupColumn::Of(Aggregate::Sum | Aggregate::Average, ..) => Gathered::Sum(Sum::default()),
         GroupColumn::Of(Aggregate::Min | Aggregate::Max, ..) => Gathered::Best(None),
-    };
-    wanted.iter().map(one).collect()
+    }
 }
 
 fn finished(column: GroupColumn, gathered: Gathered<'_>) -> Result<Cell, ToolError> {
     Ok(match (gathered, column) {
-        (Gathered::First(cell) | Gathered::Best(Some((_, cell))), _) => cell.clone(),
+        (Gathered::Best(Some((_, cell))), _) => cell.clone(),
         (Gathered::Count(rows), _) => Cell::number(rows),
         (Gathered::Distinct(cells), _) => Cell::number(cells.len()),
         (Gathered::Sum(sum), GroupColumn::Of(Aggregate::Average, _, column)) => {
             let total = Term::Literal(sum.total());
             let mean = sum.mean();
             let mean = mean.ok_or_else(|| not_a_number(Aggregate::Average, column, &total))?;
-            Cell::Computed(Box::new(mean))
+            Cell::computed(mean)
         }
-        (Gathered::Sum(sum), _) => Cell::Computed(Box::new(sum.total())),
+        (Gathered::Sum(sum), _) => Cell::computed(sum.total()),
         (Gathered::Best(None), GroupColumn::Of(aggregate, _, column)) => {
             return Err(ToolError::NoRows {
                 word: aggregate.word(),

@@ -3,6 +3,7 @@
 
 mod bind;
 mod compare;
+mod extend;
 mod filter_rows;
 mod group_rows;
 mod tables;
@@ -12,6 +13,7 @@ use std::borrow::Cow;
 use super::error::ToolError;
 use super::resolve::NEAREST;
 use super::session::{Session, SetKey};
+use super::table::{Cell, ComputedValue};
 use super::types::{EntSet, ExcludeWhen, Observation, Relation, Value, intersection, sorted};
 use crate::call::{Arg, Call, Tool};
 use crate::limits;
@@ -130,8 +132,18 @@ impl Session<'_> {
                     .filter(|node| without.binary_search(node).is_err());
                 value(left.copied().collect(), vec![from.clone(), without.clone()])
             }
-            Tool::Extend | Tool::Where | Tool::Group | Tool::Columns | Tool::Sort | Tool::First => {
-                self.with_tables(call)
+            Tool::Extend
+            | Tool::Where
+            | Tool::Group
+            | Tool::Columns
+            | Tool::Sort
+            | Tool::First
+            | Tool::Exists => self.with_tables(call),
+            Tool::Choose => {
+                let truth = self.truth(args.first().ok_or_else(|| missing(call))?)?;
+                let (first, second) = (set(1)?, set(2)?);
+                let chosen = if truth { &first } else { &second };
+                value(chosen.to_vec(), vec![chosen.clone()])
             }
             Tool::End => self.end(args.first().ok_or_else(|| missing(call))?),
         }
@@ -142,7 +154,15 @@ impl Session<'_> {
         let mut held = self.held;
         match &done.observation {
             Observation::Value(Value::Set(set)) => held += set.len(),
-            Observation::Value(Value::Table(table)) => held += table.cells().len(),
+            Observation::Value(Value::Table(table)) => {
+                held += table.cells().len();
+                // Other tools copy the cells that they compute from.
+                if matches!(call.tool, Tool::Group | Tool::Columns) {
+                    let computed =
+                        |cell: &&Cell| matches!(cell, Cell::Computed(ComputedValue::Other(_)));
+                    held += table.cells().iter().filter(computed).count() * COMPUTED_SIZE;
+                }
+            }
             _ => {}
         }
         // Variables are shared between calls; a list argument is a new set.
@@ -279,6 +299,9 @@ impl Session<'_> {
         Ok(Done::new(Observation::Answer(answer), inputs))
     }
 }
+
+/// How many more members a computed literal counts for: it has about ten times the bytes of a node.
+const COMPUTED_SIZE: usize = 10;
 
 /// Number of relations that `retrieve_relation` shows.
 const RETRIEVED: usize = 10;

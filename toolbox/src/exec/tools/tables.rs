@@ -1,17 +1,19 @@
 //! The extended tools on tables (rules D).
 
+use std::cmp::Ordering;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::{Done, missing};
 use crate::call::{Arg, Call, Field, Tool};
 use crate::exec::error::ToolError;
-use crate::exec::resolve::NEAREST;
 use crate::exec::session::{Session, SetKey};
-use crate::exec::table::{Cell, Table, TableColumn, all_numbers};
+use crate::exec::table::{Cell, Table, TableColumn};
 use crate::exec::types::{EntSet, Observation, Value};
 use crate::limits::SET_SIZE;
 use kg::term::NodeId;
-use kg::value::order_key;
+use kg::value::{DatePart, order_key};
 
 /// A table that a call reads, and where its columns come from.
 pub(super) struct ReadTable {
@@ -102,18 +104,21 @@ impl Session<'_> {
             Tool::Group => self.group_rows(self.read_table(first)?, &fields(call)?),
             Tool::Columns => {
                 let read = self.read_table(first)?;
-                let kept = keys(&read, call)?;
-                self.columns(read, &kept)
+                self.columns(read, &fields(call)?)
             }
             Tool::Sort => self.sort(self.read_table(first)?, &fields(call)?),
             Tool::First => {
-                let size = match call.args.get(1) {
-                    Some(Arg::Literal(literal)) => literal.lexical.parse().ok(),
+                let number = |arg: &Arg| match arg {
+                    Arg::Literal(literal) => literal.lexical.parse().ok(),
                     _ => None,
                 };
-                let size: usize = size.ok_or_else(|| missing(call))?;
+                let size: Option<usize> = call.args.get(1).and_then(number);
+                let size = size.ok_or_else(|| missing(call))?;
+                let skipped = call.args.get(2).map_or(Some(0), number);
+                let skipped = skipped.ok_or_else(|| missing(call))?;
                 let read = self.read_table(first)?;
-                let cells = read.table.rows().take(size).flatten().cloned().collect();
+                let rows = read.table.rows().skip(skipped).take(size);
+                let cells = rows.flatten().cloned().collect();
                 let ordered = read.table.is_ordered();
                 Ok(read.kept(cells, ordered))
             }
@@ -122,11 +127,16 @@ impl Session<'_> {
                 Ok(Done::new(Observation::Value(rows), Vec::new()))
             }
             Tool::Union => self.append(call),
+            Tool::Exists => {
+                let read = self.read_table(first)?;
+                let found = Observation::Value(Value::Bool(!read.table.is_empty()));
+                Ok(Done::new(found, read.inputs))
+            }
             _ => Err(missing(call)),
         }
     }
 
-    /// The table of an argument; a set is a table of one column.
+    /// The table of an argument; a set is a table of one column, a number a table of one cell.
     fn read_table(&self, arg: &Arg) -> Result<ReadTable, ToolError> {
         if let Arg::Var(index) = arg {
             match self.variables.get(*index as usize) {
@@ -140,7 +150,14 @@ impl Session<'_> {
                         inputs: Vec::new(),
                     });
                 }
-                Some(Value::Int(_) | Value::Bool(_)) => return Err(ToolError::NotATable(*index)),
+                Some(Value::Int(number)) => {
+                    return Ok(ReadTable {
+                        table: Arc::new(Table::of_number(*number)),
+                        origins: vec![None],
+                        inputs: Vec::new(),
+                    });
+                }
+                Some(Value::Bool(_)) => return Err(ToolError::NotATable(*index)),
                 Some(Value::Set(_)) | None => {}
             }
         }
@@ -160,75 +177,33 @@ impl Session<'_> {
                 Ok((self.read_table(&Arg::Var(*index))?, column))
             }
             other => {
-                // For a table with several columns a column must be named; `set` returns that
-                // error.
-                self.set(other)?;
+                let number = |index: u32| self.variables.get(index as usize);
+                if !matches!(other, Arg::Var(index) if matches!(number(*index), Some(Value::Int(_))))
+                {
+                    // For a table with several columns a column must be named; `set` returns that
+                    // error.
+                    self.set(other)?;
+                }
                 Ok((self.read_table(other)?, 0))
             }
         }
     }
 
-    /// X2: one row per row and value.
-    fn extend(&self, call: &Call) -> Result<Done, ToolError> {
-        let first = call.args.first().ok_or_else(|| missing(call))?;
-        let (read, column) = self.read_column(first)?;
-        let (name, forward) = match call.args.get(1) {
-            Some(Arg::Name(name)) => (name, true),
-            Some(Arg::Inverse(inner)) => match inner.as_ref() {
-                Arg::Name(name) => (name, false),
-                _ => return Err(missing(call)),
-            },
-            _ => return Err(missing(call)),
-        };
-        let Some(relation) = self.relation_by_name(name) else {
-            let from = self.set(first)?;
-            let near = self.nearest_relations(&from, name)?;
-            return Err(ToolError::UnknownRelation {
-                given: name.clone(),
-                set: first.to_string(),
-                near: near.into_iter().take(NEAREST).collect(),
-            });
-        };
-        let mut clock = self.clock.clone();
-        let mut cells = Vec::new();
-        let mut values = Vec::new();
-        for row in read.table.rows() {
-            clock.tick()?;
-            let Some(Cell::Node(node)) = row.get(column) else {
-                return Err(computed(first));
-            };
-            for &value in self.step(*node, relation, forward).iter() {
-                clock.tick()?;
-                if self.without_excluded(vec![value]).is_empty() {
-                    continue;
-                }
-                if cells.len() + row.len() >= SET_SIZE {
-                    return Err(ToolError::TooLarge { limit: SET_SIZE });
-                }
-                cells.extend_from_slice(row);
-                cells.push(Cell::Node(value));
-                values.push(value);
-            }
-        }
-        values.sort_unstable();
-        values.dedup();
-        let mut columns = read.table.columns().to_vec();
-        let mark = if forward { "" } else { "~" };
-        columns.push(TableColumn {
-            heading: format!("{mark}{}", self.relation_name(relation)),
-            numbers: all_numbers(self.kg, &values),
-            nodes: true,
-        });
-        let width = columns.len() - 1;
-        let mut done = read.made(columns, cells, false, |column| {
-            (column < width).then_some(column)
-        });
-        done.walked = Some((relation, forward));
-        Ok(done)
-    }
-
     /// X5: the table with other columns.
-    fn columns(&self, read: ReadTable, kept: &[usize]) -> Result<Done, ToolError> {
+    fn columns(&self, read: ReadTable, fields: &[Field]) -> Result<Done, ToolError> {
+        let mut kept = Vec::new();
+        for field in fields {
+            kept.push(match field {
+                Field::Key(column) => (read.index(*column)?, None),
+                Field::Part(part, column) => (read.index(*column)?, Some((*part, *column))),
+                other => {
+                    return Err(ToolError::Argument {
+                        given: other.to_string(),
+                        right: "columns takes k0, k1, …, or year k0, month k0 or day k0".to_owned(),
+                    });
+                }
+            });
+        }
         let mut clock = self.clock.clone();
         let mut cells =
             Vec::with_capacity(read.table.len().saturating_mul(kept.len()).min(SET_SIZE));
@@ -237,13 +212,44 @@ impl Session<'_> {
             if cells.len() + kept.len() > SET_SIZE {
                 return Err(ToolError::TooLarge { limit: SET_SIZE });
             }
-            cells.extend(kept.iter().filter_map(|&column| row.get(column)).cloned());
+            for &(column, part) in &kept {
+                let Some(cell) = row.get(column) else {
+                    continue;
+                };
+                cells.push(match part {
+                    None => cell.clone(),
+                    Some((part, named)) => self.part_of(cell, part, named)?,
+                });
+            }
         }
         let all = read.table.columns();
-        let columns = kept.iter().filter_map(|&column| all.get(column));
-        let columns: Vec<TableColumn> = columns.cloned().collect();
+        let column = |&(column, part): &(usize, Option<(DatePart, u32)>)| {
+            let source = all.get(column)?;
+            let Some((part, _)) = part else {
+                return Some(source.clone());
+            };
+            let heading = format!("{} {}", part.word(), source.heading);
+            Some(TableColumn::computed(heading))
+        };
+        let columns: Vec<TableColumn> = kept.iter().filter_map(column).collect();
         let ordered = read.table.is_ordered();
-        Ok(read.made(columns, cells, ordered, |column| kept.get(column).copied()))
+        Ok(read.made(columns, cells, ordered, |column| {
+            let (column, part) = kept.get(column)?;
+            part.is_none().then_some(*column)
+        }))
+    }
+
+    /// A part of the date in a cell of column `named`.
+    fn part_of(&self, cell: &Cell, part: DatePart, named: u32) -> Result<Cell, ToolError> {
+        let term = cell.term(self.kg);
+        let found = term.as_literal().and_then(|literal| part.of(literal));
+        found
+            .map(Cell::computed)
+            .ok_or_else(|| ToolError::NotADate {
+                word: part.word(),
+                column: named,
+                value: term.to_string(),
+            })
     }
 
     /// X6: the rows in order; rows with equal keys keep their order.
@@ -261,25 +267,53 @@ impl Session<'_> {
                 }
             }
         }
-        let mut clock = self.clock.clone();
-        let mut rows = Vec::with_capacity(read.table.len());
-        for row in read.table.rows() {
-            clock.tick()?;
-            let key = |&(column, _): &(usize, bool)| {
-                row.get(column)
-                    .map_or_else(String::new, |cell| order_key(&cell.term(self.kg)))
-            };
-            let keys: Vec<String> = order.iter().map(key).collect();
-            rows.push((keys, row));
+        let mut ranks = Vec::new();
+        for &(column, descending) in &order {
+            ranks.push((self.ranks(&read.table, column)?, descending));
         }
-        rows.sort_by(|(a, _), (b, _)| {
-            let each = a.iter().zip(b).zip(&order);
-            each.map(|((a, b), (_, descending))| if *descending { b.cmp(a) } else { a.cmp(b) })
-                .find(|ordering| ordering.is_ne())
-                .unwrap_or(std::cmp::Ordering::Equal)
+        let rows: Vec<&[Cell]> = read.table.rows().collect();
+        let mut places: Vec<usize> = (0..rows.len()).collect();
+        places.sort_by(|&a, &b| {
+            let each = ranks.iter().map(|(of, descending)| match descending {
+                true => of[b].cmp(&of[a]),
+                false => of[a].cmp(&of[b]),
+            });
+            each.fold(Ordering::Equal, Ordering::then)
         });
-        let cells = rows.into_iter().flat_map(|(_, row)| row).cloned().collect();
+        let sorted = places.into_iter().flat_map(|place| rows[place]);
+        let cells = sorted.cloned().collect();
         Ok(read.kept(cells, true))
+    }
+
+    /// The place of every row's cell in the order of the column's different cells; cells that are
+    /// equal in the order have the same place.
+    fn ranks(&self, table: &Table, column: usize) -> Result<Vec<u32>, ToolError> {
+        let mut clock = self.clock.clone();
+        let mut numbers: FxHashMap<&Cell, u32> = FxHashMap::default();
+        let mut of_rows = Vec::with_capacity(table.len());
+        let mut keys: Vec<(String, u32)> = Vec::new();
+        for cell in table.column(column) {
+            clock.tick()?;
+            let next = u32::try_from(keys.len()).unwrap_or(u32::MAX);
+            let number = *numbers.entry(cell).or_insert(next);
+            if number == next {
+                keys.push((order_key(&cell.term(self.kg)), next));
+            }
+            of_rows.push(number);
+        }
+        keys.sort_unstable();
+        let mut ranks = vec![0; keys.len()];
+        let mut rank = 0;
+        for (place, (key, number)) in keys.iter().enumerate() {
+            if place > 0 && keys[place - 1].0 != *key {
+                rank += 1;
+            }
+            ranks[*number as usize] = rank;
+        }
+        let of_rows = of_rows
+            .into_iter()
+            .map(|number: u32| ranks[number as usize]);
+        Ok(of_rows.collect())
     }
 
     /// The rows of several tables, one after another.
@@ -309,25 +343,30 @@ impl Session<'_> {
         Ok(whole.made(columns, cells, false, |_| None))
     }
 
+    /// The truth value of an argument.
+    pub(super) fn truth(&self, arg: &Arg) -> Result<bool, ToolError> {
+        match arg {
+            Arg::Var(index) => match self.variables.get(*index as usize) {
+                Some(Value::Bool(truth)) => Ok(*truth),
+                Some(_) => Err(ToolError::NotATruth(*index)),
+                None => Err(ToolError::UnknownVariable {
+                    given: *index,
+                    live: self.variables.len(),
+                }),
+            },
+            other => Err(ToolError::Argument {
+                given: other.to_string(),
+                right: "a truth value of exists or judge is needed".to_owned(),
+            }),
+        }
+    }
+
     /// The node of a cell, if the graph has its value.
     pub(super) fn node_of(&self, cell: &Cell) -> Option<NodeId> {
         match cell {
             Cell::Node(node) => Some(*node),
             Cell::Computed(_) => self.kg.find(&cell.term(self.kg)),
         }
-    }
-}
-
-fn computed(arg: &Arg) -> ToolError {
-    match arg {
-        Arg::Column(table, column) => ToolError::Computed {
-            table: *table,
-            column: *column,
-        },
-        other => ToolError::Argument {
-            given: other.to_string(),
-            right: "a set or a column of a table is needed".to_owned(),
-        },
     }
 }
 
@@ -338,15 +377,4 @@ fn fields(call: &Call) -> Result<Vec<Field>, ToolError> {
         _ => Err(missing(call)),
     };
     call.args.iter().skip(1).map(field).collect()
-}
-
-fn keys(read: &ReadTable, call: &Call) -> Result<Vec<usize>, ToolError> {
-    let key = |field: Field| match field {
-        Field::Key(column) => read.index(column),
-        other => Err(ToolError::Argument {
-            given: other.to_string(),
-            right: "columns takes k0, k1, …".to_owned(),
-        }),
-    };
-    fields(call)?.into_iter().map(key).collect()
 }

@@ -7,7 +7,7 @@ use std::io::Write;
 use common::acceptor::Acceptor;
 use common::rng::Rng;
 use serde_json::{Value, json};
-use toolbox::call::{CallAcceptor, Live, LiveSet};
+use toolbox::call::{CallAcceptor, Live, LiveColumn, LiveSet, LiveTable};
 use toolbox::gbnf;
 use toolbox::grammar::{Grammar, GrammarAcceptor};
 
@@ -76,7 +76,39 @@ fn live(rng: &mut Rng) -> Live {
         out: names(rng, 3),
         ..LiveSet::default()
     }));
+    let extended = rng.below(2) == 0;
+    let mut tables = Vec::new();
+    for i in variables..variables + if extended { rng.below(3) } else { 0 } {
+        let columns: Vec<LiveColumn> = (0..1 + rng.below(3))
+            .map(|k| LiveColumn {
+                text: format!("v{i}.k{k}"),
+                numbers: rng.below(2) == 0,
+                dates: rng.below(3) == 0,
+            })
+            .collect();
+        sets.extend(columns.iter().map(|column| LiveSet {
+            text: column.text.clone(),
+            out: names(rng, 3),
+            ..LiveSet::default()
+        }));
+        tables.push(LiveTable {
+            text: format!("v{i}"),
+            columns,
+            empty: rng.below(4) == 0,
+            stands_in: false,
+        });
+    }
+    let some = |rng: &mut Rng, text: &str, n: usize| -> Vec<String> {
+        (0..if extended { rng.below(n) } else { 0 })
+            .map(|i| format!("{text}{i}"))
+            .collect()
+    };
     Live {
+        extended,
+        tables,
+        numbers: some(rng, "v2", 3),
+        truths: some(rng, "v3", 3),
+        sizes: some(rng, "", 4),
         next_var: u32::try_from(variables).unwrap(),
         last_call: rng.below(8) == 0,
         sets,

@@ -1,0 +1,201 @@
+//! Equal forms of a pattern that are easier to follow, with the same solutions, as often:
+//!
+//! - `OPTIONAL { … } FILTER(!BOUND(?x))` as NOT EXISTS;
+//! - a group with a union as a union of groups.
+
+use kg::spargebra::algebra::{Expression, GraphPattern};
+
+use super::visible;
+use crate::algebra::{and, exists, join, not, union};
+use crate::graph::algebra::filter;
+
+/// A pattern without `!BOUND`.
+pub(super) fn normal(pattern: &GraphPattern) -> GraphPattern {
+    use GraphPattern as P;
+    match pattern {
+        P::Join { left, right } => P::Join {
+            left: boxed(left),
+            right: boxed(right),
+        },
+        P::Union { left, right } => P::Union {
+            left: boxed(left),
+            right: boxed(right),
+        },
+        P::Minus { left, right } => P::Minus {
+            left: boxed(left),
+            right: boxed(right),
+        },
+        P::LeftJoin {
+            left,
+            right,
+            expression,
+        } => P::LeftJoin {
+            left: boxed(left),
+            right: boxed(right),
+            expression: expression.as_ref().map(expression_of),
+        },
+        P::Filter { expr, inner } => {
+            let (inner, tests) = unbound(inner, expr);
+            let inner = normal(&inner);
+            let tests = tests.iter().map(expression_of);
+            tests.collect::<Vec<_>>().into_iter().fold(inner, filter)
+        }
+        P::Extend {
+            inner,
+            variable,
+            expression,
+        } => P::Extend {
+            inner: boxed(inner),
+            variable: variable.clone(),
+            expression: expression_of(expression),
+        },
+        P::OrderBy { inner, expression } => P::OrderBy {
+            inner: boxed(inner),
+            expression: expression.clone(),
+        },
+        P::Project { inner, variables } => P::Project {
+            inner: boxed(inner),
+            variables: variables.clone(),
+        },
+        P::Distinct { inner } => P::Distinct {
+            inner: boxed(inner),
+        },
+        P::Reduced { inner } => P::Reduced {
+            inner: boxed(inner),
+        },
+        P::Slice {
+            inner,
+            start,
+            length,
+        } => P::Slice {
+            inner: boxed(inner),
+            start: *start,
+            length: *length,
+        },
+        P::Group {
+            inner,
+            variables,
+            aggregates,
+        } => P::Group {
+            inner: boxed(inner),
+            variables: variables.clone(),
+            aggregates: aggregates.clone(),
+        },
+        other => other.clone(),
+    }
+}
+
+fn boxed(pattern: &GraphPattern) -> Box<GraphPattern> {
+    Box::new(normal(pattern))
+}
+
+/// A filter with the patterns of EXISTS rewritten.
+fn expression_of(expression: &Expression) -> Expression {
+    match expression {
+        Expression::Exists(pattern) => exists(normal(pattern)),
+        other => crate::algebra::map_parts(other, &mut |part| expression_of(part)),
+    }
+}
+
+/// A filtered pattern and its tests, with NOT EXISTS for an OPTIONAL whose variable must not be
+/// bound.
+fn unbound(inner: &GraphPattern, test: &Expression) -> (GraphPattern, Vec<Expression>) {
+    let mut tests = Vec::new();
+    conjuncts(test, &mut tests);
+    let GraphPattern::LeftJoin {
+        left,
+        right,
+        expression,
+    } = inner
+    else {
+        return (inner.clone(), tests);
+    };
+    let known = visible(left);
+    let always = always_bound(right);
+    let absent = |test: &Expression| match test {
+        Expression::Not(inner) => match inner.as_ref() {
+            Expression::Bound(variable) => {
+                let name = variable.as_str();
+                always.iter().any(|one| one == name) && !known.iter().any(|one| one == name)
+            }
+            _ => false,
+        },
+        _ => false,
+    };
+    let Some(place) = tests.iter().position(absent) else {
+        return (inner.clone(), tests);
+    };
+    tests.remove(place);
+    let mut right = right.as_ref().clone();
+    if let Some(condition) = expression {
+        right = filter(right, condition.clone());
+    }
+    tests.push(not(exists(right)));
+    let tests = tests.into_iter().reduce(and).into_iter().collect();
+    (left.as_ref().clone(), tests)
+}
+
+fn conjuncts(test: &Expression, into: &mut Vec<Expression>) {
+    match test {
+        Expression::And(a, b) => {
+            conjuncts(a, into);
+            conjuncts(b, into);
+        }
+        other => into.push(other.clone()),
+    }
+}
+
+/// Variables that every solution of a pattern of triples binds.
+fn always_bound(pattern: &GraphPattern) -> Vec<String> {
+    match pattern {
+        GraphPattern::Bgp { .. } | GraphPattern::Path { .. } => visible(pattern),
+        GraphPattern::Join { left, right } => {
+            let mut names = always_bound(left);
+            names.extend(always_bound(right));
+            names
+        }
+        GraphPattern::Filter { inner, .. } => always_bound(inner),
+        _ => Vec::new(),
+    }
+}
+
+/// A group with a union as a union of groups; `None` if the group has no union, or nothing else.
+pub(super) fn distributed(pattern: &GraphPattern) -> Option<GraphPattern> {
+    match pattern {
+        GraphPattern::Join { left, right } => {
+            if let GraphPattern::Union { left: a, right: b } = right.as_ref() {
+                let with = |side: &GraphPattern| join(left.as_ref().clone(), side.clone());
+                return Some(union([with(a), with(b)]));
+            }
+            if let GraphPattern::Union { left: a, right: b } = left.as_ref() {
+                let with = |side: &GraphPattern| join(side.clone(), right.as_ref().clone());
+                return Some(union([with(a), with(b)]));
+            }
+            let rebuilt = |left: GraphPattern, right: GraphPattern| {
+                distributed(&GraphPattern::Join {
+                    left: Box::new(left),
+                    right: Box::new(right),
+                })
+            };
+            match (distributed(left), distributed(right)) {
+                (Some(left), _) => rebuilt(left, right.as_ref().clone()),
+                (None, Some(right)) => rebuilt(left.as_ref().clone(), right),
+                (None, None) => None,
+            }
+        }
+        GraphPattern::Filter { expr, inner } => {
+            let inner = match inner.as_ref() {
+                GraphPattern::Union { .. } => inner.as_ref().clone(),
+                other => distributed(other)?,
+            };
+            let GraphPattern::Union { left, right } = inner else {
+                return None;
+            };
+            Some(union([
+                filter(*left, expr.clone()),
+                filter(*right, expr.clone()),
+            ]))
+        }
+        _ => None,
+    }
+}
