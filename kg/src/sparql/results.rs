@@ -79,18 +79,20 @@ pub(super) fn ox_term(term: &Term) -> OxTerm {
     match term {
         Term::Iri(iri) => NamedNode::new_unchecked(iri).into(),
         Term::Blank(label) => BlankNode::new_unchecked(label).into(),
-        Term::Literal(Literal {
-            lexical,
-            datatype,
-            lang,
-        }) => match (lang, datatype) {
-            (Some(lang), _) => OxLiteral::new_language_tagged_literal_unchecked(lexical, lang),
-            (None, Some(datatype)) => {
-                OxLiteral::new_typed_literal(lexical, NamedNode::new_unchecked(datatype))
-            }
-            (None, None) => OxLiteral::new_simple_literal(lexical),
+        Term::Literal(literal) => algebra_literal(literal).into(),
+    }
+}
+
+/// A literal of the graph as a literal of the algebra.
+#[must_use]
+pub fn algebra_literal(literal: &Literal) -> OxLiteral {
+    let lexical = &literal.lexical;
+    match (&literal.lang, &literal.datatype) {
+        (Some(lang), _) => OxLiteral::new_language_tagged_literal_unchecked(lexical, lang),
+        (None, Some(datatype)) => {
+            OxLiteral::new_typed_literal(lexical, NamedNode::new_unchecked(datatype))
         }
-        .into(),
+        (None, None) => OxLiteral::new_simple_literal(lexical),
     }
 }
 
