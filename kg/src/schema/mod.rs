@@ -12,6 +12,7 @@ mod source;
 mod types;
 mod vocabulary;
 
+pub use intervals::INTERVAL_ENDS;
 pub(crate) use read::read;
 pub use settings::Settings;
 pub(crate) use source::{NamedRelation, SchemaSource};

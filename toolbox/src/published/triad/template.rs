@@ -197,10 +197,6 @@ fn bracketed(text: &str) -> Option<&str> {
 
 /// A linked pattern as a triple of the algebra; `None` if a part of it has no IRI.
 fn linked(kg: &dyn Kg, pattern: &Pattern) -> Option<RdfTriple> {
-    let iri = |node| match kg.term(node) {
-        Term::Iri(iri) => Some(NamedNode::new_unchecked(iri)),
-        Term::Blank(_) | Term::Literal(_) => None,
-    };
     let end = |place: &Place| match place {
         Place::Var(name) => Some(TermPattern::Variable(
             kg::spargebra::term::Variable::new_unchecked(name),
@@ -221,7 +217,7 @@ fn linked(kg: &dyn Kg, pattern: &Pattern) -> Option<RdfTriple> {
     };
     Some(RdfTriple {
         subject: end(head)?,
-        predicate: iri(relation.node())?.into(),
+        predicate: NamedNode::new_unchecked(kg.iri(relation.node())?).into(),
         object: end(tail)?,
     })
 }
