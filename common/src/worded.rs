@@ -20,12 +20,12 @@
 macro_rules! worded {
     (
         $(#[$about:meta])*
-        pub enum $name:ident, fn $method:ident() {
+        $vis:vis enum $name:ident, fn $method:ident() {
             $($(#[$one:meta])* $variant:ident = $word:literal,)*
         }
     ) => {
         $(#[$about])*
-        pub enum $name {
+        $vis enum $name {
             $($(#[$one])* $variant,)*
         }
 
