@@ -14,7 +14,7 @@ use signal_hook::iterator::Signals;
 use self::clean::clean_json;
 pub(crate) use self::clean::{clean, clean_value};
 pub(crate) use self::progress::StageProgress;
-pub(crate) use self::table::{header, seconds, table};
+pub(crate) use self::table::{header, row, seconds, table};
 
 /// The output of a command.
 pub(crate) struct Ui {

@@ -1,14 +1,14 @@
 //! An append-only journal of completed work, so that a killed run can resume: one record per piece
 //! of work, in any order. Each record is written at once and carries a checksum.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use flate2::Crc;
 
-use crate::fs::FsError;
+use crate::fs::{FsError, parent_of};
 
 /// The start of every journal, followed by the fingerprint. A change of the layout changes the
 /// number.
@@ -127,6 +127,29 @@ impl Journal {
             },
             entries,
         ))
+    }
+
+    /// Opens the journal of the unfinished output `out`: `OUT.partial`. Creates its parent folder.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`].
+    pub fn of_output(
+        out: &Path,
+        fingerprint: &str,
+    ) -> Result<(Self, Vec<JournalEntry>), JournalError> {
+        let path = out.with_added_extension("partial");
+        let parent = parent_of(&path);
+        fs::create_dir_all(&parent).map_err(FsError::at(&parent))?;
+        Self::open(&path, fingerprint)
+    }
+
+    /// Removes the file of finished work.
+    ///
+    /// # Errors
+    /// [`JournalError::Io`].
+    pub fn remove(self) -> Result<(), JournalError> {
+        drop(self.inner);
+        Ok(fs::remove_file(&self.path).map_err(FsError::at(&self.path))?)
     }
 
     /// Appends the record of a piece of work. When this returns, killing the process does not lose

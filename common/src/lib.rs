@@ -9,6 +9,7 @@
 //! * [`listing`]: what a command may replace.
 //! * [`rng`]: random numbers that are the same on every machine and in every version.
 //! * [`wordings`]: how the questions of a dataset are worded, as hashes.
+//! * [`worded!`]: enums whose variants are written as words.
 
 pub mod acceptor;
 pub mod cancel;
@@ -18,4 +19,5 @@ pub mod journal;
 pub mod listing;
 pub mod rng;
 pub mod transcript;
+pub mod worded;
 pub mod wordings;

@@ -1,14 +1,15 @@
 //! Builders of SPARQL algebra. Queries are never assembled from text.
 
+pub(crate) use kg::algebra_literal as literal;
+use kg::operands;
 use kg::spargebra::Query;
 use kg::spargebra::algebra::{
     AggregateExpression, AggregateFunction, Expression, GraphPattern, OrderExpression,
 };
 use kg::spargebra::term::{
-    GroundTerm, Literal as RdfLiteral, NamedNode, NamedNodePattern, TermPattern, TriplePattern,
-    Variable,
+    GroundTerm, NamedNode, NamedNodePattern, TermPattern, TriplePattern, Variable,
 };
-use kg::term::{Literal, Term, XSD};
+use kg::term::{Term, XSD};
 use kg::value::{Extreme, Op};
 
 pub(crate) fn variable(name: &str) -> Variable {
@@ -18,17 +19,6 @@ pub(crate) fn variable(name: &str) -> Variable {
 /// An IRI, unchecked.
 pub(crate) fn iri(iri: &str) -> NamedNode {
     NamedNode::new_unchecked(iri)
-}
-
-/// A literal of the algebra.
-pub(crate) fn literal(literal: &Literal) -> RdfLiteral {
-    match (&literal.lang, &literal.datatype) {
-        (Some(lang), _) => {
-            RdfLiteral::new_language_tagged_literal_unchecked(&literal.lexical, lang)
-        }
-        (None, Some(datatype)) => RdfLiteral::new_typed_literal(&literal.lexical, iri(datatype)),
-        (None, None) => RdfLiteral::new_simple_literal(&literal.lexical),
-    }
 }
 
 /// A triple with a constant predicate.
@@ -297,34 +287,11 @@ pub(crate) fn map_parts(
     expression: &Expression,
     map: &mut dyn FnMut(&Expression) -> Expression,
 ) -> Expression {
-    use Expression as E;
-    let mut one = |part: &E| Box::new(map(part));
-    match expression {
-        E::NamedNode(_) | E::Literal(_) | E::Variable(_) | E::Exists(_) | E::Bound(_) => {
-            expression.clone()
-        }
-        E::Or(a, b) => E::Or(one(a), one(b)),
-        E::And(a, b) => E::And(one(a), one(b)),
-        E::Equal(a, b) => E::Equal(one(a), one(b)),
-        E::SameTerm(a, b) => E::SameTerm(one(a), one(b)),
-        E::Greater(a, b) => E::Greater(one(a), one(b)),
-        E::GreaterOrEqual(a, b) => E::GreaterOrEqual(one(a), one(b)),
-        E::Less(a, b) => E::Less(one(a), one(b)),
-        E::LessOrEqual(a, b) => E::LessOrEqual(one(a), one(b)),
-        E::Add(a, b) => E::Add(one(a), one(b)),
-        E::Subtract(a, b) => E::Subtract(one(a), one(b)),
-        E::Multiply(a, b) => E::Multiply(one(a), one(b)),
-        E::Divide(a, b) => E::Divide(one(a), one(b)),
-        E::UnaryPlus(a) => E::UnaryPlus(one(a)),
-        E::UnaryMinus(a) => E::UnaryMinus(one(a)),
-        E::Not(a) => E::Not(one(a)),
-        E::If(a, b, c) => E::If(one(a), one(b), one(c)),
-        E::In(a, list) => E::In(one(a), list.iter().map(|e| *one(e)).collect()),
-        E::Coalesce(list) => E::Coalesce(list.iter().map(|e| *one(e)).collect()),
-        E::FunctionCall(function, list) => {
-            E::FunctionCall(function.clone(), list.iter().map(|e| *one(e)).collect())
-        }
+    let mut mapped = expression.clone();
+    for operand in operands(&mut mapped) {
+        *operand = map(operand);
     }
+    mapped
 }
 
 /// Replaces every variable of an expression, except in the patterns of EXISTS.

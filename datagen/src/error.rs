@@ -117,3 +117,9 @@ impl Error {
         }
     }
 }
+
+/// A pool of threads; 0 means one for each core.
+pub(crate) fn thread_pool(threads: usize) -> Result<rayon::ThreadPool, Error> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map_err(|error| Error::Threads(error.to_string()))
+}

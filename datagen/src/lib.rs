@@ -24,7 +24,7 @@ mod graph;
 pub mod hash;
 pub mod kqapro;
 mod limits;
-mod lines;
+pub mod lines;
 pub mod linking;
 mod options;
 pub mod pipeline;
@@ -48,6 +48,7 @@ mod wording;
 mod write;
 
 pub use error::Error;
+pub(crate) use error::thread_pool;
 pub use refusal::Refusal;
 pub use wording::wording;
 pub use write::write_dataset;

@@ -16,18 +16,17 @@ impl From<FsError> for Error {
 }
 
 /// Writes a value as a pretty-printed JSON file of a staged folder.
-pub(crate) fn write_json(
-    folder: &StagedFolder,
-    name: &str,
-    value: &impl Serialize,
-) -> Result<(), Error> {
+///
+/// # Errors
+/// [`Error`] with the file that cannot be written.
+pub fn write_json(folder: &StagedFolder, name: &str, value: &impl Serialize) -> Result<(), Error> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|error| Error::file(&folder.path().join(name), error.to_string()))?;
     Ok(folder.file(name, format!("{text}\n").as_bytes())?)
 }
 
 /// A JSON Lines file being written.
-pub(crate) struct JsonLines {
+pub struct JsonLines {
     file: BufWriter<File>,
     path: PathBuf,
     count: usize,
@@ -35,7 +34,10 @@ pub(crate) struct JsonLines {
 
 impl JsonLines {
     /// Creates the file `name` in a staged folder.
-    pub(crate) fn create(folder: &StagedFolder, name: &str) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn create(folder: &StagedFolder, name: &str) -> Result<Self, Error> {
         let path = folder.path().join(name);
         let file = File::create(&path).map_err(Error::io(&path))?;
         Ok(Self {
@@ -46,7 +48,10 @@ impl JsonLines {
     }
 
     /// Writes a value as one line.
-    pub(crate) fn push(&mut self, value: &impl Serialize) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn push(&mut self, value: &impl Serialize) -> Result<(), Error> {
         serde_json::to_writer(&mut self.file, value)
             .map_err(|error| Error::io(&self.path)(error.into()))?;
         self.count += 1;
@@ -60,7 +65,10 @@ impl JsonLines {
     }
 
     /// Flushes and syncs the file; returns the number of lines.
-    pub(crate) fn finish(mut self) -> Result<usize, Error> {
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn finish(mut self) -> Result<usize, Error> {
         self.file
             .flush()
             .and_then(|()| self.file.get_ref().sync_all())

@@ -19,7 +19,7 @@ use crate::record::{ExampleSize, QuestionOutcome, Record};
 use crate::report::{Lengths, Report};
 use crate::select::{self, DatasetPart, Fate, Item};
 use crate::verify::{self, Refused, VerifyOptions};
-use crate::{Error, Refusal, hash};
+use crate::{Error, Refusal, hash, thread_pool};
 
 pub use crate::options::{ABSTAIN, GenerateOptions};
 pub use crate::record::RefusedQuestion;
@@ -105,10 +105,7 @@ pub(crate) fn process_all(
     stop: &AtomicBool,
     sink: &(dyn Fn(usize, Record, Vec<Example>) -> Result<(), Error> + Sync),
 ) -> Result<(), Error> {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(options.threads)
-        .build()
-        .map_err(|error| Error::Threads(error.to_string()))?;
+    let pool = thread_pool(options.threads)?;
     let templates = options.templates();
     let renderers = templates
         .iter()

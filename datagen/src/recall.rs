@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::choice::{Choice, ProgramChoices, choices};
 use crate::question::GoldQuestion;
 use crate::verify::{self, Refused, VerifyOptions};
-use crate::{Error, Refusal, limits};
+use crate::{Error, Refusal, limits, thread_pool};
 
 /// List lengths at which recall is reported.
 pub const CUTS: [usize; 5] = [1, 5, 10, 20, 40];
@@ -110,10 +110,7 @@ pub fn recall(
     stop: &AtomicBool,
     sink: &mut dyn FnMut(&Choice) -> Result<(), Error>,
 ) -> Result<RecallReport, Error> {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|error| Error::Threads(error.to_string()))?;
+    let pool = thread_pool(threads)?;
     let mut report = RecallReport {
         ranker: options.ranker.name(),
         ..RecallReport::default()

@@ -15,7 +15,7 @@ use toolbox::link;
 
 use crate::question::GoldQuestion;
 use crate::verify::{self, VerifyOptions};
-use crate::{Error, hash};
+use crate::{Error, hash, thread_pool};
 
 /// What stands between the id of a question and the number of a rewording.
 const MARK: &str = "~reworded";
@@ -173,10 +173,7 @@ pub fn reworded(
         progress(done.fetch_add(1, Ordering::Relaxed) + 1, questions.len());
         Ok(result)
     };
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(options.concurrency)
-        .build()
-        .map_err(|error| Error::Threads(error.to_string()))?;
+    let pool = thread_pool(options.concurrency)?;
     let written: Vec<Written> =
         pool.install(|| questions.par_iter().map(one).collect::<Result<_, _>>())?;
     let mut counts = RewordCounts {

@@ -10,20 +10,22 @@ use crate::hash;
 use crate::question::GoldQuestion;
 use crate::verify;
 
-/// A part of a source.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SourcePart {
-    /// Everything.
-    #[default]
-    All,
-    /// Questions that are not held out.
-    Train,
-    /// Held-out questions.
-    HeldOut,
-    /// Questions that need no held-back relation.
-    Seen,
-    /// Questions that need at least one held-back relation.
-    Unseen,
+common::worded! {
+    /// A part of a source.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum SourcePart, fn word() {
+        /// Everything.
+        #[default]
+        All = "all",
+        /// Questions that are not held out.
+        Train = "train",
+        /// Held-out questions.
+        HeldOut = "heldout",
+        /// Questions that need no held-back relation.
+        Seen = "seen",
+        /// Questions that need at least one held-back relation.
+        Unseen = "unseen",
+    }
 }
 
 /// A deterministic split of a source.
@@ -62,25 +64,18 @@ impl Split {
             return None;
         }
         let seed = seed.map_or(Some(0), |seed| seed.parse().ok())?;
-        let part = match word {
-            "all" => SourcePart::All,
-            "train" => SourcePart::Train,
-            "heldout" | "held-out" => SourcePart::HeldOut,
-            "seen" | "unseen" => {
-                let part = if word == "seen" {
-                    SourcePart::Seen
-                } else {
-                    SourcePart::Unseen
-                };
-                return Some(Self {
-                    part,
-                    relations: number?.parse().ok()?,
-                    seed,
-                    ..Self::default()
-                });
-            }
-            _ => return None,
-        };
+        let word = if word == "held-out" { "heldout" } else { word };
+        let part = SourcePart::ALL
+            .into_iter()
+            .find(|part| part.word() == word)?;
+        if matches!(part, SourcePart::Seen | SourcePart::Unseen) {
+            return Some(Self {
+                part,
+                relations: number?.parse().ok()?,
+                seed,
+                ..Self::default()
+            });
+        }
         let percent = match number {
             None => Self::default().percent,
             Some(percent) => percent.parse().ok().filter(|percent| *percent <= 100)?,
@@ -160,13 +155,10 @@ pub(crate) fn relations_of(calls: &[Call]) -> BTreeSet<String> {
 
 impl fmt::Display for Split {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = match self.part {
-            SourcePart::All => return f.write_str("all"),
-            SourcePart::Train => "train",
-            SourcePart::HeldOut => "heldout",
-            SourcePart::Seen => "seen",
-            SourcePart::Unseen => "unseen",
-        };
+        let word = self.part.word();
+        if self.part == SourcePart::All {
+            return f.write_str(word);
+        }
         let number = if matches!(self.part, SourcePart::Seen | SourcePart::Unseen) {
             self.relations
         } else {

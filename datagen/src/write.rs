@@ -58,8 +58,7 @@ pub fn write_dataset(
     check_target(out, &MARKS)?;
     let mut report = Report::default();
     let chosen = choose(questions, kg, options, &mut report)?;
-    let name = out.file_name().unwrap_or_default().to_string_lossy();
-    let partial = out.with_file_name(format!("{name}.partial"));
+    let partial = out.with_added_extension("partial");
     fs::create_dir_all(&partial).map_err(Error::io(&partial))?;
     let fingerprint = run_fingerprint(&chosen, kg, options);
     let (journal, found) = Journal::open(&partial.join("journal"), &fingerprint)?;

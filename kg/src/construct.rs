@@ -7,7 +7,7 @@ use spargebra::algebra::GraphPattern;
 use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern, Variable};
 
 use crate::graph::Kg;
-use crate::sparql::{QueryAnswer, QueryError, QueryLimits, to_literal};
+use crate::sparql::{QueryAnswer, QueryError, QueryLimits, term_literal};
 use crate::term::Term;
 
 /// The triples of a CONSTRUCT query, sorted and without duplicates; `None` for other queries.
@@ -100,7 +100,7 @@ impl Bindings<'_> {
             TermPattern::BlankNode(node) => {
                 Term::Blank(format!("r{}x{}", self.number, node.as_str()))
             }
-            TermPattern::Literal(literal) => Term::Literal(to_literal(literal)),
+            TermPattern::Literal(literal) => Term::Literal(term_literal(literal)),
             TermPattern::Variable(variable) => self.value(variable)?,
         })
     }

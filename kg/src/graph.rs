@@ -28,6 +28,13 @@ pub trait Kg: Send + Sync {
     fn term(&self, node: NodeId) -> Term;
     /// The id of a term; `None` if the graph does not contain it.
     fn find(&self, term: &Term) -> Option<NodeId>;
+    /// The IRI of a node, if it is one.
+    fn iri(&self, node: NodeId) -> Option<String> {
+        match self.term(node) {
+            Term::Iri(iri) => Some(iri),
+            Term::Blank(_) | Term::Literal(_) => None,
+        }
+    }
     /// Whether the text of some literal starts with `text`. May return true without a check, if the
     /// check would cost more than a full lookup.
     fn begins_literal(&self, text: &str) -> bool;
@@ -47,17 +54,13 @@ pub trait Kg: Send + Sync {
     /// The node that the labels and aliases of a relation belong to: in a Wikibase the property
     /// (`wd:P19` for `wdt:P19`), else the relation itself.
     fn property_of(&self, relation: RelId) -> NodeId {
-        let property = match self.term(relation.node()) {
-            Term::Iri(iri) => wikibase_property(&iri),
-            Term::Blank(_) | Term::Literal(_) => None,
-        };
-        property
-            .and_then(|iri| self.find(&Term::Iri(iri)))
+        self.iri(relation.node())
+            .and_then(|iri| self.find(&Term::Iri(wikibase_property(&iri)?)))
             .unwrap_or(relation.node())
     }
     /// Whether a node describes a property, as in a Wikibase (`wd:P19`).
     fn is_property(&self, node: NodeId) -> bool {
-        matches!(self.term(node), Term::Iri(iri) if is_wikibase_property(&iri))
+        self.iri(node).is_some_and(|iri| is_wikibase_property(&iri))
     }
     /// Whether a node has a [`Kg::label`].
     fn has_label(&self, node: NodeId) -> bool {

@@ -44,10 +44,11 @@ pub use label::{clean, fold, is_unsafe, one_line, placed_words, words};
 pub use load::{GraphFormat, GraphSource, LoadError, LoadOptions, LoadProgress};
 pub use names::text_iri;
 pub use readable::readable_name;
-pub use schema::{IntervalRelation, Schema, Settings, is_meta_class};
+pub use schema::{INTERVAL_ENDS, IntervalRelation, Schema, Settings, is_meta_class};
 pub use sparql::{
-    QueryAnswer, QueryError, QueryLimits, ResultsFormat, RewrittenQuery, TriplesFormat,
-    cancelled_by, normalise, parse_query,
+    PatternPart, QueryAnswer, QueryError, QueryLimits, ResultsFormat, RewrittenQuery,
+    TriplesFormat, algebra_literal, cancelled_by, normalise, operands, parse_query, parts,
+    term_literal,
 };
 
 /// The SPARQL algebra of gold queries, re-exported so that every crate uses the same version.

@@ -3,8 +3,8 @@
 
 use std::fmt::Write;
 
-use toolbox::answer::{Answer, AnswerValue, CELL_SEPARATOR, Provenance};
-use toolbox::trace::ResultText;
+use toolbox::answer::{Answer, AnswerValue, Provenance};
+use toolbox::trace::{ResultText, row_lines};
 
 use crate::store::StoredAnswer;
 
@@ -96,11 +96,7 @@ pub(crate) fn plain_step(call: &str, result: &ResultText) -> String {
         ResultText::Number(number) => number.to_string(),
         ResultText::Truth(truth) => truth.to_string(),
         ResultText::Table { size, first, .. } => {
-            let mut rows: Vec<String> = first.iter().map(|row| row.join(CELL_SEPARATOR)).collect();
-            if first.len() < *size {
-                rows.push("…".to_owned());
-            }
-            format!("{size} rows: {}", rows.join("; "))
+            format!("{size} rows: {}", row_lines(*size, first).join("; "))
         }
     };
     format!("{call} → {found}")

@@ -11,7 +11,7 @@ use toolbox::oda::{OdaOptions, Reflection};
 use toolbox::published::triad::{Advice, PublishedTriadOptions};
 use toolbox::triad;
 
-use super::values::{Names, names, one_of};
+use super::values::{Names, names, number, one_of};
 
 /// Options of each agent.
 #[derive(Clone, Debug, Args)]
@@ -24,12 +24,7 @@ pub(crate) struct AgentArgs {
     triad: TriadArgs,
     /// Agent `self-consistency`: number of chains of thought, of which the most frequent answer
     /// counts.
-    #[arg(
-        long,
-        default_value_t = 5,
-        value_name = "N",
-        value_parser = clap::value_parser!(u8).range(2..=64)
-    )]
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = number::<u8>(2..=64))]
     samples: u8,
 }
 
@@ -80,12 +75,7 @@ struct ModeArgs {
     #[arg(long, value_enum)]
     mode: Option<ModeName>,
     /// Decide mode and agent `words`: number of programs compared with the model's own.
-    #[arg(
-        long,
-        default_value_t = 6,
-        value_name = "N",
-        value_parser = clap::value_parser!(u8).range(1..=32)
-    )]
+    #[arg(long, default_value_t = 6, value_name = "N", value_parser = number::<u8>(1..=32))]
     candidates: u8,
     /// Robust mode: reject answers of a kind that the question's first words do not ask for.
     #[arg(long)]

@@ -14,7 +14,7 @@ use super::datagen::RankingArgs;
 use super::graph::KgArg;
 use super::remote::RemoteArgs;
 use super::sweep::SweepAxis;
-use super::values::{Names, TOOLS, names, one_of, share};
+use super::values::{Names, TOOLS, names, number, one_of, share};
 
 /// Where topic entities come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -181,12 +181,7 @@ pub(crate) struct EvalArgs {
     )]
     pub(crate) sweep: Vec<SweepAxis>,
     /// Number of runs of every setting, with seeds from --seed on; the table has their means.
-    #[arg(
-        long,
-        default_value_t = 1,
-        value_name = "N",
-        value_parser = clap::value_parser!(u64).range(1..=100)
-    )]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = number::<u64>(1..=100))]
     pub(crate) runs: u64,
     /// Show the papers' results on this dataset next to ours, and how the settings differ.
     #[arg(long)]
@@ -207,12 +202,7 @@ pub(crate) struct EvalArgs {
     /// Server: number of questions to ask at a time.
     ///
     /// Answers do not depend on it unless the server's replies do.
-    #[arg(
-        long,
-        default_value_t = 8,
-        value_name = "N",
-        value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=1024)
-    )]
+    #[arg(long, default_value_t = 8, value_name = "N", value_parser = number::<usize>(1..=1024))]
     pub(crate) concurrency: usize,
 }
 

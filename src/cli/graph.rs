@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use kg::subgraph::Direction;
 use toolbox::call::ToolTable;
 
-use super::values::{Names, TOOLS, graph_format, names, one_of, size};
+use super::values::{Names, TOOLS, graph_format, names, number, one_of, size};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KgCommand {
@@ -114,12 +114,7 @@ pub(crate) struct KgSubgraphArgs {
     #[arg(long = "entity", group = "start", value_name = "ID")]
     pub(crate) entities: Vec<String>,
     /// Maximum distance from an entity.
-    #[arg(
-        long,
-        default_value_t = 2,
-        value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=8)
-    )]
+    #[arg(long, default_value_t = 2, value_name = "N", value_parser = number::<u32>(1..=8))]
     pub(crate) hops: u32,
     /// Maximum number of triples of a node in each direction, shared evenly among its relations.
     #[arg(long, value_name = "K")]

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use infer::agent::AgentKind;
 use infer::planner::{Constraint, Protocol, RemoteOptions};
 
-use super::values::{Names, names, one_of, share, temperature};
+use super::values::{Names, names, number, one_of, share, temperature};
 
 const CONSTRAINTS: Names<Constraint> = names! {
     "none": "No constraint: replies are checked, and asked for again at most twice"
@@ -58,7 +58,7 @@ pub(crate) struct RemoteArgs {
         long,
         default_value_t = 120,
         value_name = "SECONDS",
-        value_parser = clap::value_parser!(u64).range(1..=86_400)
+        value_parser = number::<u64>(1..=86_400)
     )]
     timeout: u64,
     /// Server: number of worked examples in the prompt; there are eight per agent.
@@ -66,11 +66,7 @@ pub(crate) struct RemoteArgs {
     pub(crate) shots: usize,
     /// Server: maximum tokens of a turn; a model that thinks first needs some thousands [default:
     /// 256; 500 for agents as published; 1000 for `cot` and `self-consistency`].
-    #[arg(
-        long,
-        value_name = "N",
-        value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=1_000_000)
-    )]
+    #[arg(long, value_name = "N", value_parser = number::<usize>(1..=1_000_000))]
     max_tokens: Option<usize>,
     /// Server: sampling temperature; 0 always takes the likeliest token [default: 0; 0.4 with
     /// `--oda paper` and 0.2 with `--triad paper`, as published; 0.7 for `self-consistency`].

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::values::temperature;
+use super::values::{number, temperature};
 
 /// Rewording of questions (`datagen gold|synth --reword`). The key of a server comes from
 /// `KGAGENT_API_KEY`.
@@ -19,12 +19,7 @@ pub(crate) struct RewordArgs {
     #[arg(long, value_name = "MODEL")]
     pub(crate) reword: Option<String>,
     /// Rewording: number of wordings to ask for per question.
-    #[arg(
-        long,
-        default_value_t = 2,
-        value_name = "N",
-        value_parser = clap::value_parser!(u8).range(1..=16)
-    )]
+    #[arg(long, default_value_t = 2, value_name = "N", value_parser = number::<u8>(1..=16))]
     pub(crate) rewordings: u8,
     /// Rewording: name of the model on the server.
     #[arg(long, default_value = "default", value_name = "NAME")]
@@ -33,12 +28,7 @@ pub(crate) struct RewordArgs {
     #[arg(long, default_value_t = 0.7, value_name = "T", value_parser = temperature)]
     pub(crate) reword_temperature: f64,
     /// Rewording: number of questions to send at a time.
-    #[arg(
-        long,
-        default_value_t = 8,
-        value_name = "N",
-        value_parser = clap::value_parser!(u16).range(1..=1024)
-    )]
+    #[arg(long, default_value_t = 8, value_name = "N", value_parser = number::<u16>(1..=1024))]
     pub(crate) reword_concurrency: u16,
     /// Rewording: certificates (PEM) to trust for https instead of the public certificate
     /// authorities.

@@ -9,7 +9,7 @@ use toolbox::call::ToolTable;
 
 use super::answer::DEVICES;
 use super::datagen::RankingArgs;
-use super::values::{TOOLS, named_path, one_of};
+use super::values::{TOOLS, named_path, number, one_of};
 
 #[derive(Debug, Args)]
 pub(crate) struct ServedArgs {
@@ -35,25 +35,20 @@ pub(crate) struct ServedArgs {
     pub(crate) device: EngineDevice,
     /// Number of questions that share the steps of a model, so that its weights are read once for all of
     /// them [default: 16 on a GPU and for models larger than 32 MiB, otherwise 1].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = number::<u16>(1..=1024))]
     pub(crate) batch: Option<u16>,
     /// Number of threads that answer [default: all cores, or the size of a batch].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = number::<u16>(1..=1024))]
     pub(crate) workers: Option<u16>,
     /// Number of questions and queries that may wait for a thread; more are refused with status 503.
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 64,
-        value_parser = clap::value_parser!(u16).range(1..=10_000)
-    )]
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = number::<u16>(1..=10_000))]
     pub(crate) queue: u16,
     /// Time for a question in seconds, from its arrival to its answer.
     #[arg(
         long,
         value_name = "SECONDS",
         default_value_t = 60,
-        value_parser = clap::value_parser!(u64).range(1..=86_400)
+        value_parser = number::<u64>(1..=86_400)
     )]
     pub(crate) deadline: u64,
 }
@@ -104,19 +99,9 @@ pub(crate) struct ServeArgs {
     /// with status 429.
     ///
     /// Behind a proxy all clients have its address, so this and the next limit are those of all.
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 32,
-        value_parser = clap::value_parser!(u16).range(1..=10_000)
-    )]
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = number::<u16>(1..=10_000))]
     pub(crate) client_questions: u16,
     /// Number of connections that one address may have; more are refused with status 429.
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 128,
-        value_parser = clap::value_parser!(u16).range(1..=10_000)
-    )]
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = number::<u16>(1..=10_000))]
     pub(crate) client_connections: u16,
 }

@@ -1,8 +1,12 @@
 //! Parsers of option values: names from a table, shares, sizes and named paths.
 
+use std::error::Error;
+use std::ops::RangeBounds;
 use std::path::{Path, PathBuf};
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser};
+use clap::builder::{
+    PossibleValue, PossibleValuesParser, RangedI64ValueParser, TypedValueParser, ValueParser,
+};
 use toolbox::call::ToolTable;
 
 /// The accepted names of an option's value, each with its help text and the value it stands for.
@@ -33,6 +37,14 @@ pub(super) const TOOLS: Names<ToolTable> = names! {
     "extended": "The thirteen, and tools for differences, groups, sums and tables"
         => ToolTable::Extended;
 };
+
+/// A whole number in a range.
+pub(super) fn number<T>(range: impl RangeBounds<i64>) -> RangedI64ValueParser<T>
+where
+    T: TryFrom<i64, Error: Error + Send + Sync> + Clone + Send + Sync + 'static,
+{
+    RangedI64ValueParser::new().range(range)
+}
 
 /// A share: a number from 0 to 1.
 pub(super) fn share(text: &str) -> Result<f64, String> {

@@ -157,28 +157,17 @@ pub(super) fn print_text(ui: &Ui, question: &str, entities: &[String], outcome: 
         AnswerValue::Table(table)
             if !table.rows.is_empty() && (table.rows.len() > 1 || table.columns.len() > 1) =>
         {
-            for (i, line) in table_lines(table).iter().enumerate() {
-                let name = if i == 0 { "answer" } else { "" };
-                ui.say(format!("{name:<9} {}", clean_value(line)));
-            }
+            say_lines(ui, "answer", table_lines(table));
         }
         _ => ui.say(format!("answer    {}", clean_value(&answer_text(outcome)))),
     }
     if answer.provenance == Provenance::Model {
         ui.say("source    the model's own knowledge; nothing in the graph proves it");
     }
-    let lines = |name: &str, lines: &mut dyn Iterator<Item = String>| {
-        for (i, line) in lines.enumerate() {
-            let name = if i == 0 { name } else { "" };
-            ui.say(format!("{name:<9} {}", clean_value(&line)));
-        }
-    };
-    lines("program", &mut answer.program.iter().cloned());
+    say_lines(ui, "program", answer.program.iter());
     let evidence = answer.evidence.iter().take(PRINTED);
-    lines(
-        "evidence",
-        &mut evidence.map(|triple| triple.text.join(" · ")),
-    );
+    let evidence = evidence.map(|triple| triple.text.join(" · "));
+    say_lines(ui, "evidence", evidence);
     if answer.evidence.len() > PRINTED {
         ui.say(format!(
             "          … and {} more triples",
@@ -242,9 +231,14 @@ fn print_why(ui: &Ui, events: &[TraceEvent]) {
         };
         lines.push(format!("{place}: {what}"));
     }
-    for (i, line) in lines.iter().enumerate() {
-        let name = if i == 0 { "why" } else { "" };
-        ui.say(format!("{name:<9} {}", clean_value(line)));
+    say_lines(ui, "why", lines);
+}
+
+/// Prints lines, the first of them after a name.
+fn say_lines(ui: &Ui, name: &str, lines: impl IntoIterator<Item: AsRef<str>>) {
+    for (i, line) in lines.into_iter().enumerate() {
+        let name = if i == 0 { name } else { "" };
+        ui.say(format!("{name:<9} {}", clean_value(line.as_ref())));
     }
 }
 

@@ -156,16 +156,20 @@ fn answer_again(
         ..ExecOptions::default()
     };
     check_question(&opening.question)?;
+    let entities = nodes(&opening.entities)?;
+    let linked = Linked::new(graph, &opening.question, &entities);
+    let usual = ExecOptions::default();
     let task = Task {
-        kg: graph,
-        question: &opening.question,
-        linked: Linked::new(graph, &opening.question, &nodes(&opening.entities)?),
-        must_offer: &[],
         options,
-        template,
-        planner_name: &opening.planner,
         model_knowledge: opening.model_knowledge,
-        watcher: None,
+        ..Task::new(
+            graph,
+            &opening.question,
+            linked,
+            usual,
+            template,
+            &opening.planner,
+        )
     };
     Ok(answer_with(&agent, task, planner)?.events)
 }

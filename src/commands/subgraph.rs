@@ -45,14 +45,14 @@ pub(crate) fn run(args: &KgSubgraphArgs, ui: &Ui) -> Result<ExitStatus> {
         direction: args.direction,
     };
     let begun = Instant::now();
-    let partial = partial(args)?;
     let names: Vec<String> = entities.iter().map(|&entity| graph.name(entity)).collect();
     let fingerprint = datagen::hash::number(
         0,
         "subgraph",
         &json!([graph.content_hash(), format!("{options:?}"), names]).to_string(),
     );
-    let (journal, found) = Journal::open(&partial, &format!("neighbourhoods {fingerprint:016x}"))?;
+    let fingerprint = format!("neighbourhoods {fingerprint:016x}");
+    let (journal, found) = Journal::of_output(&args.out, &fingerprint)?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(args.threads.unwrap_or(0))
         .build()?;
@@ -63,9 +63,7 @@ pub(crate) fn run(args: &KgSubgraphArgs, ui: &Ui) -> Result<ExitStatus> {
     let subgraph = Subgraph::new(&graph, options, around);
     let files = pool.install(|| write_files(&subgraph, &args.out))?;
     let took = begun.elapsed().as_secs_f64();
-    drop(journal);
-    std::fs::remove_file(&partial)
-        .with_context(|| format!("cannot remove {}", partial.display()))?;
+    journal.remove()?;
 
     let triples = subgraph.triples().len();
     let rate = (count - resumed) as f64 / extracted.max(1e-9);
@@ -126,25 +124,6 @@ fn entities(args: &KgSubgraphArgs, graph: &dyn Kg) -> Result<(Vec<NodeId>, usize
     nodes.sort_unstable();
     nodes.dedup();
     Ok((nodes, unknown))
-}
-
-/// The journal of unfinished work: `OUT.partial`.
-fn partial(args: &KgSubgraphArgs) -> Result<PathBuf> {
-    let name = args
-        .out
-        .file_name()
-        .with_context(|| format!("{} is not a file or folder name", args.out.display()))?;
-    let path = args
-        .out
-        .with_file_name(format!("{}.partial", name.to_string_lossy()));
-    if let Some(parent) = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-    {
-        std::fs::create_dir_all(parent)
-            .with_context(|| format!("cannot create {}", parent.display()))?;
-    }
-    Ok(path)
 }
 
 /// The neighbourhoods in the order of the entities, and how many the journal had already.

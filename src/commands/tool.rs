@@ -6,7 +6,7 @@ use toolbox::answer::CELL_SEPARATOR;
 use toolbox::call::parse_program;
 use toolbox::exec::{ExecOptions, Session};
 use toolbox::link::{Linked, check_question};
-use toolbox::trace::ResultText;
+use toolbox::trace::{ResultText, row_lines};
 
 use super::graph;
 use crate::cli::ToolArgs;
@@ -60,11 +60,10 @@ fn show(result: &ResultText) -> String {
             size,
             first,
         } => {
-            let rows = first.iter().map(|row| list_with(row, CELL_SEPARATOR));
-            let more = (first.len() < *size).then(|| "…".to_owned());
-            let head = format!("{size} rows: {}", list_with(columns, CELL_SEPARATOR));
-            let lines: Vec<String> = std::iter::once(head).chain(rows).chain(more).collect();
-            lines.join("\n    ")
+            let mut lines = vec![format!("{size} rows: {}", columns.join(CELL_SEPARATOR))];
+            lines.extend(row_lines(*size, first));
+            let lines = lines.iter().map(|line| clean_value(line));
+            lines.collect::<Vec<_>>().join("\n    ")
         }
     }
 }
@@ -73,10 +72,6 @@ fn list(names: &[String]) -> String {
     if names.is_empty() {
         "none".to_owned()
     } else {
-        list_with(names, ", ")
+        clean_value(&names.join(", ")).into_owned()
     }
-}
-
-fn list_with(names: &[String], separator: &str) -> String {
-    clean_value(&names.join(separator)).into_owned()
 }

@@ -43,6 +43,11 @@ pub(crate) fn table(rows: &[Vec<String>]) -> String {
     lines.join("\n").trim_end().to_owned()
 }
 
+/// A row of a table: its name and its other cells.
+pub(crate) fn row(name: impl Into<String>, cells: impl IntoIterator<Item = String>) -> Vec<String> {
+    std::iter::once(name.into()).chain(cells).collect()
+}
+
 /// A table that has only its first row: the names of the columns, which `columns` separates by `|`.
 pub(crate) fn header(columns: &str) -> Vec<Vec<String>> {
     vec![columns.split('|').map(str::to_owned).collect()]

@@ -2,33 +2,22 @@
 
 use serde::{Deserialize, Serialize};
 
-/// An agent that drives the toolbox. One model can be trained for several; the system turn tells
-/// the model which agent is running.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Agent {
-    /// One tool call per step (KG-Agent).
-    KgAgent,
-    /// Observe, act, reflect (ODA).
-    Oda,
-    /// Three roles in four phases (Triad).
-    Triad,
+common::worded! {
+    /// An agent that drives the toolbox. One model can be trained for several; the system turn tells
+    /// the model which agent is running.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Agent, fn name() {
+        /// One tool call per step (KG-Agent).
+        KgAgent = "kg-agent",
+        /// Observe, act, reflect (ODA).
+        Oda = "oda",
+        /// Three roles in four phases (Triad).
+        Triad = "triad",
+    }
 }
 
 impl Agent {
-    /// All agents.
-    pub const ALL: [Self; 3] = [Self::KgAgent, Self::Oda, Self::Triad];
-
-    /// The name in files, options and system turns.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::KgAgent => "kg-agent",
-            Self::Oda => "oda",
-            Self::Triad => "triad",
-        }
-    }
-
     /// Looks up an agent by name.
     ///
     /// # Errors

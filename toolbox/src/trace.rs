@@ -4,7 +4,7 @@ use std::io::{BufRead, Write};
 
 use serde::{Deserialize, Serialize};
 
-use crate::answer::Answer;
+use crate::answer::{Answer, CELL_SEPARATOR};
 use crate::exec::{Cell, Observation, Relation, Session, Step, Value};
 use crate::usage::ServedUsage;
 use common::transcript::Turn;
@@ -239,6 +239,14 @@ impl ResultText {
             },
         }
     }
+}
+
+/// The named rows of a table as lines, and `…` if the table has more.
+#[must_use]
+pub fn row_lines(size: usize, first: &[Vec<String>]) -> Vec<String> {
+    let more = (first.len() < size).then(|| "…".to_owned());
+    let rows = first.iter().map(|row| row.join(CELL_SEPARATOR));
+    rows.chain(more).collect()
 }
 
 /// Why a trace cannot be read.

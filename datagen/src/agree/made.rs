@@ -7,6 +7,7 @@ use kg::spargebra::Query;
 use kg::spargebra::algebra::{Expression, GraphPattern, OrderExpression};
 use kg::spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
 use kg::term::{Literal, Term};
+use kg::term_literal;
 
 use crate::hash;
 
@@ -65,7 +66,7 @@ impl QueryUses {
     fn pool(&self, node: &TermPattern, seed: u64) -> Vec<Term> {
         match node {
             TermPattern::NamedNode(iri) => vec![Term::Iri(iri.as_str().to_owned())],
-            TermPattern::Literal(value) => vec![Term::Literal(own(value))],
+            TermPattern::Literal(value) => vec![Term::Literal(term_literal(value))],
             TermPattern::BlankNode(node) => made(node.as_str()),
             TermPattern::Variable(variable) => {
                 let name = variable.as_str();
@@ -111,7 +112,9 @@ impl QueryUses {
                         Some(Some(GroundTerm::NamedNode(iri))) => {
                             Some(Term::Iri(iri.as_str().to_owned()))
                         }
-                        Some(Some(GroundTerm::Literal(value))) => Some(Term::Literal(own(value))),
+                        Some(Some(GroundTerm::Literal(value))) => {
+                            Some(Term::Literal(term_literal(value)))
+                        }
                         _ => None,
                     });
                     self.given
@@ -174,7 +177,7 @@ impl QueryUses {
             | Expression::Less(a, b)
             | Expression::LessOrEqual(a, b) => match (a.as_ref(), b.as_ref()) {
                 (other, Expression::Literal(value)) | (Expression::Literal(value), other) => {
-                    self.attribute(other, Some(own(value)));
+                    self.attribute(other, Some(term_literal(value)));
                 }
                 _ => {}
             },
@@ -202,10 +205,6 @@ fn made(name: &str) -> Vec<Term> {
     (0..POOL)
         .map(|i| Term::Iri(format!("{MADE}{name}n{i}")))
         .collect()
-}
-
-fn own(value: &kg::spargebra::term::Literal) -> Literal {
-    crate::graph::term_literal(value)
 }
 
 /// Values on both sides of the constants, with their datatype; whole numbers if there is no

@@ -5,7 +5,7 @@ use kg::spargebra::algebra::{Expression, GraphPattern, PropertyPathExpression};
 use kg::spargebra::term::{
     Literal as RdfLiteral, NamedNode, NamedNodePattern, TermPattern, TriplePattern, Variable,
 };
-use kg::term::{Literal, RelId, Term};
+use kg::term::{Literal, RelId};
 use kg::{Kg, Schema};
 
 use crate::algebra::{and, exists, not, or, union};
@@ -114,11 +114,8 @@ pub(crate) fn along(subject: TermPattern, steps: &[PathStep], object: TermPatter
 pub(crate) fn any_of(kg: &dyn Kg, relations: &[RelId]) -> Vec<PathStep> {
     let iris = relations
         .iter()
-        .filter_map(|relation| match kg.term(relation.node()) {
-            Term::Iri(relation) => Some(PathStep::forward(relation)),
-            Term::Blank(_) | Term::Literal(_) => None,
-        });
-    iris.collect()
+        .filter_map(|relation| kg.iri(relation.node()));
+    iris.map(PathStep::forward).collect()
 }
 
 /// `NOT EXISTS {?y r ?a} || EXISTS {?y r ?t FILTER(test on ?t)}`, for both ends of an interval.

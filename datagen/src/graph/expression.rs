@@ -5,10 +5,11 @@
 use kg::spargebra::algebra::{Expression, Function, GraphPattern};
 use kg::spargebra::term::{NamedNodePattern, TermPattern};
 use kg::term::{Literal, Term};
+use kg::term_literal;
 use kg::value::Op;
 
 use super::algebra::{self, replace, variable};
-use super::operand::{Operand, operand, term_literal};
+use super::operand::{Operand, operand};
 use super::query_graph::{
     Comparison, GraphNode, IntervalBound, PatternGroup, Var, VariableComparison,
 };

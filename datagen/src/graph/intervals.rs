@@ -1,17 +1,11 @@
 //! Pairs the bounds of the from/to pattern into intervals (rule R11).
 
+use kg::INTERVAL_ENDS;
 use kg::term::Literal;
 use kg::value::Op;
 
 use super::query_graph::{IntervalBound, PatternGroup, TimeInterval};
 use crate::refusal::Refusal;
-
-/// Suffixes of the two relations of an interval (rule R11).
-const INTERVAL_ENDS: &[(&str, &str)] = &[
-    (".from", ".to"),
-    (".from_date", ".to_date"),
-    (".start_date", ".end_date"),
-];
 
 /// Pairs the bounds of a group; an unpaired bound refuses the query.
 pub(super) fn fold_bounds(group: &mut PatternGroup) -> Result<(), Refusal> {

@@ -23,7 +23,8 @@ mod rename;
 mod vocabulary;
 
 pub(crate) use expression::{comparison, is_language_test, mirrored};
-pub(crate) use operand::{SideOf, plain_variable, side_of, term_literal};
+pub(crate) use kg::term_literal;
+pub(crate) use operand::{SideOf, plain_variable, side_of};
 pub(crate) use query_graph::{
     Edge, GraphNode, PathStep, PatternGroup, QueryForm, QueryGraph, TimeInterval, Var,
 };

@@ -1,8 +1,9 @@
 //! The sides of a comparison in SPARQL's algebra.
 
 use kg::spargebra::algebra::{Expression, Function};
-use kg::spargebra::term::{Literal as RdfLiteral, Variable};
+use kg::spargebra::term::Variable;
 use kg::term::{Literal, Term, XSD};
+use kg::term_literal;
 
 use crate::refusal::Refusal;
 
@@ -66,24 +67,4 @@ pub(crate) fn side_of(expression: &Expression) -> Result<SideOf, Refusal> {
         Operand::Iri(iri) => SideOf::Constant(Term::Iri(iri)),
         Operand::Literal(literal) => SideOf::Constant(Term::Literal(literal)),
     })
-}
-
-/// A literal of the algebra as a literal of the graph.
-pub(crate) fn term_literal(literal: &RdfLiteral) -> Literal {
-    let lexical = literal.value().to_owned();
-    match literal.language() {
-        Some(lang) => Literal {
-            lexical,
-            datatype: None,
-            lang: Some(lang.to_ascii_lowercase()),
-        },
-        None => match literal.datatype().as_str() {
-            iri if iri.strip_prefix(XSD) == Some("string") => Literal::plain(lexical),
-            iri => Literal {
-                lexical,
-                datatype: Some(iri.to_owned()),
-                lang: None,
-            },
-        },
-    }
 }

@@ -6,9 +6,10 @@ use std::collections::HashMap;
 use kg::spargebra::algebra::{Expression, GraphPattern};
 use kg::spargebra::term::{GroundTerm, TermPattern, Variable};
 use kg::term::Term;
+use kg::term_literal;
 
 use super::head::aggregate;
-use super::operand::{Operand, operand, term_literal};
+use super::operand::{Operand, operand};
 use super::query_graph::{ExtremeBlock, GraphNode, PatternGroup, Var};
 use super::vocabulary::Vocabulary;
 use crate::refusal::Refusal;

@@ -1,7 +1,7 @@
 //! The relations that give a node's class or name.
 
 use kg::Kg;
-use kg::term::{RDF_TYPE, RDFS_LABEL, Term};
+use kg::term::{RDF_TYPE, RDFS_LABEL};
 
 /// Relations to a class in the published sets, by IRI.
 const TYPES: &[&str] = &[RDF_TYPE, "http://www.wikidata.org/prop/direct/P31"];
@@ -30,12 +30,7 @@ impl Vocabulary {
     /// The vocabulary of a graph, or the built-in one.
     pub(crate) fn new(kg: Option<&dyn Kg>) -> Self {
         let iris = |kg: &dyn Kg, ids: &[kg::term::RelId]| {
-            ids.iter()
-                .filter_map(|id| match kg.term(id.node()) {
-                    Term::Iri(iri) => Some(iri),
-                    Term::Blank(_) | Term::Literal(_) => None,
-                })
-                .collect()
+            ids.iter().filter_map(|id| kg.iri(id.node())).collect()
         };
         Self {
             known: kg.map(|kg| {

@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kg::Kg;
 use kg::spargebra::Query;
-use kg::spargebra::algebra::{Expression, GraphPattern, OrderExpression};
+use kg::spargebra::algebra::{Expression, GraphPattern};
 use kg::spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
 use kg::term::{RDFS_LABEL, Term};
+use kg::{Kg, PatternPart, operands, parts};
 
-use crate::algebra::{iri, join, map_parts, values};
+use crate::algebra::{iri, join, values};
 
 /// The nodes with exactly this name.
 pub(super) fn named(kg: &dyn Kg, name: &str) -> Vec<Term> {
@@ -95,7 +95,7 @@ struct NameUses {
 }
 
 impl NameUses {
-    fn collect(&mut self, part: &GraphPattern) {
+    fn collect(&mut self, part: &mut GraphPattern) {
         match part {
             GraphPattern::Bgp { patterns } => {
                 for (variable, name) in patterns.iter().filter_map(label) {
@@ -110,19 +110,13 @@ impl NameUses {
                     .iter()
                     .map(|variable| variable.as_str().to_owned()),
             ),
-            GraphPattern::Group { aggregates, .. } => {
-                use kg::spargebra::algebra::AggregateExpression;
-                for (_, aggregate) in aggregates {
-                    if let AggregateExpression::FunctionCall { expr, .. } = aggregate {
-                        self.keep(expr);
+            GraphPattern::Group { .. }
+            | GraphPattern::Filter { .. }
+            | GraphPattern::OrderBy { .. } => {
+                for part in parts(part) {
+                    if let PatternPart::Expression(expression) = part {
+                        self.keep(expression);
                     }
-                }
-            }
-            GraphPattern::Filter { expr, .. } => self.keep(expr),
-            GraphPattern::OrderBy { expression, .. } => {
-                for key in expression {
-                    let (OrderExpression::Asc(value) | OrderExpression::Desc(value)) = key;
-                    self.keep(value);
                 }
             }
             _ => {}
@@ -130,37 +124,22 @@ impl NameUses {
     }
 
     /// Keeps the variables of an expression.
-    fn keep(&mut self, expression: &Expression) {
+    fn keep(&mut self, expression: &mut Expression) {
         if let Expression::Variable(variable) | Expression::Bound(variable) = expression {
             self.kept.insert(variable.as_str().to_owned());
         }
-        map_parts(expression, &mut |part| {
-            self.keep(part);
-            part.clone()
-        });
+        for operand in operands(expression) {
+            self.keep(operand);
+        }
     }
 }
 
 /// Visits a pattern and its sub-patterns, innermost first.
 pub(super) fn walk(pattern: &mut GraphPattern, each: &mut dyn FnMut(&mut GraphPattern)) {
-    match pattern {
-        GraphPattern::Join { left, right }
-        | GraphPattern::Union { left, right }
-        | GraphPattern::Minus { left, right }
-        | GraphPattern::LeftJoin { left, right, .. } => {
-            walk(left, each);
-            walk(right, each);
+    for part in parts(pattern) {
+        if let PatternPart::Pattern(inner) = part {
+            walk(inner, each);
         }
-        GraphPattern::Filter { inner, .. }
-        | GraphPattern::Extend { inner, .. }
-        | GraphPattern::OrderBy { inner, .. }
-        | GraphPattern::Project { inner, .. }
-        | GraphPattern::Distinct { inner }
-        | GraphPattern::Reduced { inner }
-        | GraphPattern::Slice { inner, .. }
-        | GraphPattern::Group { inner, .. }
-        | GraphPattern::Graph { inner, .. } => walk(inner, each),
-        _ => {}
     }
     each(pattern);
 }

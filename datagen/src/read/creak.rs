@@ -4,13 +4,17 @@
 use serde_json::Value;
 
 use super::description::SourceFormat;
-use super::json::{blank, get, missing, plain, read_records, topics};
-use super::reader::{Each, QuestionReader, ReadRequest};
-use super::sample::{Likeness, Sample};
-use crate::Error;
+use super::json::{JsonReader, blank, get, missing, plain, topics};
+use super::reader::ReadRequest;
+use super::sample::Likeness;
 use crate::question::{GoldQuery, GoldQuestion};
 
-pub(super) struct Creak;
+pub(super) const CREAK: JsonReader = JsonReader {
+    format: &FORMAT,
+    wrapper: None,
+    likeness: |sample| Likeness::certain(sample.array_of(&[&["sentence"], &["label"]])),
+    question,
+};
 
 const FORMAT: SourceFormat = SourceFormat {
     name: "creak",
@@ -25,22 +29,7 @@ const FORMAT: SourceFormat = SourceFormat {
     queries: false,
 };
 
-impl QuestionReader for Creak {
-    fn format(&self) -> &'static SourceFormat {
-        &FORMAT
-    }
-
-    fn likeness(&self, sample: &Sample) -> Likeness {
-        let needed = sample.array_of(&[&["sentence"], &["label"]]);
-        Likeness::of(needed, needed)
-    }
-
-    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
-        read_records(from.path, None, FORMAT.name, each, &mut question)
-    }
-}
-
-fn question(record: &Value, number: usize) -> Result<GoldQuestion, String> {
+fn question(record: &Value, number: usize, _: &ReadRequest<'_>) -> Result<GoldQuestion, String> {
     let sentence = record["sentence"]
         .as_str()
         .map(str::trim)

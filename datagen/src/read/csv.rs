@@ -61,7 +61,7 @@ impl QuestionReader for Csv {
                 named(&fields, "question")
                     && (QUERY.iter().any(|name| named(&fields, name)) || named(&fields, "answers"))
             });
-        Likeness::of(is_one, is_one)
+        Likeness::certain(is_one)
     }
 
     fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {

@@ -6,14 +6,31 @@ use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
 use super::description::SourceFormat;
-use super::json::{Fields, question, read_records};
-use super::reader::{Each, QuestionReader, ReadRequest};
+use super::json::{Fields, JsonReader, question};
 use super::sample::{Likeness, Sample};
+use crate::Refusal;
 use crate::question::{GoldQuery, GoldQuestion};
 use crate::sexpr::{graph_query, sexpr};
-use crate::{Error, Refusal};
 
-pub(super) struct GrailQa;
+pub(super) const GRAILQA: JsonReader = JsonReader {
+    format: &FORMAT,
+    wrapper: None,
+    likeness,
+    question: |record, number, from| {
+        let query = match from.option {
+            Some("sexpr") => from_field(record, "s_expression", |value| {
+                sexpr(value.as_str().ok_or("`s_expression` is not a text")?)
+                    .map_err(|error| error.to_string())
+            }),
+            Some("graph") => from_field(record, "graph_query", graph_query),
+            _ => return question(record, &FIELDS, number),
+        };
+        Ok(GoldQuestion {
+            query,
+            ..question(record, &FIELDS, number)?
+        })
+    },
+};
 
 const FORMAT: SourceFormat = SourceFormat {
     name: "grailqa",
@@ -43,44 +60,11 @@ const FIELDS: Fields = Fields {
     exclude: ExcludeWhen::Answer,
 };
 
-impl QuestionReader for GrailQa {
-    fn format(&self) -> &'static SourceFormat {
-        &FORMAT
-    }
-
-    fn likeness(&self, sample: &Sample) -> Likeness {
-        let needed = sample.array_of(&[&["qid"], FIELDS.question]) && !sample.has("sentence");
-        Likeness::of(
-            needed,
-            needed
-                && ["graph_query", "s_expression", "sparql_query"]
-                    .iter()
-                    .any(|field| sample.has(field)),
-        )
-    }
-
-    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
-        read_records(
-            from.path,
-            None,
-            FIELDS.format,
-            each,
-            &mut |record, number| {
-                let query = match from.option {
-                    Some("sexpr") => from_field(record, "s_expression", |value| {
-                        sexpr(value.as_str().ok_or("`s_expression` is not a text")?)
-                            .map_err(|error| error.to_string())
-                    }),
-                    Some("graph") => from_field(record, "graph_query", graph_query),
-                    _ => return question(record, &FIELDS, number),
-                };
-                Ok(GoldQuestion {
-                    query,
-                    ..question(record, &FIELDS, number)?
-                })
-            },
-        )
-    }
+fn likeness(sample: &Sample) -> Likeness {
+    let needed = sample.array_of(&[&["qid"], FIELDS.question]) && !sample.has("sentence");
+    let queries = ["graph_query", "s_expression", "sparql_query"];
+    let has_query = queries.iter().any(|field| sample.has(field));
+    Likeness::of(needed, needed && has_query)
 }
 
 /// The query of a field other than the SPARQL.

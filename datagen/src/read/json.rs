@@ -28,6 +28,33 @@ pub(super) struct Fields {
     pub exclude: ExcludeWhen,
 }
 
+/// Makes a question of a record, given its number from 1; the error says what is wrong with it.
+type MakeQuestion = fn(&Value, usize, &ReadRequest<'_>) -> Result<GoldQuestion, String>;
+
+/// Reads a format whose files are lists of JSON records.
+pub(super) struct JsonReader {
+    pub format: &'static SourceFormat,
+    /// The field of an object that has the list; `None` if the file is the list.
+    pub wrapper: Option<&'static str>,
+    pub likeness: fn(&Sample) -> Likeness,
+    pub question: MakeQuestion,
+}
+
+impl QuestionReader for JsonReader {
+    fn format(&self) -> &'static SourceFormat {
+        self.format
+    }
+
+    fn likeness(&self, sample: &Sample) -> Likeness {
+        (self.likeness)(sample)
+    }
+
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+        let make = &mut |record: &Value, number| (self.question)(record, number, from);
+        read_records(from.path, self.wrapper, self.format.name, each, make)
+    }
+}
+
 /// Reads a format that is a JSON array of records with known fields.
 pub(super) struct ArrayReader {
     pub format: &'static SourceFormat,

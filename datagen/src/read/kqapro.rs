@@ -6,14 +6,21 @@ use toolbox::exec::ExcludeWhen;
 
 use super::description::SourceFormat;
 use super::file;
-use super::json::{blank, get, missing, plain, read_records};
-use super::reader::{Each, QuestionReader, ReadRequest};
-use super::sample::{Likeness, Sample};
+use super::json::{JsonReader, blank, get, missing, plain};
+use super::reader::ReadRequest;
+use super::sample::Likeness;
+use crate::Refusal;
 use crate::kqapro;
 use crate::question::{GoldQuery, GoldQuestion, Topic};
-use crate::{Error, Refusal};
 
-pub(super) struct KqaPro;
+pub(super) const KQAPRO: JsonReader = JsonReader {
+    format: &FORMAT,
+    wrapper: None,
+    likeness: |sample| {
+        Likeness::certain(sample.array_of(&[&["question"], &["program", "choices"]]))
+    },
+    question,
+};
 
 const FORMAT: SourceFormat = SourceFormat {
     name: "kqapro",
@@ -28,25 +35,8 @@ const FORMAT: SourceFormat = SourceFormat {
     queries: true,
 };
 
-impl QuestionReader for KqaPro {
-    fn format(&self) -> &'static SourceFormat {
-        &FORMAT
-    }
-
-    fn likeness(&self, sample: &Sample) -> Likeness {
-        let is_one = sample.array_of(&[&["question"], &["program", "choices"]]);
-        Likeness::of(is_one, is_one)
-    }
-
-    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
-        let stem = file::stem(from.path);
-        read_records(from.path, None, FORMAT.name, each, &mut |record, number| {
-            question(record, from, format!("{stem}-{number}"))
-        })
-    }
-}
-
-fn question(record: &Value, from: &ReadRequest<'_>, id: String) -> Result<GoldQuestion, String> {
+fn question(record: &Value, number: usize, from: &ReadRequest<'_>) -> Result<GoldQuestion, String> {
+    let id = format!("{}-{number}", file::stem(from.path));
     let wording = record["question"]
         .as_str()
         .ok_or_else(|| missing(&["question"]))?;

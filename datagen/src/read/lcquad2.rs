@@ -6,13 +6,17 @@ use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
 use super::description::SourceFormat;
-use super::json::{blank, get, missing, plain, query_text, read_records, texts};
-use super::reader::{Each, QuestionReader, ReadRequest};
-use super::sample::{Likeness, Sample};
-use crate::Error;
+use super::json::{JsonReader, blank, get, missing, plain, query_text, texts};
+use super::reader::ReadRequest;
+use super::sample::Likeness;
 use crate::question::GoldQuestion;
 
-pub(super) struct LcQuad2;
+pub(super) const LCQUAD2: JsonReader = JsonReader {
+    format: &FORMAT,
+    wrapper: None,
+    likeness: |sample| Likeness::certain(sample.array_of(&[&WORDINGS, &QUERIES])),
+    question,
+};
 
 const FORMAT: SourceFormat = SourceFormat {
     name: "lcquad2",
@@ -34,24 +38,8 @@ const FORMAT: SourceFormat = SourceFormat {
 const WORDINGS: [&str; 3] = ["question", "paraphrased_question", "NNQT_question"];
 const QUERIES: [&str; 2] = ["sparql_wikidata", "sparql_dbpedia18"];
 
-impl QuestionReader for LcQuad2 {
-    fn format(&self) -> &'static SourceFormat {
-        &FORMAT
-    }
-
-    fn likeness(&self, sample: &Sample) -> Likeness {
-        let is_one = sample.array_of(&[&WORDINGS, &QUERIES]);
-        Likeness::of(is_one, is_one)
-    }
-
-    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
-        read_records(from.path, None, FORMAT.name, each, &mut |record, number| {
-            question(record, number, from.option)
-        })
-    }
-}
-
-fn question(record: &Value, number: usize, option: Option<&str>) -> Result<GoldQuestion, String> {
+fn question(record: &Value, number: usize, from: &ReadRequest<'_>) -> Result<GoldQuestion, String> {
+    let option = from.option;
     let order = match option {
         Some("paraphrased") => ["paraphrased_question", "question", "NNQT_question"],
         Some("nnqt") => ["NNQT_question", "question", "paraphrased_question"],

@@ -41,7 +41,7 @@ impl QuestionReader for MetaQa {
                 .line
                 .split_once('\t')
                 .is_some_and(|(question, _)| topic_of(question).is_some());
-        Likeness::of(is_one, is_one)
+        Likeness::certain(is_one)
     }
 
     fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {

@@ -23,10 +23,7 @@ pub(super) fn iri(kg: Option<&dyn Kg>, name: &str) -> NamedNode {
         if kg.find(&Term::Iri(plain.clone())).is_some() {
             return None;
         }
-        match kg.by_name(name).map(|node| kg.term(node)) {
-            Some(Term::Iri(iri)) => Some(iri),
-            _ => None,
-        }
+        kg.iri(kg.by_name(name)?)
     });
     NamedNode::new_unchecked(found.unwrap_or(plain))
 }

@@ -47,10 +47,7 @@ impl QuestionReader for PathQuestion {
             .split('\t')
             .nth(2)
             .is_some_and(|path| path.matches('#').count() >= 2);
-        Likeness::of(
-            sample.form == SampleForm::Text && path,
-            sample.form == SampleForm::Text && path,
-        )
+        Likeness::certain(sample.form == SampleForm::Text && path)
     }
 
     fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {

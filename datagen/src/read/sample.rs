@@ -60,6 +60,11 @@ impl Likeness {
             (false, false) => Self::No,
         }
     }
+
+    /// The likeness of a file whose fields no other format has.
+    pub(super) fn certain(is_one: bool) -> Self {
+        Self::of(is_one, is_one)
+    }
 }
 
 impl Sample {

@@ -2,11 +2,12 @@
 //! SPARQL text.
 
 use kg::spargebra::Query;
-use kg::spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression};
+use kg::spargebra::algebra::{Expression, GraphPattern};
 use kg::spargebra::term::{GroundTerm, Literal, NamedNodePattern, TermPattern, Variable};
 use kg::term::Term;
+use kg::{PatternPart, operands, parts};
 
-use crate::algebra::{ground, map_parts};
+use crate::algebra::ground;
 
 /// The query with constants in place of variables, by name. `None` if a constant is not allowed
 /// where the variable is: a literal as a subject, a blank node anywhere, a variable that the query
@@ -67,11 +68,8 @@ impl Constants {
         Some(())
     }
 
-    fn keep_free(&self, variables: &mut Vec<Variable>) {
-        variables.retain(|variable| self.get(variable).is_none());
-    }
-
     fn pattern(&self, pattern: &mut GraphPattern) -> Option<()> {
+        let assigns = |variable: &Variable| self.get(variable).is_some();
         match pattern {
             GraphPattern::Bgp { patterns } => {
                 for triple in patterns {
@@ -86,85 +84,28 @@ impl Constants {
                 self.subject(subject)?;
                 self.object(object);
             }
-            GraphPattern::Join { left, right }
-            | GraphPattern::Lateral { left, right }
-            | GraphPattern::Union { left, right }
-            | GraphPattern::Minus { left, right } => {
-                self.pattern(left)?;
-                self.pattern(right)?;
-            }
-            GraphPattern::LeftJoin {
-                left,
-                right,
-                expression,
-            } => {
-                self.pattern(left)?;
-                self.pattern(right)?;
-                if let Some(expression) = expression {
-                    self.expression(expression)?;
-                }
-            }
-            GraphPattern::Filter { expr, inner } => {
-                self.expression(expr)?;
-                self.pattern(inner)?;
-            }
-            GraphPattern::Graph { name, inner } => {
+            GraphPattern::Graph { name, .. } | GraphPattern::Service { name, .. } => {
                 self.name(name)?;
-                self.pattern(inner)?;
             }
-            GraphPattern::Service { name, inner, .. } => {
-                self.name(name)?;
-                self.pattern(inner)?;
-            }
-            GraphPattern::Extend {
-                inner,
-                variable,
-                expression,
-            } => {
-                if self.get(variable).is_some() {
-                    return None;
-                }
-                self.expression(expression)?;
-                self.pattern(inner)?;
+            GraphPattern::Extend { variable, .. } if assigns(variable) => return None,
+            GraphPattern::Group { aggregates, .. }
+                if aggregates.iter().any(|(variable, _)| assigns(variable)) =>
+            {
+                return None;
             }
             GraphPattern::Values {
                 variables,
                 bindings,
             } => self.values(variables, bindings),
-            GraphPattern::OrderBy { inner, expression } => {
-                for key in expression {
-                    let (OrderExpression::Asc(key) | OrderExpression::Desc(key)) = key;
-                    self.expression(key)?;
-                }
-                self.pattern(inner)?;
+            GraphPattern::Project { variables, .. } | GraphPattern::Group { variables, .. } => {
+                variables.retain(|variable| !assigns(variable));
             }
-            GraphPattern::Project { inner, variables } => {
-                self.keep_free(variables);
-                self.pattern(inner)?;
-            }
-            GraphPattern::Distinct { inner }
-            | GraphPattern::Reduced { inner }
-            | GraphPattern::Slice { inner, .. } => {
-                self.pattern(inner)?;
-            }
-            GraphPattern::Group {
-                inner,
-                variables,
-                aggregates,
-            } => {
-                self.keep_free(variables);
-                for (variable, aggregate) in aggregates {
-                    if self.get(variable).is_some() {
-                        return None;
-                    }
-                    if let AggregateExpression::FunctionCall { expr, .. } = aggregate {
-                        self.expression(expr)?;
-                    }
-                }
-                self.pattern(inner)?;
-            }
+            _ => {}
         }
-        Some(())
+        parts(pattern).into_iter().try_for_each(|part| match part {
+            PatternPart::Pattern(inner) => self.pattern(inner),
+            PatternPart::Expression(inner) => self.expression(inner),
+        })
     }
 
     /// Keeps the rows of VALUES that agree with the constants, without the columns of the
@@ -192,31 +133,25 @@ impl Constants {
                 !is_fixed(column - 1)
             });
         }
-        self.keep_free(variables);
+        variables.retain(|variable| self.get(variable).is_none());
     }
 
     fn expression(&self, expression: &mut Expression) -> Option<()> {
-        *expression = match expression {
+        match expression {
             Expression::Variable(variable) => match self.get(variable) {
-                Some(GroundTerm::NamedNode(node)) => node.clone().into(),
-                Some(GroundTerm::Literal(literal)) => literal.clone().into(),
-                None => return Some(()),
+                Some(GroundTerm::NamedNode(node)) => *expression = node.clone().into(),
+                Some(GroundTerm::Literal(literal)) => *expression = literal.clone().into(),
+                None => {}
             },
             Expression::Bound(variable) if self.get(variable).is_some() => {
-                Literal::from(true).into()
+                *expression = Literal::from(true).into();
             }
-            Expression::Exists(inner) => return self.pattern(inner),
-            _ => {
-                let mut fits = true;
-                let mapped = map_parts(expression, &mut |part| {
-                    let mut part = part.clone();
-                    fits &= self.expression(&mut part).is_some();
-                    part
-                });
-                fits.then_some(mapped)?
-            }
-        };
-        Some(())
+            Expression::Exists(inner) => self.pattern(inner)?,
+            _ => {}
+        }
+        operands(expression)
+            .into_iter()
+            .try_for_each(|operand| self.expression(operand))
     }
 }
 

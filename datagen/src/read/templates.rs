@@ -56,7 +56,7 @@ impl QuestionReader for Templates {
     fn likeness(&self, sample: &Sample) -> Likeness {
         let is_one =
             sample.form == SampleForm::Lines && sample.has_each(&[&["wordings"], &["bind"]]);
-        Likeness::of(is_one, is_one)
+        Likeness::certain(is_one)
     }
 
     fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {

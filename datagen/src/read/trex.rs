@@ -4,13 +4,16 @@
 use serde_json::Value;
 
 use super::description::SourceFormat;
-use super::json::{blank, get, missing, read_records, texts, topics};
-use super::reader::{Each, QuestionReader, ReadRequest};
+use super::json::{JsonReader, blank, get, missing, texts, topics};
 use super::sample::{Likeness, Sample};
-use crate::Error;
 use crate::question::{GoldQuery, GoldQuestion};
 
-pub(super) struct TRex;
+pub(super) const TREX: JsonReader = JsonReader {
+    format: &FORMAT,
+    wrapper: None,
+    likeness,
+    question: |record, number, _| slot(record, FORMAT.name, number),
+};
 
 const FORMAT: SourceFormat = SourceFormat {
     name: "trex",
@@ -30,27 +33,14 @@ const FORMAT: SourceFormat = SourceFormat {
 /// Separates subject and relation.
 pub(super) const SEPARATOR: &str = "[SEP]";
 
-impl QuestionReader for TRex {
-    fn format(&self) -> &'static SourceFormat {
-        &FORMAT
-    }
-
-    fn likeness(&self, sample: &Sample) -> Likeness {
-        let needed =
-            sample.array_of(&[&["input"], &["answer"]]) && !sample.has("template_questions");
-        let separated = sample
-            .record
-            .as_ref()
-            .and_then(|record| record.get("input")?.as_str())
-            .is_some_and(|input| input.contains(SEPARATOR));
-        Likeness::of(needed, needed && separated)
-    }
-
-    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
-        read_records(from.path, None, FORMAT.name, each, &mut |record, number| {
-            slot(record, FORMAT.name, number)
-        })
-    }
+fn likeness(sample: &Sample) -> Likeness {
+    let needed = sample.array_of(&[&["input"], &["answer"]]) && !sample.has("template_questions");
+    let input = sample
+        .record
+        .as_ref()
+        .and_then(|record| record.get("input")?.as_str());
+    let separated = input.is_some_and(|input| input.contains(SEPARATOR));
+    Likeness::of(needed, needed && separated)
 }
 
 /// A slot to fill: the question is the published input, its kind is the relation.

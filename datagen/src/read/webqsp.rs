@@ -7,13 +7,21 @@ use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
 use super::description::SourceFormat;
-use super::json::{blank, get, missing, plain, query_text, read_records, texts};
-use super::reader::{Each, QuestionReader, ReadRequest};
-use super::sample::{Likeness, Sample, SampleForm};
-use crate::Error;
+use super::json::{JsonReader, blank, get, missing, plain, query_text, texts};
+use super::reader::ReadRequest;
+use super::sample::{Likeness, SampleForm};
 use crate::question::{GoldQuestion, Topic};
 
-pub(super) struct WebQsp;
+pub(super) const WEBQSP: JsonReader = JsonReader {
+    format: &FORMAT,
+    wrapper: Some("Questions"),
+    likeness: |sample| {
+        let questions =
+            sample.form == SampleForm::Object && sample.wrapper.as_deref() == Some("Questions");
+        Likeness::of(questions, questions && sample.has("Parses"))
+    },
+    question,
+};
 
 const FORMAT: SourceFormat = SourceFormat {
     name: "webqsp",
@@ -36,29 +44,7 @@ const WORDINGS: [&str; 2] = ["RawQuestion", "ProcessedQuestion"];
 /// The beginning of a hand-written query.
 const MANUAL: &str = "#MANUAL SPARQL";
 
-impl QuestionReader for WebQsp {
-    fn format(&self) -> &'static SourceFormat {
-        &FORMAT
-    }
-
-    fn likeness(&self, sample: &Sample) -> Likeness {
-        let questions =
-            sample.form == SampleForm::Object && sample.wrapper.as_deref() == Some("Questions");
-        Likeness::of(questions, questions && sample.has("Parses"))
-    }
-
-    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
-        read_records(
-            from.path,
-            Some("Questions"),
-            FORMAT.name,
-            each,
-            &mut question,
-        )
-    }
-}
-
-fn question(record: &Value, number: usize) -> Result<GoldQuestion, String> {
+fn question(record: &Value, number: usize, _: &ReadRequest<'_>) -> Result<GoldQuestion, String> {
     let wording = get(record, &WORDINGS)
         .and_then(Value::as_str)
         .ok_or_else(|| missing(&WORDINGS))?;

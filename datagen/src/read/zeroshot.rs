@@ -2,13 +2,24 @@
 //! first of which is the wording. There are no queries.
 
 use super::description::SourceFormat;
-use super::json::read_records;
-use super::reader::{Each, QuestionReader, ReadRequest};
-use super::sample::{Likeness, Sample};
+use super::json::JsonReader;
+use super::sample::Likeness;
 use super::trex::slot;
-use crate::Error;
 
-pub(super) struct ZeroShotRe;
+pub(super) const ZERO_SHOT_RE: JsonReader = JsonReader {
+    format: &FORMAT,
+    wrapper: None,
+    likeness: |sample| {
+        Likeness::certain(sample.array_of(&[&["input"], &["answer"], &["template_questions"]]))
+    },
+    question: |record, number, _| {
+        let mut made = slot(record, FORMAT.name, number)?;
+        if let Some(wording) = record["template_questions"][0].as_str() {
+            made.question = wording.trim().to_owned();
+        }
+        Ok(made)
+    },
+};
 
 const FORMAT: SourceFormat = SourceFormat {
     name: "zeroshotre",
@@ -22,24 +33,3 @@ const FORMAT: SourceFormat = SourceFormat {
     fronts: &[],
     queries: false,
 };
-
-impl QuestionReader for ZeroShotRe {
-    fn format(&self) -> &'static SourceFormat {
-        &FORMAT
-    }
-
-    fn likeness(&self, sample: &Sample) -> Likeness {
-        let needed = sample.array_of(&[&["input"], &["answer"], &["template_questions"]]);
-        Likeness::of(needed, needed)
-    }
-
-    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
-        read_records(from.path, None, FORMAT.name, each, &mut |record, number| {
-            let mut made = slot(record, FORMAT.name, number)?;
-            if let Some(wording) = record["template_questions"][0].as_str() {
-                made.question = wording.trim().to_owned();
-            }
-            Ok(made)
-        })
-    }
-}

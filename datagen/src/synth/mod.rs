@@ -33,7 +33,7 @@ pub use coverage::{Coverage, Uncovered};
 pub use options::SynthOptions;
 
 use crate::question::GoldQuestion;
-use crate::{Error, hash};
+use crate::{Error, hash, thread_pool};
 use candidate::{Slot, SlotResult, candidate};
 use lexicon::Lexicon;
 use profile::GraphProfile;
@@ -92,10 +92,7 @@ pub fn synthesise(
     stop: &AtomicBool,
 ) -> Result<Synthesis, Error> {
     let begun = Instant::now();
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(options.threads)
-        .build()
-        .map_err(|error| Error::Threads(error.to_string()))?;
+    let pool = thread_pool(options.threads)?;
     let lexicon = Lexicon::new();
     let profile = GraphProfile::new(kg, &lexicon);
     let mut steering = Steering::new(&profile, options);

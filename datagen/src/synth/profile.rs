@@ -464,17 +464,10 @@ impl<'g> GraphProfile<'g> {
     }
 
     fn find_intervals(&mut self) {
-        let iri = |id: RelId| match self.kg.term(id.node()) {
-            Term::Iri(iri) => Some(iri),
-            Term::Blank(_) | Term::Literal(_) => None,
-        };
-        self.intervals = self
-            .kg
-            .schema()
-            .intervals
-            .iter()
-            .filter_map(|one| Some((iri(one.from)?, iri(one.to)?)))
-            .collect();
+        let iri = |id: RelId| self.kg.iri(id.node());
+        let intervals = self.kg.schema().intervals.iter();
+        let iris = intervals.filter_map(|one| Some((iri(one.from)?, iri(one.to)?)));
+        self.intervals = iris.collect();
     }
 }
 

@@ -2,7 +2,6 @@
 //! and the query made from that program give the same rows. The graphs have ties, missing values,
 //! empty groups, repeated values and mixed numeric datatypes.
 
-mod rows;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +14,7 @@ use datagen::to_sparql::program_to_query;
 use datagen::verify::{VerifyOptions, verify};
 use kg::term::{Literal, RDF_TYPE, RDFS_LABEL, Term};
 use kg::{FrozenKg, parse_query};
-use rows::{of_program, of_query};
+use crate::rows::{of_program, of_query};
 use toolbox::call::{Call, CallAcceptor, ToolTable};
 use toolbox::exec::ExcludeWhen;
 use toolbox::prompt::{Layout, Template};

@@ -1,6 +1,10 @@
 //! The result of one question.
 
+use std::collections::BTreeSet;
+
 use common::transcript::Turn;
+use kg::Kg;
+use kg::term::{NodeId, Term};
 use toolbox::answer::{Answer, AnswerValue, CELL_SEPARATOR, Provenance};
 use toolbox::explain::Terms;
 use toolbox::trace::TraceEvent;
@@ -79,6 +83,27 @@ pub struct Survived {
     pub what: Linkable,
     /// Names in the graph (IRIs).
     pub names: Vec<String>,
+}
+
+impl Survived {
+    /// The nodes left after a stage.
+    pub(super) fn of(
+        kg: &dyn Kg,
+        stage: &'static str,
+        what: Linkable,
+        nodes: impl IntoIterator<Item = NodeId>,
+    ) -> Self {
+        let name = |node| match kg.term(node) {
+            Term::Iri(iri) => iri,
+            other => other.to_string(),
+        };
+        let names: BTreeSet<String> = nodes.into_iter().map(name).collect();
+        Self {
+            stage,
+            what,
+            names: names.into_iter().collect(),
+        }
+    }
 }
 
 /// What a stage of linking links.

@@ -127,17 +127,8 @@ impl TriadLoop<'_, '_> {
         what: Linkable,
         nodes: impl Iterator<Item = NodeId>,
     ) {
-        let names: BTreeSet<String> = nodes
-            .map(|node| match self.kg.term(node) {
-                kg::term::Term::Iri(iri) => iri,
-                other => other.to_string(),
-            })
-            .collect();
-        self.record.outcome.survived.push(Survived {
-            stage,
-            what,
-            names: names.into_iter().collect(),
-        });
+        let survived = Survived::of(self.kg, stage, what, nodes);
+        self.record.outcome.survived.push(survived);
     }
 
     /// Tries until one succeeds: its query and result, or the failures.

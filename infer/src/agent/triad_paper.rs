@@ -1,13 +1,10 @@
 //! Triad as published (rules C): the sub-tasks are those of [`toolbox::published::triad`]; this
 //! module asks the planner and measures the phases.
 
-use std::collections::BTreeSet;
 use std::time::Instant;
 
 use common::transcript::Turn;
-use kg::Kg;
 use kg::limits::QUERY_DEADLINE;
-use kg::term::{NodeId, Term};
 use toolbox::link::Linked;
 use toolbox::published::triad::{self, PublishedTriadOptions};
 use toolbox::triad::{PHASES, SubTask};
@@ -63,46 +60,15 @@ pub fn answer(
     outcome.kg_seconds = (begun.elapsed().as_secs_f64() - outcome.model_seconds).max(0.0);
     outcome.phases = PHASES.into_iter().zip(phases).collect();
     outcome.failure = result.answer.is_none().then_some("no answer in any try");
-    let recall = &result.recall;
-    outcome.survived = vec![
-        survived(
-            kg,
-            "text filter",
-            Linkable::Entities,
-            &recall.found_entities,
-        ),
-        survived(
-            kg,
-            "entity selection",
-            Linkable::Entities,
-            &recall.chosen_entities,
-        ),
-        survived(
-            kg,
-            "traversal",
-            Linkable::Relations,
-            &recall.found_relations,
-        ),
-        survived(
-            kg,
-            "relation selection",
-            Linkable::Relations,
-            &recall.chosen_relations,
-        ),
-    ];
+    let recall = result.recall;
+    let (entities, relations) = (Linkable::Entities, Linkable::Relations);
+    outcome.survived = [
+        ("text filter", entities, recall.found_entities),
+        ("entity selection", entities, recall.chosen_entities),
+        ("traversal", relations, recall.found_relations),
+        ("relation selection", relations, recall.chosen_relations),
+    ]
+    .map(|(stage, what, nodes)| Survived::of(kg, stage, what, nodes))
+    .into();
     Ok(record.finish(result.answer))
-}
-
-/// The nodes left after a stage of linking.
-fn survived(kg: &dyn Kg, stage: &'static str, what: Linkable, nodes: &[NodeId]) -> Survived {
-    let name = |&node: &NodeId| match kg.term(node) {
-        Term::Iri(iri) => iri,
-        other => other.to_string(),
-    };
-    let names: BTreeSet<String> = nodes.iter().map(name).collect();
-    Survived {
-        stage,
-        what,
-        names: names.into_iter().collect(),
-    }
 }

@@ -21,7 +21,7 @@ use super::pattern::PatternRows;
 use crate::dictionary::{TermParts, term_key};
 use crate::limits::QUERY_TEXT;
 use crate::sparql::budget::{self, StopReason};
-use crate::sparql::{QueryAnswer, QueryError, QueryLimits, RewrittenQuery, length, to_literal};
+use crate::sparql::{QueryAnswer, QueryError, QueryLimits, RewrittenQuery, length, term_literal};
 use crate::term::Term;
 
 /// Memory of a row or table entry in addition to its terms.
@@ -114,7 +114,7 @@ fn to_term(term: &OxTerm) -> Term {
     match term {
         OxTerm::NamedNode(node) => Term::Iri(node.as_str().to_owned()),
         OxTerm::BlankNode(node) => Term::Blank(node.as_str().to_owned()),
-        OxTerm::Literal(literal) => Term::Literal(to_literal(literal)),
+        OxTerm::Literal(literal) => Term::Literal(term_literal(literal)),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::value::is_time;
 
 /// Suffixes of the two relation names of an interval (rule R11): Freebase's, which need no further
 /// check.
-const INTERVAL_ENDS: &[(&str, &str)] = &[
+pub const INTERVAL_ENDS: &[(&str, &str)] = &[
     (".from", ".to"),
     (".from_date", ".to_date"),
     (".start_date", ".end_date"),

@@ -13,6 +13,7 @@ mod source;
 mod types;
 mod vocabulary;
 
+pub use intervals::INTERVAL_ENDS;
 pub(crate) use read::read;
 pub(crate) use rows::row_key;
 pub use settings::Settings;

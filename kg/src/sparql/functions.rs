@@ -38,8 +38,9 @@ pub(super) const HELD: &str = "urn:kgagent:fn:held";
 /// Memory of a value that an aggregate keeps, in addition to its text.
 const VALUE: usize = 64;
 
-/// Converts a literal of the evaluator.
-pub(crate) fn to_literal(literal: &OxLiteral) -> Literal {
+/// A literal of the algebra as a literal of the graph.
+#[must_use]
+pub fn term_literal(literal: &OxLiteral) -> Literal {
     let lang = literal.language().map(str::to_ascii_lowercase);
     let datatype = literal.datatype().as_str();
     let plain = lang.is_some() || datatype.strip_prefix(XSD) == Some("string");
@@ -62,7 +63,7 @@ pub(super) fn date_time_start(literal: &OxLiteral) -> Option<OxLiteral> {
 fn amount(arguments: &[OxTerm]) -> Option<OxTerm> {
     match arguments {
         [OxTerm::Literal(literal), OxTerm::Literal(unit)] => {
-            let literal = to_literal(literal);
+            let literal = term_literal(literal);
             amount_in(&literal, unit.value())
                 .map(|number| OxLiteral::new_typed_literal(number, xsd::DOUBLE).into())
         }
@@ -118,7 +119,7 @@ fn sort(arguments: &[OxTerm]) -> Option<OxTerm> {
     let key = match arguments {
         [OxTerm::BlankNode(node)] => format!("a{}", node.as_str()),
         [OxTerm::NamedNode(node)] => format!("b{}", node.as_str()),
-        [OxTerm::Literal(literal)] => format!("c{}", sort_key(&to_literal(literal))),
+        [OxTerm::Literal(literal)] => format!("c{}", sort_key(&term_literal(literal))),
         _ => return None,
     };
     Some(OxLiteral::new_simple_literal(key).into())

@@ -8,34 +8,22 @@ use oxigraph::sparql::results::{QueryResultsFormat, QueryResultsSerializer};
 use super::query::QueryAnswer;
 use crate::term::{Literal, Term};
 
-/// A format of results.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ResultsFormat {
-    /// SPARQL 1.1 Query Results JSON.
-    Json,
-    /// SPARQL Query Results XML.
-    Xml,
-    /// CSV: values without their types.
-    Csv,
-    /// TSV: terms as in Turtle.
-    Tsv,
+common::worded! {
+    /// A format of results.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ResultsFormat, fn media_type() {
+        /// SPARQL 1.1 Query Results JSON.
+        Json = "application/sparql-results+json",
+        /// SPARQL Query Results XML.
+        Xml = "application/sparql-results+xml",
+        /// CSV: values without their types.
+        Csv = "text/csv",
+        /// TSV: terms as in Turtle.
+        Tsv = "text/tab-separated-values",
+    }
 }
 
 impl ResultsFormat {
-    /// All formats, the preferred one first.
-    pub const ALL: [Self; 4] = [Self::Json, Self::Xml, Self::Csv, Self::Tsv];
-
-    /// The media type.
-    #[must_use]
-    pub const fn media_type(self) -> &'static str {
-        match self {
-            Self::Json => "application/sparql-results+json",
-            Self::Xml => "application/sparql-results+xml",
-            Self::Csv => "text/csv",
-            Self::Tsv => "text/tab-separated-values",
-        }
-    }
-
     fn serializer(self) -> QueryResultsSerializer {
         QueryResultsSerializer::from_format(match self {
             Self::Json => QueryResultsFormat::Json,
@@ -79,18 +67,20 @@ pub(super) fn ox_term(term: &Term) -> OxTerm {
     match term {
         Term::Iri(iri) => NamedNode::new_unchecked(iri).into(),
         Term::Blank(label) => BlankNode::new_unchecked(label).into(),
-        Term::Literal(Literal {
-            lexical,
-            datatype,
-            lang,
-        }) => match (lang, datatype) {
-            (Some(lang), _) => OxLiteral::new_language_tagged_literal_unchecked(lexical, lang),
-            (None, Some(datatype)) => {
-                OxLiteral::new_typed_literal(lexical, NamedNode::new_unchecked(datatype))
-            }
-            (None, None) => OxLiteral::new_simple_literal(lexical),
+        Term::Literal(literal) => algebra_literal(literal).into(),
+    }
+}
+
+/// A literal of the graph as a literal of the algebra.
+#[must_use]
+pub fn algebra_literal(literal: &Literal) -> OxLiteral {
+    let lexical = &literal.lexical;
+    match (&literal.lang, &literal.datatype) {
+        (Some(lang), _) => OxLiteral::new_language_tagged_literal_unchecked(lexical, lang),
+        (None, Some(datatype)) => {
+            OxLiteral::new_typed_literal(lexical, NamedNode::new_unchecked(datatype))
         }
-        .into(),
+        (None, None) => OxLiteral::new_simple_literal(lexical),
     }
 }
 

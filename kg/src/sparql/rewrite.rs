@@ -13,13 +13,12 @@
 
 use oxigraph::model::{Literal as OxLiteral, NamedNode, vocab::xsd};
 use spargebra::Query;
-use spargebra::algebra::{
-    AggregateExpression, Expression, Function, GraphPattern, OrderExpression,
-};
+use spargebra::algebra::{Expression, Function, GraphPattern, OrderExpression};
 use spargebra::term::{NamedNodePattern, Variable};
 
 use super::functions::{AMOUNT, CustomFunction, DATE_TIME, SORT, date_time_start, functions};
 use super::growth;
+use super::parts::{PatternPart, operands, parts};
 use super::query::QueryError;
 use super::scope::{QueryScope, may_be_free};
 use crate::limits::QUERY_PATTERNS;
@@ -96,112 +95,54 @@ fn pattern(p: &mut GraphPattern, scope: &mut QueryScope) -> Result<(), QueryErro
         GraphPattern::Values {
             variables,
             bindings,
-        } => {
-            scope.mark_values(variables, bindings);
-            Ok(())
-        }
+        } => scope.mark_values(variables, bindings),
         GraphPattern::Bgp { patterns } => {
             patterns.iter().for_each(|triple| scope.triple(triple));
-            count(scope, patterns.len())
+            count(scope, patterns.len())?;
         }
         GraphPattern::Path {
             subject, object, ..
         } => {
             scope.term(subject);
             scope.term(object);
-            count(scope, 1)
+            count(scope, 1)?;
         }
-        GraphPattern::Union { left, right } => {
-            pattern(left, scope)?;
-            pattern(right, scope)?;
-            if may_be_free(left) && may_be_free(right) {
-                scope.mark(right);
-            }
-            Ok(())
+        GraphPattern::Extend { variable, .. } => scope.variable(variable),
+        GraphPattern::Project { variables, .. } | GraphPattern::Group { variables, .. } => {
+            variables.iter().for_each(|v| scope.variable(v));
         }
-        GraphPattern::Join { left, right }
-        | GraphPattern::Lateral { left, right }
-        | GraphPattern::Minus { left, right } => {
-            pattern(left, scope)?;
-            pattern(right, scope)
+        GraphPattern::Service { .. } => return Err(QueryError::Refused("SERVICE".to_owned())),
+        _ => {}
+    }
+    for part in parts(p) {
+        match part {
+            PatternPart::Pattern(inner) => pattern(inner, scope)?,
+            PatternPart::Expression(inner) => expression(inner, scope)?,
         }
-        GraphPattern::LeftJoin {
-            left,
-            right,
-            expression: filter,
-        } => {
-            pattern(left, scope)?;
-            pattern(right, scope)?;
-            filter
-                .as_mut()
-                .map_or(Ok(()), |filter| expression(filter, scope))
+    }
+    match p {
+        GraphPattern::Union { left, right } if may_be_free(left) && may_be_free(right) => {
+            scope.mark(right);
         }
-        GraphPattern::Filter { expr, inner } => {
-            expression(expr, scope)?;
-            pattern(inner, scope)
-        }
-        GraphPattern::Graph { name, inner } => {
-            pattern(inner, scope)?;
-            match name {
-                NamedNodePattern::NamedNode(_) => *p = std::mem::take(inner.as_mut()),
-                NamedNodePattern::Variable(variable) => scope.variable(variable),
-            }
-            Ok(())
-        }
-        GraphPattern::Extend {
-            inner,
-            expression: value,
-            variable,
-        } => {
-            scope.variable(variable);
-            expression(value, scope)?;
-            pattern(inner, scope)
-        }
-        GraphPattern::OrderBy {
-            inner,
-            expression: keys,
-        } => {
-            for key in keys {
+        GraphPattern::Graph { name, inner } => match name {
+            NamedNodePattern::NamedNode(_) => *p = std::mem::take(inner.as_mut()),
+            NamedNodePattern::Variable(variable) => scope.variable(variable),
+        },
+        GraphPattern::OrderBy { expression, .. } => {
+            for key in expression {
                 let (OrderExpression::Asc(value) | OrderExpression::Desc(value)) = key;
-                expression(value, scope)?;
                 wrap(value, SORT, None);
             }
-            pattern(inner, scope)
         }
-        GraphPattern::Project { inner, variables } => {
-            variables.iter().for_each(|v| scope.variable(v));
-            pattern(inner, scope)?;
-            scope.mark(p);
-            Ok(())
+        GraphPattern::Project { .. } => scope.mark(p),
+        GraphPattern::Group { aggregates, .. } => {
+            for (variable, aggregate) in aggregates {
+                scope.aggregate(variable);
+                growth::aggregate(aggregate);
+            }
         }
-        GraphPattern::Distinct { inner }
-        | GraphPattern::Reduced { inner }
-        | GraphPattern::Slice { inner, .. } => pattern(inner, scope),
-        GraphPattern::Group {
-            inner,
-            aggregates,
-            variables,
-        } => {
-            variables.iter().for_each(|v| scope.variable(v));
-            aggregates
-                .iter_mut()
-                .try_for_each(|(variable, aggregate)| aggregated(variable, aggregate, scope))?;
-            pattern(inner, scope)
-        }
-        GraphPattern::Service { .. } => Err(QueryError::Refused("SERVICE".to_owned())),
+        _ => {}
     }
-}
-
-fn aggregated(
-    variable: &Variable,
-    aggregate: &mut AggregateExpression,
-    scope: &mut QueryScope,
-) -> Result<(), QueryError> {
-    scope.aggregate(variable);
-    if let AggregateExpression::FunctionCall { expr, .. } = aggregate {
-        expression(expr, scope)?;
-    }
-    growth::aggregate(aggregate);
     Ok(())
 }
 
@@ -217,11 +158,7 @@ fn count(scope: &mut QueryScope, more: usize) -> Result<(), QueryError> {
 
 fn expression(e: &mut Expression, scope: &mut QueryScope) -> Result<(), QueryError> {
     match e {
-        Expression::NamedNode(_) => Ok(()),
-        Expression::Variable(variable) | Expression::Bound(variable) => {
-            scope.variable(variable);
-            Ok(())
-        }
+        Expression::Variable(variable) | Expression::Bound(variable) => scope.variable(variable),
         Expression::Literal(literal) => {
             if matches!(
                 literal.datatype().as_str().strip_prefix(XSD),
@@ -230,63 +167,40 @@ fn expression(e: &mut Expression, scope: &mut QueryScope) -> Result<(), QueryErr
             {
                 *literal = whole;
             }
-            Ok(())
         }
         Expression::Equal(a, b)
         | Expression::Greater(a, b)
         | Expression::GreaterOrEqual(a, b)
         | Expression::Less(a, b)
-        | Expression::LessOrEqual(a, b) => comparison(a, b, scope),
-        Expression::Or(a, b)
-        | Expression::And(a, b)
-        | Expression::SameTerm(a, b)
-        | Expression::Add(a, b)
-        | Expression::Subtract(a, b)
-        | Expression::Multiply(a, b)
-        | Expression::Divide(a, b) => {
-            expression(a, scope)?;
-            expression(b, scope)
-        }
-        Expression::UnaryPlus(a) | Expression::UnaryMinus(a) | Expression::Not(a) => {
-            expression(a, scope)
-        }
-        Expression::In(a, list) => {
-            expression(a, scope)?;
-            list.iter_mut().try_for_each(|item| expression(item, scope))
-        }
-        Expression::Coalesce(list) => list.iter_mut().try_for_each(|item| expression(item, scope)),
-        Expression::If(a, b, c) => {
-            expression(a, scope)?;
-            expression(b, scope)?;
-            expression(c, scope)
-        }
-        Expression::Exists(inner) => pattern(inner, scope),
-        Expression::FunctionCall(function, arguments) => {
-            arguments
-                .iter_mut()
-                .try_for_each(|argument| expression(argument, scope))?;
-            match function {
-                Function::Rand => return Err(QueryError::Refused("RAND".to_owned())),
-                Function::Uuid | Function::StrUuid => {
-                    return Err(QueryError::Refused("UUID".to_owned()));
-                }
-                Function::Now => {
-                    let start = TimeSpan::parse(FREEBASE_NOW)
-                        .map_or_else(|| FREEBASE_NOW.to_owned(), TimeSpan::start_date_time);
-                    *e = Expression::Literal(OxLiteral::new_typed_literal(start, xsd::DATE_TIME));
-                }
-                Function::Custom(name)
-                    if matches!(name.as_str().strip_prefix(XSD), Some("dateTime" | "date")) =>
-                {
-                    *name = NamedNode::new_unchecked(DATE_TIME);
-                }
-                Function::Concat => *e = growth::concat(std::mem::take(arguments)),
-                Function::Replace => growth::replace(arguments)?,
-                _ => {}
+        | Expression::LessOrEqual(a, b) => return comparison(a, b, scope),
+        Expression::Exists(inner) => return pattern(inner, scope),
+        _ => {}
+    }
+    operands(e)
+        .into_iter()
+        .try_for_each(|operand| expression(operand, scope))?;
+    if let Expression::FunctionCall(function, arguments) = e {
+        match function {
+            Function::Rand => return Err(QueryError::Refused("RAND".to_owned())),
+            Function::Uuid | Function::StrUuid => {
+                return Err(QueryError::Refused("UUID".to_owned()));
             }
-            Ok(())
+            Function::Now => {
+                let start = TimeSpan::parse(FREEBASE_NOW)
+                    .map_or_else(|| FREEBASE_NOW.to_owned(), TimeSpan::start_date_time);
+                *e = Expression::Literal(OxLiteral::new_typed_literal(start, xsd::DATE_TIME));
+            }
+            Function::Custom(name)
+                if matches!(name.as_str().strip_prefix(XSD), Some("dateTime" | "date")) =>
+            {
+                *name = NamedNode::new_unchecked(DATE_TIME);
+            }
+            Function::Concat => *e = growth::concat(std::mem::take(arguments)),
+            Function::Replace => growth::replace(arguments)?,
+            _ => {}
         }
     }
+    Ok(())
 }
 
 /// Rewrites the sides of a comparison and makes them comparable.

@@ -12,31 +12,20 @@ use crate::term::{RDFS_LABEL, Term, XSD};
 /// Namespaces that Turtle abbreviates at most.
 const PREFIXES: usize = 8;
 
-/// A format of triples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TriplesFormat {
-    /// N-Triples: one triple a line.
-    NTriples,
-    /// Turtle, with prefixes for the namespaces that occur often.
-    Turtle,
-    /// JSON-LD in expanded form.
-    JsonLd,
+common::worded! {
+    /// A format of triples.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum TriplesFormat, fn media_type() {
+        /// N-Triples: one triple a line.
+        NTriples = "application/n-triples",
+        /// Turtle, with prefixes for the namespaces that occur often.
+        Turtle = "text/turtle",
+        /// JSON-LD in expanded form.
+        JsonLd = "application/ld+json",
+    }
 }
 
 impl TriplesFormat {
-    /// All formats, the preferred one first.
-    pub const ALL: [Self; 3] = [Self::NTriples, Self::Turtle, Self::JsonLd];
-
-    /// The media type.
-    #[must_use]
-    pub const fn media_type(self) -> &'static str {
-        match self {
-            Self::NTriples => "application/n-triples",
-            Self::Turtle => "text/turtle",
-            Self::JsonLd => "application/ld+json",
-        }
-    }
-
     /// Writes triples. Those that RDF does not have (a literal as subject) are left out.
     ///
     /// # Errors

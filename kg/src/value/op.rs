@@ -5,44 +5,28 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Op {
-    /// `=`
-    #[serde(rename = "=")]
-    Eq,
-    /// `!=`
-    #[serde(rename = "!=")]
-    Ne,
-    /// `<`
-    #[serde(rename = "<")]
-    Lt,
-    /// `<=`
-    #[serde(rename = "<=")]
-    Le,
-    /// `>`
-    #[serde(rename = ">")]
-    Gt,
-    /// `>=`
-    #[serde(rename = ">=")]
-    Ge,
-}
-
-impl Op {
-    /// Every comparison.
-    pub const ALL: [Self; 6] = [Self::Eq, Self::Ne, Self::Lt, Self::Le, Self::Gt, Self::Ge];
-
-    /// The operator as written in calls.
-    #[must_use]
-    pub fn symbol(self) -> &'static str {
-        match self {
-            Self::Eq => "=",
-            Self::Ne => "!=",
-            Self::Lt => "<",
-            Self::Le => "<=",
-            Self::Gt => ">",
-            Self::Ge => ">=",
-        }
+common::worded! {
+    /// A comparison.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum Op, fn symbol() {
+        /// `=`
+        #[serde(rename = "=")]
+        Eq = "=",
+        /// `!=`
+        #[serde(rename = "!=")]
+        Ne = "!=",
+        /// `<`
+        #[serde(rename = "<")]
+        Lt = "<",
+        /// `<=`
+        #[serde(rename = "<=")]
+        Le = "<=",
+        /// `>`
+        #[serde(rename = ">")]
+        Gt = ">",
+        /// `>=`
+        #[serde(rename = ">=")]
+        Ge = ">=",
     }
 }
 

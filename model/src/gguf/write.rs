@@ -22,36 +22,27 @@ use crate::{KgAgentInfo, ModelConfig, ModelError, Tokenizer, WeightSource};
 /// Tensors start at multiples of this.
 const ALIGNMENT: usize = 32;
 
-/// The choice of a format for every tensor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Recipe {
-    /// Everything in single precision.
-    #[serde(rename = "f32")]
-    F32,
-    /// Matrices in half precision.
-    #[serde(rename = "f16")]
-    F16,
-    /// Matrices in 8 bits.
-    #[serde(rename = "q8_0")]
-    Q8_0,
-    /// llama.cpp's mixture of 4 and 6 bits. 6 bits for the output layer, and for the value and down
-    /// projections of the first and last eighth of the layers and of every third layer between.
-    #[serde(rename = "q4_k_m")]
-    Q4KM,
+common::worded! {
+    /// The choice of a format for every tensor.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Recipe, fn name() {
+        /// Everything in single precision.
+        #[serde(rename = "f32")]
+        F32 = "F32",
+        /// Matrices in half precision.
+        #[serde(rename = "f16")]
+        F16 = "F16",
+        /// Matrices in 8 bits.
+        #[serde(rename = "q8_0")]
+        Q8_0 = "Q8_0",
+        /// llama.cpp's mixture of 4 and 6 bits. 6 bits for the output layer, and for the value and down
+        /// projections of the first and last eighth of the layers and of every third layer between.
+        #[serde(rename = "q4_k_m")]
+        Q4KM = "Q4_K_M",
+    }
 }
 
 impl Recipe {
-    /// The usual GGUF name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::F32 => "F32",
-            Self::F16 => "F16",
-            Self::Q8_0 => "Q8_0",
-            Self::Q4KM => "Q4_K_M",
-        }
-    }
-
     /// `general.file_type`.
     fn file_type(self) -> u32 {
         match self {

@@ -41,16 +41,11 @@ pub(super) async fn ask(
             }
         });
         let reply = answering::ask(service, question, asker, Some(watcher))?;
-        tokio::spawn(async move {
-            tokio::select! {
-                done = reply.finished() => match done {
-                    Ok(stored) => sender.event("done", &stored.object.to_string()),
-                    Err(fault) => {
-                        let error = json!({ "code": fault.code, "message": fault.message });
-                        sender.event("failed", &json!({ "error": error }).to_string());
-                    }
-                },
-                () = sender.closed() => {}
+        sender.when_done(reply.finished(), |sender, done| match done {
+            Ok(stored) => sender.event("done", &stored.object.to_string()),
+            Err(fault) => {
+                let error = json!({ "code": fault.code, "message": fault.message });
+                sender.event("failed", &json!({ "error": error }).to_string());
             }
         });
         return Ok(response);

@@ -31,9 +31,19 @@ impl EventSender {
         let _ = self.0.send(Bytes::from(text));
     }
 
-    /// Waits until the client has left.
-    pub(super) async fn closed(&self) {
-        self.0.closed().await;
+    /// Calls `send` with the result of the work. If the client leaves before, the work is dropped,
+    /// which cancels it.
+    pub(super) fn when_done<T: Send + 'static>(
+        self,
+        work: impl Future<Output = T> + Send + 'static,
+        send: impl FnOnce(&Self, T) + Send + 'static,
+    ) {
+        tokio::spawn(async move {
+            tokio::select! {
+                done = work => send(&self, done),
+                () = self.0.closed() => {}
+            }
+        });
     }
 }
 

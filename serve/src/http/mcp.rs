@@ -64,13 +64,8 @@ pub(super) async fn message(
         let notify: Notify =
             Arc::new(move |message: Value| telling.event("message", &message.to_string()));
         let begun = request.begin(&app.service, asker, Some(notify));
-        tokio::spawn(async move {
-            tokio::select! {
-                done = finished(begun) => {
-                    sender.event("message", &request.reply(done).to_string());
-                }
-                () = sender.closed() => {}
-            }
+        sender.when_done(finished(begun), move |sender, done| {
+            sender.event("message", &request.reply(done).to_string());
         });
         return Ok(response);
     }

@@ -1,14 +1,13 @@
 //! `kgagent datagen recall`: the ranks of gold relations in the lists that they are chosen from,
 //! and the same choices as training pairs of a relation retriever.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use common::fs::{StagedFolder, check_target};
 use datagen::choice::Choice;
+use datagen::lines::{JsonLines, write_json};
 use datagen::read::ReadOptions;
 use datagen::recall::{CUTS, Recall, RecallReport, SourceRecall, recall};
 use datagen::verify::VerifyOptions;
@@ -42,15 +41,9 @@ pub(crate) fn run(args: &RecallArgs, ui: &Ui) -> Result<ExitStatus> {
     let stage = ui.progress("recall", "question", Some(questions.len() as u64));
     let progress = |done: usize| stage.set_position(done as u64);
     let mut pairs = args.pairs.as_deref().map(Pairs::new).transpose()?;
-    let mut failed = None;
-    let mut sink = |choice: &Choice| {
-        if let Some(pairs) = &mut pairs
-            && failed.is_none()
-            && let Err(error) = pairs.write(choice)
-        {
-            failed = Some(error);
-        }
-        Ok(())
+    let mut sink = |choice: &Choice| match &mut pairs {
+        Some(pairs) => pairs.lines.push(choice),
+        None => Ok(()),
     };
     let report = recall(
         &questions,
@@ -62,9 +55,6 @@ pub(crate) fn run(args: &RecallArgs, ui: &Ui) -> Result<ExitStatus> {
         &mut sink,
     )?;
     stage.finish_and_clear();
-    if let Some(error) = failed {
-        return Err(error);
-    }
     let chosen: usize = report
         .sources
         .values()
@@ -90,33 +80,23 @@ pub(crate) fn run(args: &RecallArgs, ui: &Ui) -> Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Writes `pairs.jsonl`, one choice per line, and `run.json`; the folder is committed as a whole.
+/// A folder of `pairs.jsonl`, one choice per line, and `run.json`.
 struct Pairs {
     folder: StagedFolder,
-    lines: BufWriter<File>,
+    lines: JsonLines,
 }
 
 impl Pairs {
     fn new(out: &Path) -> Result<Self> {
         check_target(out, &["pairs.jsonl", "run.json"])?;
         let folder = StagedFolder::new(out)?;
-        let path = folder.path().join("pairs.jsonl");
-        let lines = BufWriter::new(
-            File::create(&path).with_context(|| format!("cannot write {}", path.display()))?,
-        );
+        let lines = JsonLines::create(&folder, "pairs.jsonl")?;
         Ok(Self { folder, lines })
     }
 
-    fn write(&mut self, choice: &Choice) -> Result<()> {
-        serde_json::to_writer(&mut self.lines, choice)?;
-        Ok(self.lines.write_all(b"\n")?)
-    }
-
-    fn commit(mut self, run: &Value) -> Result<()> {
-        self.lines.flush()?;
-        self.lines.get_ref().sync_all()?;
-        self.folder
-            .file("run.json", format!("{run:#}\n").as_bytes())?;
+    fn commit(self, run: &Value) -> Result<()> {
+        self.lines.finish()?;
+        write_json(&self.folder, "run.json", run)?;
         Ok(self.folder.commit()?)
     }
 }

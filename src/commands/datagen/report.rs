@@ -3,7 +3,7 @@
 use anyhow::Result;
 use datagen::report::{Counts, Report};
 
-use crate::ui::{Ui, header, seconds};
+use crate::ui::{self, Ui, header, seconds};
 
 /// Prints a report, as an object or as tables.
 pub(super) fn print(report: &Report, ui: &Ui) -> Result<()> {
@@ -43,7 +43,5 @@ pub(super) fn counts(report: &Report, ui: &Ui) {
 }
 
 pub(super) fn row(name: &str, numbers: &[usize]) -> Vec<String> {
-    std::iter::once(name.to_owned())
-        .chain(numbers.iter().map(ToString::to_string))
-        .collect()
+    ui::row(name, numbers.iter().map(ToString::to_string))
 }

@@ -132,9 +132,7 @@ pub(super) fn with_rewordings(
         concurrency: usize::from(args.reword_concurrency),
         verify: verify.clone(),
     };
-    let mut cache = out.file_name().unwrap_or_default().to_os_string();
-    cache.push(".reworded");
-    let cache = out.with_file_name(cache);
+    let cache = out.with_added_extension("reworded");
     let parent = common::fs::parent_of(&cache);
     std::fs::create_dir_all(&parent)
         .with_context(|| format!("cannot create {}", parent.display()))?;

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use toolbox::metrics::{Metrics, SCORES};
 
 use super::result::Evaluation;
+use crate::ui::row;
 
 /// A table of a paper; values are percentages.
 #[derive(Debug, Deserialize)]
@@ -115,35 +116,24 @@ fn one(
             |group| format!("{} {group}", column.metric),
         )
     };
-    let mut rows = vec![
-        std::iter::once("system".to_owned())
-            .chain(columns.iter().map(named))
-            .collect::<Vec<_>>(),
-    ];
+    let mut rows = vec![row("system", columns.iter().map(named))];
     let shown =
         |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.1}"));
-    for row in &table.rows {
+    for theirs in &table.rows {
         let values: Vec<Option<f64>> = columns
             .iter()
-            .map(|&i| row.values.get(i).copied().flatten())
+            .map(|&i| theirs.values.get(i).copied().flatten())
             .collect();
         if values.iter().any(Option::is_some) {
-            rows.push(
-                std::iter::once(row.model.clone())
-                    .chain(values.into_iter().map(shown))
-                    .collect(),
-            );
+            rows.push(row(&theirs.model, values.into_iter().map(shown)));
         }
     }
     for evaluation in evaluations {
         let value = |&i: &usize| {
             shown(measured(&evaluation.metrics, &table.columns[i]).map(|value| value * 100.0))
         };
-        rows.push(
-            std::iter::once(format!("here: {}", evaluation.agent))
-                .chain(columns.iter().map(value))
-                .collect(),
-        );
+        let name = format!("here: {}", evaluation.agent);
+        rows.push(row(name, columns.iter().map(value)));
     }
     let mut differs = vec![
         format!("theirs: {}", table.setting),

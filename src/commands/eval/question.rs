@@ -26,7 +26,7 @@ use super::gold::GoldAnswers;
 use super::linking::kept;
 use super::result::{JudgedCandidate, Prediction};
 use super::seen::TrainingQuestions;
-use super::setting::{Planning, Setting};
+use super::setting::Setting;
 use crate::cli::EntitySource;
 
 pub(super) struct EvaluatedQuestion {
@@ -159,15 +159,9 @@ impl<'a> Evaluator<'a> {
             &options,
         )?;
         let task = Task {
-            kg: self.graph,
-            question: &question.question,
-            linked: verified.linked.clone(),
             must_offer: &verified.must_offer,
             options: verified.exec_options(&options),
-            template: &self.setting.template,
-            planner_name: Planning::Oracle.name(),
-            model_knowledge: false,
-            watcher: None,
+            ..self.task(question, verified.linked.clone(), ExecOptions::default())
         };
         Ok(answer_with(&self.setting.agent, task, planner.as_mut())?)
     }
@@ -193,24 +187,32 @@ impl<'a> Evaluator<'a> {
                 nodes: linked.entities.clone(),
                 when: self.setting.exclude.unwrap_or(question.exclude),
             },
-            refuse_statements: true,
-            tools: self.setting.template.tools,
             without,
             ranker: Arc::clone(&self.setting.ranker),
             ..ExecOptions::default()
         };
         let task = Task {
-            kg: self.graph,
-            question: &question.question,
-            linked,
-            must_offer: &[],
-            options,
-            template: &self.setting.template,
-            planner_name: self.setting.planning.name(),
             model_knowledge: self.setting.model_knowledge,
-            watcher: None,
+            ..self.task(question, linked, options)
         };
         answer_with(&self.setting.agent, task, planner)
+    }
+
+    fn task<'t>(
+        &'t self,
+        question: &'t GoldQuestion,
+        linked: Linked,
+        options: ExecOptions,
+    ) -> Task<'t> {
+        let (template, name) = (&self.setting.template, self.setting.planning.name());
+        Task::new(
+            self.graph,
+            &question.question,
+            linked,
+            options,
+            template,
+            name,
+        )
     }
 }
 

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use common::fs::parent_of;
+use anyhow::Result;
 use common::journal::{Journal, JournalEntry};
 use common::wordings::Wording;
 use datagen::hash;
@@ -37,7 +36,6 @@ pub(super) struct Work<'a> {
 
 /// The answered questions of one agent.
 pub(in crate::commands) struct Unfinished {
-    path: PathBuf,
     journal: Journal,
     /// By the hash of the question.
     found: HashMap<u64, JournalEntry>,
@@ -92,25 +90,18 @@ impl<'a> Work<'a> {
     /// # Errors
     /// If the file cannot be opened, is in use, or is not ours.
     pub(super) fn of_agent(&self, setting: &Setting) -> Result<Unfinished> {
-        let out = &self.args.out;
-        let mut name = out.file_name().unwrap_or_default().to_os_string();
+        let mut out = self.args.out.clone();
         if self.settings > 1 {
-            name.push(format!(".{}", setting.name));
+            out.add_extension(&setting.name);
         }
-        name.push(".partial");
-        let path = out.with_file_name(name);
-        let parent = parent_of(&path);
-        fs::create_dir_all(&parent)
-            .with_context(|| format!("cannot create {}", parent.display()))?;
         // Only a server samples.
         let served = matches!(setting.planning, Planning::Remote(..)).then_some(setting.sampling);
         let prompts = setting.agent.prompts_hash(true);
         let template = setting.template.hash();
         let work = json!([self.fixed, setting.agent, template, served, prompts]).to_string();
         let fingerprint = format!("evaluation {:016x}", hash::number(0, "eval", &work));
-        let (journal, found) = Journal::open(&path, &fingerprint)?;
+        let (journal, found) = Journal::of_output(&out, &fingerprint)?;
         Ok(Unfinished {
-            path,
             journal,
             found: found.into_iter().map(|one| (one.piece, one)).collect(),
             answered: AtomicUsize::new(0),
@@ -163,9 +154,8 @@ impl Unfinished {
     /// Removes the file of an evaluation that failed before its first answer.
     pub(super) fn discard_if_empty(self) {
         if self.answered.into_inner() == 0 && self.found.is_empty() {
-            drop(self.journal);
             // Best effort: the error of the evaluation is the one to report.
-            let _ = fs::remove_file(&self.path);
+            let _ = self.journal.remove();
         }
     }
 
@@ -174,9 +164,7 @@ impl Unfinished {
     /// # Errors
     /// If it cannot be removed.
     pub(super) fn remove(self) -> Result<()> {
-        drop(self.journal);
-        fs::remove_file(&self.path)
-            .with_context(|| format!("cannot remove {}", self.path.display()))
+        Ok(self.journal.remove()?)
     }
 }
 

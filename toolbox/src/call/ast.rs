@@ -102,41 +102,20 @@ pub struct Handle {
     pub index: u32,
 }
 
-/// What is computed from one column of a group of rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Aggregate {
-    /// The number of different values.
-    Distinct,
-    /// The sum.
-    Sum,
-    /// The mean.
-    Average,
-    /// The value that is first in order.
-    Min,
-    /// The value that is last in order.
-    Max,
-}
-
-impl Aggregate {
-    /// Every aggregate.
-    pub const ALL: [Self; 5] = [
-        Self::Distinct,
-        Self::Sum,
-        Self::Average,
-        Self::Min,
-        Self::Max,
-    ];
-
-    /// The word in calls.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Distinct => "distinct",
-            Self::Sum => "sum",
-            Self::Average => "average",
-            Self::Min => "min",
-            Self::Max => "max",
-        }
+common::worded! {
+    /// What is computed from one column of a group of rows.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Aggregate, fn word() {
+        /// The number of different values.
+        Distinct = "distinct",
+        /// The sum.
+        Sum = "sum",
+        /// The mean.
+        Average = "average",
+        /// The value that is first in order.
+        Min = "min",
+        /// The value that is last in order.
+        Max = "max",
     }
 }
 
@@ -181,29 +160,16 @@ pub enum Field {
     Descending(u32),
 }
 
-/// A test of texts. Case does not matter (rule R8).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum TextTest {
-    /// The value contains the text.
-    Contains,
-    /// The value starts with the text.
-    Starts,
-    /// The value ends with the text.
-    Ends,
-}
-
-impl TextTest {
-    /// Every test.
-    pub const ALL: [Self; 3] = [Self::Contains, Self::Starts, Self::Ends];
-
-    /// The word in calls.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Contains => "contains",
-            Self::Starts => "starts",
-            Self::Ends => "ends",
-        }
+common::worded! {
+    /// A test of texts. Case does not matter (rule R8).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum TextTest, fn word() {
+        /// The value contains the text.
+        Contains = "contains",
+        /// The value starts with the text.
+        Starts = "starts",
+        /// The value ends with the text.
+        Ends = "ends",
     }
 }
 

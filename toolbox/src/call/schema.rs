@@ -13,8 +13,6 @@ use super::parse::parse_call;
 use super::print::{is_delimiter, print_name};
 use crate::limits::MAX_SET_ARGS;
 
-/// The operators of comparisons, as calls write them.
-const OPERATORS: [Op; 6] = [Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge];
 /// What a comparator may be if it is not an operator.
 const EXTREMES: [&str; 2] = ["argmax", "argmin"];
 /// The argument of a tool that takes any number of sets.
@@ -61,7 +59,7 @@ pub fn tool_definitions() -> Vec<Value> {
 
 /// The schema of a parameter without regard to the state of a question.
 fn schema_of(param: Param) -> Value {
-    let operators = OPERATORS.iter().map(ToString::to_string);
+    let operators = Op::ALL.iter().map(ToString::to_string);
     match param {
         Param::Set => text("a result such as v0, an entity such as e0, or [] for the empty set"),
         Param::Relation => {

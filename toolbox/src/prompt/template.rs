@@ -14,26 +14,17 @@ use crate::rank::RankError;
 use common::hex::hex;
 use common::transcript::{Part, Role, Turn};
 
-/// How the steps of a question become training samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Layout {
-    /// One append-only conversation per question; every call is a training target. Calls use
-    /// handles.
-    Dialogue,
-    /// One sample per call with the four fields of the memory; the current KG information is
-    /// replaced at each step (rules A.3). Calls use full names.
-    Paper,
-}
-
-impl Layout {
-    /// The name in files and options.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Dialogue => "dialogue",
-            Self::Paper => "paper",
-        }
+common::worded! {
+    /// How the steps of a question become training samples.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Layout, fn name() {
+        /// One append-only conversation per question; every call is a training target. Calls use
+        /// handles.
+        Dialogue = "dialogue",
+        /// One sample per call with the four fields of the memory; the current KG information is
+        /// replaced at each step (rules A.3). Calls use full names.
+        Paper = "paper",
     }
 }
 

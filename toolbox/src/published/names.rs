@@ -67,64 +67,36 @@ fn begins(text: &str, forms: &[String]) -> Option<usize> {
     lengths.max()
 }
 
-/// Which items a text names, in the order in which it names them. Of two names that begin at one
-/// place the longer counts. `text` is in [`normal`] form, as the items' forms are.
+/// Which items a text names, in the order in which it names them. `text` is in [`normal`] form, as
+/// the items' forms are.
 pub(super) fn named(text: &str, items: &[Vec<String>]) -> Vec<usize> {
-    let mut found = Vec::new();
-    each_place(text, |rest| {
-        let here = items.iter().enumerate();
-        let best = here
-            .filter_map(|(i, forms)| begins(rest, forms).map(|length| (length, i)))
-            .max_by_key(|&(length, i)| (length, std::cmp::Reverse(i)));
-        best.map(|(length, i)| {
-            if !found.contains(&i) {
-                found.push(i);
-            }
-            length
-        })
-    });
-    found
+    found(text, items, |rest, forms| begins(rest, forms))
 }
 
 /// Which triples a text writes as `head, relation, tail`, in its order; each is given by the forms
 /// of its three parts.
 pub(super) fn named_triples(text: &str, triples: &[[Vec<String>; 3]]) -> Vec<usize> {
-    let mut found = Vec::new();
-    each_place(text, |rest| {
-        let whole = |parts: &[Vec<String>; 3]| {
-            let mut length = 0;
-            for (at, forms) in parts.iter().enumerate() {
-                if at > 0 {
-                    length += separator(&rest[length..])?;
-                }
-                // The separator that follows decides where a name with commas ends.
-                let here = &rest[length..];
-                let mut ends = forms.iter().filter(|form| {
-                    here.strip_prefix(form.as_str()).is_some_and(|after| {
-                        if at < 2 {
-                            separator(after).is_some()
-                        } else {
-                            closes(after)
-                        }
-                    })
-                });
-                length += ends.next()?.len();
+    found(text, triples, |rest, parts| {
+        let mut length = 0;
+        for (at, forms) in parts.iter().enumerate() {
+            if at > 0 {
+                length += separator(&rest[length..])?;
             }
-            Some(length)
-        };
-        let best = triples
-            .iter()
-            .enumerate()
-            .filter_map(|(i, parts)| whole(parts).map(|length| (length, i)))
-            .max_by_key(|&(length, i)| (length, std::cmp::Reverse(i)));
-        best.map(|(length, i)| {
-            if !found.contains(&i) {
-                found.push(i);
-            }
-            length
-        })
-    });
-    found
+            // The separator that follows decides where a name with commas ends.
+            let here = &rest[length..];
+            let mut ends = forms.iter().filter(|form| {
+                here.strip_prefix(form.as_str()).is_some_and(|after| {
+                    if at < 2 {
+                        separator(after).is_some()
+                    } else {
+                        closes(after)
+                    }
+                })
+            });
+            length += ends.next()?.len();
+        }
+        Some(length)
+    })
 }
 
 /// The length of what separates the parts of a triple.
@@ -136,20 +108,26 @@ fn separator(text: &str) -> Option<usize> {
     Some(text.len() - mark.trim_start().len())
 }
 
-/// Calls `take` at every place where a name may begin. It returns the length of what it took.
-fn each_place(text: &str, mut take: impl FnMut(&str) -> Option<usize>) {
-    let mut at = 0;
-    let mut before = None;
+/// The places of the items that a text has, in its order and each once. `length` is how much of the
+/// beginning of a text an item takes. Of two items that begin at one place the longer counts.
+fn found<T>(text: &str, items: &[T], length: impl Fn(&str, &T) -> Option<usize>) -> Vec<usize> {
+    let mut found = Vec::new();
+    let (mut at, mut before) = (0, None);
     while let Some(c) = text[at..].chars().next() {
-        let taken = if opens(before) {
-            take(&text[at..])
-        } else {
-            None
-        };
-        let step = taken.unwrap_or(c.len_utf8()).max(c.len_utf8());
-        before = text[..at + step].chars().next_back();
+        let here = items.iter().enumerate().filter(|_| opens(before));
+        let best = here
+            .filter_map(|(i, item)| Some((length(&text[at..], item)?, i)))
+            .max_by_key(|&(length, i)| (length, std::cmp::Reverse(i)));
+        if let Some((_, i)) = best
+            && !found.contains(&i)
+        {
+            found.push(i);
+        }
+        let step = best.map_or(0, |(length, _)| length).max(c.len_utf8());
+        before = text[at..at + step].chars().next_back();
         at += step;
     }
+    found
 }
 
 #[cfg(test)]

@@ -100,20 +100,26 @@ pub struct TriadRequest {
 }
 
 /// Why an attempt failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TriadFailure {
     /// The response is not valid for its sub-task.
+    #[error("{1}")]
     Syntax(SubTask, TriadError),
     /// No relation of the graph matches this triple.
+    #[error("no relation of the graph fits {0}")]
     NoRelation(String),
     /// Fewer triples (first number) than in an earlier attempt (second number) that ended without a
     /// relation: the question without the part that the graph lacks.
+    #[error("{0} of {1} triples do not ask the question")]
     Less(usize, usize),
     /// No instantiated query has a solution.
+    #[error("nothing matches {0}")]
     NoSolution(String),
     /// The deadline or the row limit was reached.
+    #[error("{0}")]
     Bounds(Unsolved),
     /// The advisor rejected the answer.
+    #[error("what was found does not answer the question")]
     Declined,
 }
 
@@ -127,21 +133,6 @@ impl TriadFailure {
             Self::NoSolution(_) => "no solution",
             Self::Bounds(_) => "bounds",
             Self::Declined => "declined",
-        }
-    }
-}
-
-impl std::fmt::Display for TriadFailure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Syntax(_, error) => error.fmt(f),
-            Self::NoRelation(triple) => write!(f, "no relation of the graph fits {triple}"),
-            Self::Less(now, before) => {
-                write!(f, "{now} of {before} triples do not ask the question")
-            }
-            Self::NoSolution(query) => write!(f, "nothing matches {query}"),
-            Self::Bounds(why) => why.fmt(f),
-            Self::Declined => f.write_str("what was found does not answer the question"),
         }
     }
 }

@@ -30,9 +30,7 @@ use crate::{TrainError, batch, device, estimator, replicas};
 /// The folder of checkpoints of a run, next to `out`.
 #[must_use]
 pub fn partial_folder(out: &Path) -> PathBuf {
-    let mut name = out.file_name().unwrap_or_default().to_os_string();
-    name.push(".partial");
-    out.with_file_name(name)
+    out.with_added_extension("partial")
 }
 
 /// Estimates memory and time of [`train`]. Reads the data and the configuration of the base (the

@@ -74,14 +74,8 @@ impl<'a> TriadExamples<'a> {
         };
         // A query that the graph's schema does not cover is read without the graph.
         let graph = known(Some(self.kg)).or_else(|| known(None))?;
-        let classes: Vec<String> = verified
-            .must_offer
-            .iter()
-            .filter_map(|&class| match self.kg.term(class) {
-                kg::term::Term::Iri(iri) => Some(iri),
-                _ => None,
-            })
-            .collect();
+        let classes = verified.must_offer.iter();
+        let classes: Vec<String> = classes.filter_map(|&class| self.kg.iri(class)).collect();
         TriadGold::of(&graph, session, &classes)
     }
 

@@ -3,7 +3,7 @@
 use kg::spargebra::Query;
 use kg::spargebra::algebra::{AggregateFunction, Expression, GraphPattern};
 use kg::spargebra::term::{NamedNode, TermPattern, TriplePattern, Variable};
-use kg::term::{Literal, NodeId, Term};
+use kg::term::{Literal, NodeId};
 use kg::value::{Extreme, Op};
 
 use super::{QuestionPlan, Set, Test};
@@ -91,10 +91,7 @@ impl AlgebraBuilder<'_, '_> {
     }
 
     fn named(&self, node: NodeId) -> Option<NamedNode> {
-        match self.profile.kg.term(node) {
-            Term::Iri(name) => Some(iri(&name)),
-            Term::Blank(_) | Term::Literal(_) => None,
-        }
+        self.profile.kg.iri(node).map(|name| iri(&name))
     }
 
     fn triple(

@@ -1,72 +1,55 @@
 //! The shapes of questions.
 
-/// The shape of a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::synth) enum Shape {
-    Attribute,
-    Forward,
-    Backward,
-    TwoHop,
-    ThreeHop,
-    Star,
-    EntityConstraint,
-    LiteralConstraint,
-    Comparison,
-    TwoConstraints,
-    Between,
-    Type,
-    Negation,
-    Count,
-    Superlative,
-    SuperlativeAttribute,
-    Boolean,
-    BooleanComparison,
-    Union,
-    Compare,
-    Interval,
-    Shared,
-    Class,
-    ClassAttribute,
-    ClassConstraint,
-    ClassSuperlative,
-    ClassCount,
-    ConstrainedCount,
+/// Defines [`Shape`] with the name and the weight of each shape.
+macro_rules! shapes {
+    ($($shape:ident = $name:literal, $weight:literal;)*) => {
+        /// The shape of a question.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(in crate::synth) enum Shape {
+            $($shape,)*
+        }
+
+        impl Shape {
+            /// All shapes in declaration order, each with its name and its weight: its share of the
+            /// questions if the graph has enough of it.
+            pub(in crate::synth) const ALL: [(Self, &'static str, u32); [$($weight),*].len()] =
+                [$((Self::$shape, $name, $weight)),*];
+        }
+    };
+}
+
+shapes! {
+    Attribute = "attribute", 7;
+    Forward = "forward", 7;
+    Backward = "backward", 7;
+    TwoHop = "two-hop", 7;
+    ThreeHop = "three-hop", 3;
+    Star = "star", 4;
+    EntityConstraint = "entity-constraint", 5;
+    LiteralConstraint = "literal-constraint", 7;
+    Comparison = "comparison", 7;
+    TwoConstraints = "two-constraints", 4;
+    Between = "between", 2;
+    Type = "type", 3;
+    Negation = "negation", 3;
+    Count = "count", 6;
+    Superlative = "superlative", 6;
+    SuperlativeAttribute = "superlative-attribute", 6;
+    Boolean = "boolean", 4;
+    BooleanComparison = "boolean-comparison", 2;
+    Union = "union", 4;
+    Compare = "compare", 2;
+    Interval = "interval", 3;
+    Shared = "shared", 4;
+    Class = "class", 4;
+    ClassAttribute = "class-attribute", 7;
+    ClassConstraint = "class-constraint", 12;
+    ClassSuperlative = "class-superlative", 12;
+    ClassCount = "class-count", 5;
+    ConstrainedCount = "constrained-count", 12;
 }
 
 impl Shape {
-    /// All shapes in declaration order, each with its name and its weight: its share of the
-    /// questions if the graph has enough of it.
-    pub(in crate::synth) const ALL: [(Self, &'static str, u32); 28] = [
-        (Self::Attribute, "attribute", 7),
-        (Self::Forward, "forward", 7),
-        (Self::Backward, "backward", 7),
-        (Self::TwoHop, "two-hop", 7),
-        (Self::ThreeHop, "three-hop", 3),
-        (Self::Star, "star", 4),
-        (Self::EntityConstraint, "entity-constraint", 5),
-        (Self::LiteralConstraint, "literal-constraint", 7),
-        (Self::Comparison, "comparison", 7),
-        (Self::TwoConstraints, "two-constraints", 4),
-        (Self::Between, "between", 2),
-        (Self::Type, "type", 3),
-        (Self::Negation, "negation", 3),
-        (Self::Count, "count", 6),
-        (Self::Superlative, "superlative", 6),
-        (Self::SuperlativeAttribute, "superlative-attribute", 6),
-        (Self::Boolean, "boolean", 4),
-        (Self::BooleanComparison, "boolean-comparison", 2),
-        (Self::Union, "union", 4),
-        (Self::Compare, "compare", 2),
-        (Self::Interval, "interval", 3),
-        (Self::Shared, "shared", 4),
-        (Self::Class, "class", 4),
-        (Self::ClassAttribute, "class-attribute", 7),
-        (Self::ClassConstraint, "class-constraint", 12),
-        (Self::ClassSuperlative, "class-superlative", 12),
-        (Self::ClassCount, "class-count", 5),
-        (Self::ConstrainedCount, "constrained-count", 12),
-    ];
-
     /// The name in datasets and reports.
     pub(in crate::synth) fn name(self) -> &'static str {
         Self::ALL[self as usize].1
@@ -93,17 +76,5 @@ impl Shape {
                 | Self::ClassSuperlative
                 | Self::ConstrainedCount
         )
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_table_is_in_declaration_order() {
-        for (i, (shape, ..)) in Shape::ALL.into_iter().enumerate() {
-            assert_eq!(shape as usize, i);
-        }
     }
 }

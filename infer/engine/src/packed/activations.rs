@@ -38,6 +38,13 @@ pub(crate) struct Activations {
     pub(super) short_begins: Vec<i32>,
 }
 
+/// The bytes, scales and sums of some rows; see [`Activations::k_rows`].
+type KRows<'a, const R: usize, const T: usize, const S: usize, const N: usize> = (
+    &'a [[[[[i8; 4]; R]; T]; S]],
+    &'a [[f32; R]],
+    &'a [[[[i16; 2]; R]; N]],
+);
+
 /// Divides rows into tiles `(first, height)`; `height` maps the rows left to the next height.
 fn cut(rows: usize, height: impl Fn(usize) -> usize) -> impl Iterator<Item = (usize, usize)> {
     let mut done = 0;
@@ -255,6 +262,23 @@ impl Activations {
                 }
             },
         );
+    }
+
+    /// What a product with a K format reads of `R` rows from `first` on, block by block: the bytes of
+    /// `S` groups of `T` fours, the scales, and the `N` pairs of `sums`.
+    #[inline(always)]
+    pub(super) fn k_rows<'a, const R: usize, const T: usize, const S: usize, const N: usize>(
+        &'a self,
+        first: usize,
+        sums: &'a [[i16; 2]],
+    ) -> KRows<'a, R, T, S, N> {
+        let blocks = self.width / K_BLOCK;
+        let begin = first * blocks;
+        let bytes = self.bytes[begin * K_BLOCK / 4..].as_chunks().0;
+        let bytes = bytes.as_chunks().0.as_chunks().0;
+        let scales = self.byte_scales[begin..].as_chunks().0;
+        let sums = sums[begin * N..].as_chunks().0.as_chunks().0;
+        (&bytes[..blocks], &scales[..blocks], &sums[..blocks])
     }
 
     /// Number `k` of row `row` for K formats, and the scale of its block.

@@ -7,7 +7,6 @@
 use std::arch::x86_64::*;
 
 use model::gguf::BlockFormat;
-use model::gguf::blocks::K_BLOCK;
 
 use super::activations::{SMALL, tiles};
 use super::isa::Isa;
@@ -216,49 +215,26 @@ fn q8_0_abreast<const R: usize, const P: usize>(
     out
 }
 
+/// For each half of the outputs, where the upper bytes of the 16-bit numbers come from: two numbers
+/// in turn have the same scale. The lower bytes are 0.
+const SPREAD: [[i8; 32]; 2] = {
+    let mut from = [[-1; 32]; 2];
+    let mut i = 1;
+    while i < 64 {
+        from[i / 32][i % 32] = (i / 4) as i8;
+        i += 2;
+    }
+    from
+};
+
 /// The scales of a group: `[scale, scale]` of each output as a pair of 16-bit numbers. `SIGNED` if
 /// scales have a sign.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
 fn group_scales<const SIGNED: bool>(chunk: &Chunk, which: usize) -> [__m256i; 2] {
     let all = _mm256_broadcastsi128_si256(half(chunk, which));
-    let spread = |h: i8| {
-        let (a, b) = (8 * h, 8 * h + 4);
-        // The byte goes to the upper half and is shifted down, which keeps its sign.
-        let mask = _mm256_setr_epi8(
-            -1,
-            a,
-            -1,
-            a,
-            -1,
-            a + 1,
-            -1,
-            a + 1,
-            -1,
-            a + 2,
-            -1,
-            a + 2,
-            -1,
-            a + 3,
-            -1,
-            a + 3,
-            -1,
-            b,
-            -1,
-            b,
-            -1,
-            b + 1,
-            -1,
-            b + 1,
-            -1,
-            b + 2,
-            -1,
-            b + 2,
-            -1,
-            b + 3,
-            -1,
-            b + 3,
-        );
+    let spread = |h: usize| {
+        let mask: __m256i = bytemuck::cast(SPREAD[h]);
         let high = _mm256_shuffle_epi8(all, mask);
         if SIGNED {
             _mm256_srai_epi16::<8>(high)
@@ -279,21 +255,10 @@ fn q4k<const R: usize>(
     first: usize,
     prefetch: Prefetch<'_>,
 ) -> Sums<R> {
-    let blocks = x.width / K_BLOCK;
-    let begin = first * blocks;
-    let rows: &[[[[[i8; 4]; R]; 8]; 8]] = x.bytes[begin * K_BLOCK / 4..]
-        .as_chunks()
-        .0
-        .as_chunks()
-        .0
-        .as_chunks()
-        .0;
-    let scales: &[[f32; R]] = x.byte_scales[begin..].as_chunks().0;
-    let plain: &[[[[i16; 2]; R]; 4]] = x.sums32[begin * 4..].as_chunks().0.as_chunks().0;
-    let (rows, scales, plain) = (&rows[..blocks], &scales[..blocks], &plain[..blocks]);
+    let (rows, scales, plain) = x.k_rows::<R, 8, 8, 4>(first, &x.sums32);
     let low = _mm256_set1_epi8(15);
     let mut out = [[_mm256_setzero_ps(); 2]; R];
-    for (b, block) in chunks.as_chunks::<Q4_CHUNKS>().0[..blocks]
+    for (b, block) in chunks.as_chunks::<Q4_CHUNKS>().0[..rows.len()]
         .iter()
         .enumerate()
     {
@@ -359,21 +324,10 @@ fn q6k<const R: usize>(
     first: usize,
     prefetch: Prefetch<'_>,
 ) -> Sums<R> {
-    let blocks = x.width / K_BLOCK;
-    let begin = first * blocks;
-    let rows: &[[[[[i8; 4]; R]; 4]; 16]] = x.bytes[begin * K_BLOCK / 4..]
-        .as_chunks()
-        .0
-        .as_chunks()
-        .0
-        .as_chunks()
-        .0;
-    let scales: &[[f32; R]] = x.byte_scales[begin..].as_chunks().0;
-    let plain: &[[[[i16; 2]; R]; 8]] = x.sums16[begin * 8..].as_chunks().0.as_chunks().0;
-    let (rows, scales, plain) = (&rows[..blocks], &scales[..blocks], &plain[..blocks]);
+    let (rows, scales, plain) = x.k_rows::<R, 4, 16, 8>(first, &x.sums16);
     let (low, high) = (_mm256_set1_epi8(15), _mm256_set1_epi8(0x30));
     let mut out = [[_mm256_setzero_ps(); 2]; R];
-    for (b, block) in chunks.as_chunks::<Q6_CHUNKS>().0[..blocks]
+    for (b, block) in chunks.as_chunks::<Q6_CHUNKS>().0[..rows.len()]
         .iter()
         .enumerate()
     {

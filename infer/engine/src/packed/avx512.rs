@@ -6,7 +6,6 @@ use std::arch::x86_64::*;
 
 use bytemuck::Zeroable;
 use model::gguf::BlockFormat;
-use model::gguf::blocks::K_BLOCK;
 
 use super::activations::{SMALL, float_tiles, tiles};
 use super::isa::Isa;
@@ -202,20 +201,9 @@ fn q4k<const R: usize>(
     first: usize,
     prefetch: Prefetch<'_>,
 ) -> [__m512; R] {
-    let blocks = x.width / K_BLOCK;
-    let begin = first * blocks;
-    let rows: &[[[[[i8; 4]; R]; 8]; 8]] = x.bytes[begin * K_BLOCK / 4..]
-        .as_chunks()
-        .0
-        .as_chunks()
-        .0
-        .as_chunks()
-        .0;
-    let scales: &[[f32; R]] = x.byte_scales[begin..].as_chunks().0;
-    let plain: &[[[[i16; 2]; R]; 4]] = x.sums32[begin * 4..].as_chunks().0.as_chunks().0;
-    let (rows, scales, plain) = (&rows[..blocks], &scales[..blocks], &plain[..blocks]);
+    let (rows, scales, plain) = x.k_rows::<R, 8, 8, 4>(first, &x.sums32);
     let mut out = [__m512::zeroed(); R];
-    for (b, block) in chunks.as_chunks::<Q4_CHUNKS>().0[..blocks]
+    for (b, block) in chunks.as_chunks::<Q4_CHUNKS>().0[..rows.len()]
         .iter()
         .enumerate()
     {
@@ -264,21 +252,10 @@ fn q6k<const R: usize>(
     first: usize,
     prefetch: Prefetch<'_>,
 ) -> [__m512; R] {
-    let blocks = x.width / K_BLOCK;
-    let begin = first * blocks;
-    let rows: &[[[[[i8; 4]; R]; 4]; 16]] = x.bytes[begin * K_BLOCK / 4..]
-        .as_chunks()
-        .0
-        .as_chunks()
-        .0
-        .as_chunks()
-        .0;
-    let scales: &[[f32; R]] = x.byte_scales[begin..].as_chunks().0;
-    let plain: &[[[[i16; 2]; R]; 8]] = x.sums16[begin * 8..].as_chunks().0.as_chunks().0;
-    let (rows, scales, plain) = (&rows[..blocks], &scales[..blocks], &plain[..blocks]);
+    let (rows, scales, plain) = x.k_rows::<R, 4, 16, 8>(first, &x.sums16);
     let high = _mm512_set1_epi8(0x30);
     let mut out = [__m512::zeroed(); R];
-    for (b, block) in chunks.as_chunks::<Q6_CHUNKS>().0[..blocks]
+    for (b, block) in chunks.as_chunks::<Q6_CHUNKS>().0[..rows.len()]
         .iter()
         .enumerate()
     {

@@ -2,34 +2,22 @@
 
 use std::time::Duration;
 
-/// How the server is told what may be written. Each field is that of one server; others ignore it
-/// or refuse it, so [`probe`](super::RemotePlanner::probe) tries it first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Constraint {
-    /// Not at all; its output is checked.
-    #[default]
-    None,
-    /// llama.cpp's field `grammar`.
-    Grammar,
-    /// vLLM's field `structured_outputs` with a grammar.
-    StructuredOutputs,
-    /// SGLang's field `ebnf`.
-    Ebnf,
-    /// OpenAI's field `response_format` with a JSON schema.
-    JsonSchema,
-}
-
-impl Constraint {
-    /// The name on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Grammar => "grammar",
-            Self::StructuredOutputs => "structured-outputs",
-            Self::Ebnf => "ebnf",
-            Self::JsonSchema => "json-schema",
-        }
+common::worded! {
+    /// How the server is told what may be written. Each field is that of one server; others ignore it
+    /// or refuse it, so [`probe`](super::RemotePlanner::probe) tries it first.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Constraint, fn name() {
+        /// Not at all; its output is checked.
+        #[default]
+        None = "none",
+        /// llama.cpp's field `grammar`.
+        Grammar = "grammar",
+        /// vLLM's field `structured_outputs` with a grammar.
+        StructuredOutputs = "structured-outputs",
+        /// SGLang's field `ebnf`.
+        Ebnf = "ebnf",
+        /// OpenAI's field `response_format` with a JSON schema.
+        JsonSchema = "json-schema",
     }
 }
 

@@ -179,14 +179,9 @@ fn streamed(
     });
     let pending = answering::ask(service, question, asker, Some(watcher))?;
     chunks.send(&json!({ "role": "assistant", "content": "" }), None);
-    tokio::spawn(async move {
-        tokio::select! {
-            done = pending.finished() => match done {
-                Ok(stored) => chunks.finish(&stored, with_usage),
-                Err(fault) => sender.data(&openai_error(&fault).to_string()),
-            },
-            () = sender.closed() => {}
-        }
+    sender.when_done(pending.finished(), move |sender, done| match done {
+        Ok(stored) => chunks.finish(&stored, with_usage),
+        Err(fault) => sender.data(&openai_error(&fault).to_string()),
     });
     Ok(response)
 }

@@ -59,24 +59,19 @@ pub(in crate::http) async fn complete(
     }
     let with_usage = (request.stream_options).is_some_and(|options| options.include_usage);
     let (sender, response) = stream();
-    tokio::spawn(async move {
-        tokio::select! {
-            done = pending.finished() => match done {
-                Ok(stored) => {
-                    let chunk = part(&stored, &request.model);
-                    sender.data(&chunk.to_string());
-                    if with_usage {
-                        let mut last = chunk;
-                        last["choices"] = json!([]);
-                        last["usage"] = usage(&stored);
-                        sender.data(&last.to_string());
-                    }
-                    sender.data("[DONE]");
-                }
-                Err(fault) => sender.data(&openai_error(&fault).to_string()),
-            },
-            () = sender.closed() => {}
+    sender.when_done(pending.finished(), move |sender, done| match done {
+        Ok(stored) => {
+            let chunk = part(&stored, &request.model);
+            sender.data(&chunk.to_string());
+            if with_usage {
+                let mut last = chunk;
+                last["choices"] = json!([]);
+                last["usage"] = usage(&stored);
+                sender.data(&last.to_string());
+            }
+            sender.data("[DONE]");
         }
+        Err(fault) => sender.data(&openai_error(&fault).to_string()),
     });
     Ok(with_id(response, &id))
 }

@@ -14,7 +14,7 @@ use self::svg::{Bar, bars, number};
 use super::compare::ComparisonTable;
 use super::result::Evaluation;
 use super::table::skipped_rows;
-use crate::ui::header;
+use crate::ui::{header, row};
 
 /// Seed of the bootstrap of differences.
 const SEED: u64 = 1;
@@ -277,25 +277,24 @@ fn costs(evaluated: &[Evaluation], names: &[&str]) -> String {
 fn causes(evaluated: &[Evaluation]) -> String {
     let mut html = String::new();
     for one in evaluated {
-        if !one.metrics.failures.is_empty() {
-            let mut rows = header("no answer because|questions");
-            rows.extend(
-                one.metrics
-                    .failures
-                    .iter()
-                    .map(|(cause, n)| vec![cause.clone(), n.to_string()]),
-            );
-            html.push_str(&format!("<h3>{}</h3>{}", escape(&one.agent), table(&rows)));
-        }
-        if !one.metrics.linking_recall.is_empty() {
-            let mut rows = header("stage of linking|gold kept");
-            rows.extend(
-                one.metrics
-                    .linking_recall
-                    .iter()
-                    .map(|(stage, share)| vec![stage.clone(), format!("{share:.3}")]),
-            );
-            html.push_str(&format!("<h3>{}</h3>{}", escape(&one.agent), table(&rows)));
+        let (failures, kept) = (&one.metrics.failures, &one.metrics.linking_recall);
+        let failures = failures.iter().map(|(cause, n)| (cause, n.to_string()));
+        let kept = kept
+            .iter()
+            .map(|(stage, share)| (stage, format!("{share:.3}")));
+        for (head, cells) in [
+            ("no answer because|questions", failures.collect::<Vec<_>>()),
+            ("stage of linking|gold kept", kept.collect()),
+        ] {
+            if !cells.is_empty() {
+                let mut rows = header(head);
+                rows.extend(
+                    cells
+                        .into_iter()
+                        .map(|(name, cell)| vec![name.clone(), cell]),
+                );
+                html.push_str(&format!("<h3>{}</h3>{}", escape(&one.agent), table(&rows)));
+            }
         }
     }
     if html.is_empty() {
@@ -306,17 +305,13 @@ fn causes(evaluated: &[Evaluation]) -> String {
 }
 
 fn scores(evaluated: &[Evaluation]) -> String {
-    let mut rows = vec![
-        std::iter::once("score".to_owned())
-            .chain(evaluated.iter().map(|one| one.agent.clone()))
-            .collect::<Vec<_>>(),
-    ];
+    let agents = evaluated.iter().map(|one| one.agent.clone());
+    let mut rows = vec![row("score", agents)];
     for score in SCORES {
-        rows.push(
-            std::iter::once(score.to_owned())
-                .chain(evaluated.iter().map(|one| with_interval(one, score)))
-                .collect(),
-        );
+        rows.push(row(
+            score,
+            evaluated.iter().map(|one| with_interval(one, score)),
+        ));
     }
     table(&rows)
 }

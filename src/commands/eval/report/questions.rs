@@ -1,7 +1,6 @@
 //! The questions of a report, each with the answers of all agents.
 
-use toolbox::answer::CELL_SEPARATOR;
-use toolbox::trace::{ResultText, TraceEvent};
+use toolbox::trace::{ResultText, TraceEvent, row_lines};
 
 use super::super::result::{Evaluation, Prediction};
 use super::html::escape;
@@ -196,11 +195,7 @@ fn result_text(result: &ResultText) -> String {
         ResultText::Number(number) => number.to_string(),
         ResultText::Truth(truth) => truth.to_string(),
         ResultText::Table { size, first, .. } => {
-            let mut rows: Vec<String> = first.iter().map(|row| row.join(CELL_SEPARATOR)).collect();
-            if first.len() < *size {
-                rows.push("…".to_owned());
-            }
-            format!("{size} rows: {}", rows.join("; "))
+            format!("{size} rows: {}", row_lines(*size, first).join("; "))
         }
     }
 }

@@ -3,11 +3,9 @@
 
 use kg::spargebra::Query;
 use kg::spargebra::algebra::{Expression, GraphPattern};
-use kg::spargebra::term::{
-    Literal as RdfLiteral, NamedNode, NamedNodePattern, TermPattern, TriplePattern as RdfTriple,
-};
+use kg::spargebra::term::{NamedNode, NamedNodePattern, TermPattern, TriplePattern as RdfTriple};
 use kg::term::Term;
-use kg::{Kg, QueryError, construct, parse_query};
+use kg::{Kg, PatternPart, QueryError, algebra_literal, construct, operands, parse_query, parts};
 
 use super::read::{NamedEnd, NamedTriple};
 use crate::exec::Relation;
@@ -199,29 +197,13 @@ fn bracketed(text: &str) -> Option<&str> {
 
 /// A linked pattern as a triple of the algebra; `None` if a part of it has no IRI.
 fn linked(kg: &dyn Kg, pattern: &Pattern) -> Option<RdfTriple> {
-    let iri = |node| match kg.term(node) {
-        Term::Iri(iri) => Some(NamedNode::new_unchecked(iri)),
-        Term::Blank(_) | Term::Literal(_) => None,
-    };
     let end = |place: &Place| match place {
         Place::Var(name) => Some(TermPattern::Variable(
             kg::spargebra::term::Variable::new_unchecked(name),
         )),
         Place::Node(node) => match kg.term(*node) {
             Term::Iri(iri) => Some(NamedNode::new_unchecked(iri).into()),
-            Term::Literal(literal) => Some(
-                match (&literal.lang, &literal.datatype) {
-                    (Some(lang), _) => {
-                        RdfLiteral::new_language_tagged_literal_unchecked(&literal.lexical, lang)
-                    }
-                    (None, Some(datatype)) => RdfLiteral::new_typed_literal(
-                        &literal.lexical,
-                        NamedNode::new_unchecked(datatype),
-                    ),
-                    (None, None) => RdfLiteral::new_simple_literal(&literal.lexical),
-                }
-                .into(),
-            ),
+            Term::Literal(literal) => Some(algebra_literal(&literal).into()),
             Term::Blank(_) => None,
         },
     };
@@ -235,7 +217,7 @@ fn linked(kg: &dyn Kg, pattern: &Pattern) -> Option<RdfTriple> {
     };
     Some(RdfTriple {
         subject: end(head)?,
-        predicate: iri(relation.node())?.into(),
+        predicate: NamedNode::new_unchecked(kg.iri(relation.node())?).into(),
         object: end(tail)?,
     })
 }
@@ -307,56 +289,19 @@ fn each_triple(query: &mut Query, visit: &mut dyn FnMut(&mut RdfTriple)) {
     }
 }
 
-/// Calls `visit` for a pattern and every pattern in it, conditions included.
+/// Calls `visit` for a pattern and every pattern in it, those of EXISTS included.
 fn each_pattern(pattern: &mut GraphPattern, visit: &mut dyn FnMut(&mut GraphPattern)) {
     visit(pattern);
-    match pattern {
-        GraphPattern::Join { left, right }
-        | GraphPattern::Union { left, right }
-        | GraphPattern::Minus { left, right } => {
-            each_pattern(left, visit);
-            each_pattern(right, visit);
+    for part in parts(pattern) {
+        match part {
+            PatternPart::Pattern(inner) => each_pattern(inner, visit),
+            PatternPart::Expression(expression) => each_expression(expression, &mut |one| {
+                if let Expression::Exists(pattern) = one {
+                    each_pattern(pattern, visit);
+                }
+            }),
         }
-        GraphPattern::LeftJoin {
-            left,
-            right,
-            expression,
-        } => {
-            each_pattern(left, visit);
-            each_pattern(right, visit);
-            if let Some(expression) = expression {
-                patterns_in(expression, visit);
-            }
-        }
-        GraphPattern::Filter { expr, inner } => {
-            patterns_in(expr, visit);
-            each_pattern(inner, visit);
-        }
-        GraphPattern::Extend {
-            inner, expression, ..
-        } => {
-            patterns_in(expression, visit);
-            each_pattern(inner, visit);
-        }
-        GraphPattern::Graph { inner, .. }
-        | GraphPattern::OrderBy { inner, .. }
-        | GraphPattern::Project { inner, .. }
-        | GraphPattern::Distinct { inner }
-        | GraphPattern::Reduced { inner }
-        | GraphPattern::Slice { inner, .. }
-        | GraphPattern::Group { inner, .. }
-        | GraphPattern::Service { inner, .. } => each_pattern(inner, visit),
-        _ => {}
     }
-}
-
-/// The patterns of EXISTS in an expression.
-fn patterns_in(expression: &mut Expression, visit: &mut dyn FnMut(&mut GraphPattern)) {
-    each_expression(expression, &mut |one| {
-        if let Expression::Exists(pattern) = one {
-            each_pattern(pattern, visit);
-        }
-    });
 }
 
 /// Calls `visit` for every IRI in the conditions of a query.
@@ -365,57 +310,29 @@ fn each_constant(query: &mut Query, visit: &mut dyn FnMut(&mut NamedNode)) {
         return;
     };
     each_pattern(pattern, &mut |one| {
-        let expression = match one {
-            GraphPattern::Filter { expr, .. } => expr,
-            GraphPattern::Extend { expression, .. } => expression,
-            GraphPattern::LeftJoin {
-                expression: Some(expression),
-                ..
-            } => expression,
-            _ => return,
-        };
-        each_expression(expression, &mut |inner| {
-            if let Expression::NamedNode(node) = inner {
-                visit(node);
+        // Sort keys and what aggregates take are no conditions.
+        if matches!(
+            one,
+            GraphPattern::OrderBy { .. } | GraphPattern::Group { .. }
+        ) {
+            return;
+        }
+        for part in parts(one) {
+            if let PatternPart::Expression(expression) = part {
+                each_expression(expression, &mut |inner| {
+                    if let Expression::NamedNode(node) = inner {
+                        visit(node);
+                    }
+                });
             }
-        });
+        }
     });
 }
 
 /// Calls `visit` for an expression and every expression in it.
 fn each_expression(expression: &mut Expression, visit: &mut dyn FnMut(&mut Expression)) {
     visit(expression);
-    match expression {
-        Expression::Or(a, b)
-        | Expression::And(a, b)
-        | Expression::Equal(a, b)
-        | Expression::SameTerm(a, b)
-        | Expression::Greater(a, b)
-        | Expression::GreaterOrEqual(a, b)
-        | Expression::Less(a, b)
-        | Expression::LessOrEqual(a, b)
-        | Expression::Add(a, b)
-        | Expression::Subtract(a, b)
-        | Expression::Multiply(a, b)
-        | Expression::Divide(a, b) => {
-            each_expression(a, visit);
-            each_expression(b, visit);
-        }
-        Expression::In(a, list) => {
-            each_expression(a, visit);
-            list.iter_mut().for_each(|one| each_expression(one, visit));
-        }
-        Expression::UnaryPlus(a) | Expression::UnaryMinus(a) | Expression::Not(a) => {
-            each_expression(a, visit);
-        }
-        Expression::If(a, b, c) => {
-            for one in [a, b, c] {
-                each_expression(one, visit);
-            }
-        }
-        Expression::Coalesce(list) | Expression::FunctionCall(_, list) => {
-            list.iter_mut().for_each(|one| each_expression(one, visit));
-        }
-        _ => {}
+    for operand in operands(expression) {
+        each_expression(operand, visit);
     }
 }
