@@ -50,7 +50,8 @@ pub(crate) struct KgLoadArgs {
     pub(crate) now: Option<String>,
     /// Count instances of subclasses as instances of the class; SPARQL ignores this.
     ///
-    /// Subclasses are read from rdfs:subClassOf, P279 and KQA Pro's concepts.
+    /// Subclasses are read from rdfs:subClassOf, P279 and KQA Pro's concepts. This is always on where a
+    /// class has subclasses with instances and no instance of its own.
     #[arg(long)]
     pub(crate) subclasses: bool,
     /// Hide an incoming relation if its declared inverse is listed as an outgoing one.

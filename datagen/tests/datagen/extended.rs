@@ -5,18 +5,17 @@
 //! `KGAGENT_TEST_GRAPHS=20` generates 20 graphs for every query. Without it a tenth of them (at
 //! least 100) get two graphs each.
 
-
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::PathBuf;
 
+use crate::frozen::Frozen;
+use crate::rows::{Rows, of_program, of_query};
 use datagen::convert::{Context, convert};
 use datagen::to_sparql::program_to_query;
-use crate::frozen::Frozen;
 use kg::parse_query;
 use kg::spargebra::Query;
 use rayon::prelude::*;
-use crate::rows::{Rows, of_program, of_query};
 use toolbox::call::{ToolTable, print_program};
 
 #[derive(Debug, Default)]

@@ -248,3 +248,56 @@ fn a_graph_can_be_opened_while_it_is_replaced() {
         assert!(reader.join().unwrap() > 10);
     });
 }
+
+/// Loads Turtle into a new graph folder.
+fn loaded(text: &str) -> (tempfile::TempDir, FrozenKg) {
+    let dir = tempfile::tempdir().unwrap();
+    let source = file(dir.path(), "a.ttl", text.as_bytes());
+    let out = dir.path().join("graph");
+    GraphFolder::load(&out, &[source], &LoadOptions::default(), &|_| {}).unwrap();
+    let kg = GraphFolder::open(&out).unwrap();
+    (dir, kg)
+}
+
+#[test]
+fn subclasses_count_where_a_class_has_no_instance_of_its_own() {
+    const LEAVES: &str =
+        "@prefix : <http://a.example/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+        :Farm rdfs:subClassOf :Plant . :Mill rdfs:subClassOf :Plant . :a a :Farm . :b a :Mill .";
+    let members = |kg: &FrozenKg| {
+        let plant = kg.by_name("Plant").unwrap();
+        kg.instances(plant).len()
+    };
+    let (_dir, kg) = loaded(LEAVES);
+    assert!(kg.schema().settings.subclasses);
+    assert_eq!(members(&kg), 2);
+    // Where the class has an instance of its own, its instances are taken as they are stated.
+    let (_dir, kg) = loaded(&format!("{LEAVES} :c a :Plant ."));
+    assert!(!kg.schema().settings.subclasses);
+    assert_eq!(members(&kg), 1);
+}
+
+#[test]
+fn rows_of_tables_are_called_by_their_names_or_keys() {
+    let (_dir, kg) = loaded(
+        r#"@base <http://a.example/db/> .
+        <guest/id=1> <guest#first_name> "Ada" ; <guest#last_name> "Brook" .
+        <guest/id=2> <guest#first_name> "Tom" .
+        <dept/code=HR> <dept#dept_name> "People" .
+        <stay/guest=1;no=4> <stay#nights> 3 ."#,
+    );
+    let label = |iri: &str| {
+        let node = kg.find(&Term::Iri(format!("http://a.example/db/{iri}")));
+        kg.label(node.unwrap()).unwrap()
+    };
+    assert_eq!(label("guest/id=1"), "Ada Brook");
+    assert_eq!(label("guest/id=2"), "guest 2");
+    assert_eq!(label("dept/code=HR"), "People");
+    assert_eq!(label("stay/guest=1;no=4"), "stay 1 4");
+    let found = kg
+        .label_index()
+        .unwrap()
+        .candidates("Ada Brook", 3)
+        .unwrap();
+    assert_eq!(kg.label(found[0].node).as_deref(), Some("Ada Brook"));
+}

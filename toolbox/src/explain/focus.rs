@@ -135,6 +135,7 @@ mod tests {
             ("rivers which cross it", "rivers"),
             ("the river on which it lies", "river"),
             ("capital", "capital"),
+            ("annual rain fall there", "fall"),
             ("the number of rivers there", "rivers"),
             ("tell me where the painter died", "painter"),
         ] {
@@ -145,5 +146,18 @@ mod tests {
         assert_eq!(focus("", &[]), None);
         let words = kg::placed_words("who is it");
         assert_eq!(focus("who is it", &words), None);
+    }
+
+    #[test]
+    fn an_extreme_stands_before_its_noun() {
+        let extreme = |question: &str, word: &str| {
+            let words = kg::placed_words(question);
+            let place = question.find(word).unwrap();
+            is_extreme(&words, place)
+        };
+        assert!(extreme("the biggest football stadium there", "stadium"));
+        assert!(extreme("most populous city", "city"));
+        assert!(!extreme("the stadium of the biggest city", "stadium"));
+        assert!(!extreme("the biggest of all cities", "cities"));
     }
 }

@@ -73,3 +73,54 @@ pub(super) fn question_stems(bare: &str) -> Vec<String> {
 pub(super) fn base(word: &str) -> String {
     adjective(word).map_or_else(|| stem(word), |(found, _)| stem(found.plain))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::question::{Asked, AskedWord};
+    use super::super::table::WordTables;
+    use super::question_stems;
+    use crate::link::Linked;
+
+    fn asked(question: &str) -> Asked {
+        Asked::new(question, &Linked::default(), &[], &WordTables::default())
+    }
+
+    #[test]
+    fn marks_are_those_of_the_words_that_ask() {
+        let marks = |question: &str| -> Vec<String> {
+            let words = asked(question).words.into_iter();
+            words
+                .filter(AskedWord::is_mark)
+                .map(|word| word.stem)
+                .collect()
+        };
+        assert_eq!(marks("where was it held"), ["#where"]);
+        assert!(marks("price of the place where it was held").is_empty());
+        assert_eq!(marks("in which year did it open"), ["#what-year"]);
+        assert!(marks("books from before the year 1800").is_empty());
+    }
+
+    #[test]
+    fn ranks_people_jobs_and_requests_are_read() {
+        assert_eq!(asked("the second longest river").rank, 2);
+        assert_eq!(asked("the 3rd most populous city").rank, 3);
+        assert_eq!(asked("the longest river of the second region").rank, 1);
+        assert!(asked("players of the club").wants_people);
+        assert!(!asked("rivers of the club").wants_people);
+        let words = asked("what does she do there").words;
+        assert!(words.iter().any(|word| word.stem == "do"));
+        assert!(asked("can it start without the grid").judge);
+        assert!(!asked("can you tell me the name").judge);
+        assert!(!asked("do we have any? which ones").judge);
+        assert!(asked("how much does it cost").amount);
+    }
+
+    #[test]
+    fn stems_for_learning_are_sorted_once_each() {
+        assert_eq!(
+            question_stems("who directed films, and which film's director"),
+            ["#who", "direct", "film"]
+        );
+        assert!(question_stems("is it so?").is_empty());
+    }
+}

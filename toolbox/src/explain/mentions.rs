@@ -70,8 +70,29 @@ pub(super) fn excludes(question: &str, value: &str) -> bool {
 
 /// Whether the words before `do` ask what somebody does: `what does she`.
 pub(super) fn asks_for_job(before: &[String]) -> bool {
-    let [.., what, does] = before else {
-        return false;
-    };
-    what == "what" && matches!(does.as_str(), "does" | "do" | "did")
+    let who = |word: &&String| !matches!(word.as_str(), "he" | "she" | "they" | "it");
+    let mut before = before.iter().rev().filter(who);
+    let does = before
+        .next()
+        .is_some_and(|word| matches!(word.as_str(), "does" | "do" | "did"));
+    does && before.next().is_some_and(|word| word == "what")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_excluded_by_the_words_before_them() {
+        assert!(excludes(
+            "guests who live outside the United Kingdom",
+            "united kingdom"
+        ));
+        assert!(excludes("all drinks except Wine", "Wine"));
+        assert!(!excludes(
+            "guests who live in the United Kingdom, not outside",
+            "united kingdom"
+        ));
+        assert!(!excludes("guests", "United Kingdom"));
+    }
 }

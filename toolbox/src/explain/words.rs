@@ -323,7 +323,10 @@ impl<'s, 'g> Explainer<'s, 'g> {
             .iter()
             .filter(|name| !classes.contains(name) && !helping.contains(name));
         let said = |name: &String| {
-            let of = |word: &AskedWord| !word.is_mark() && self.given(word, name) >= SPOKEN_OF;
+            let of = |word: &AskedWord| {
+                let thing = word.is_mark() || classes.contains(&word.stem);
+                !thing && self.given(word, name) >= SPOKEN_OF
+            };
             self.asked.words.iter().any(of)
         };
         telling.into_iter().any(said)

@@ -346,6 +346,25 @@ mod tests {
     }
 
     #[test]
+    fn ordinals_decades_and_units_are_numbers() {
+        for (question, values) in [
+            ("rooms on the third floor", vec!["3"]),
+            ("pupils of the 2nd grade", vec!["2"]),
+            ("who won first prize", vec![]),
+            (
+                "films of the seventies",
+                vec!["1970", "1970-12-31", "1979", "1979-12-31"],
+            ),
+            ("keepers over 1.92m", vec!["1.92"]),
+            ("plants above 50MW", vec!["50"]),
+            ("who has 5m", vec![]),
+            ("halls for more than a hundred guests", vec!["100"]),
+        ] {
+            assert_eq!(texts(question), values, "{question}");
+        }
+    }
+
+    #[test]
     fn literals_are_numbers_dates_and_quotes() {
         assert_eq!(
             texts("teams in 2011 with more than 60,000 seats"),

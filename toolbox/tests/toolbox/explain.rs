@@ -449,6 +449,77 @@ fn a_row_is_mentioned_by_its_text_and_rows_without_a_name_connect() {
     assert!(!candidates.iter().any(compared), "its name is no condition");
 }
 
+/// An inn as its database was exported: rows with keys, columns as relations, no labels.
+const INN: &str = r#"
+@base <http://inn.example/db/> .
+<room/room_no=307> a <room> ; <room#room_no> 307 ; <room#wing> "West" ; <room#floor> 3 ; <room#ref-kind> <kind/code=S> .
+<room/room_no=212> a <room> ; <room#room_no> 212 ; <room#wing> "West" ; <room#floor> 2 ; <room#ref-kind> <kind/code=D> .
+<room/room_no=101> a <room> ; <room#room_no> 101 ; <room#wing> "East" ; <room#floor> 1 ; <room#ref-kind> <kind/code=D> .
+<kind/code=S> a <kind> ; <kind#code> "S" ; <kind#kind_name> "Garden Suite" ; <kind#price> 300 .
+<kind/code=D> a <kind> ; <kind#code> "D" ; <kind#kind_name> "Double" ; <kind#price> 120 .
+<cook/id=1> a <cook> ; <cook#first_name> "Ada" ; <cook#last_name> "Brook" ; <cook#hired> "2019-04-01" ; <cook#birth_date> "1980-02-03" .
+<cook/id=2> a <cook> ; <cook#first_name> "Tom" ; <cook#last_name> "Reed" ; <cook#hired> "2021-09-12" .
+"#;
+
+#[test]
+fn rows_of_tables_have_the_names_that_people_use() {
+    let kg = graph_of(INN);
+    for (question, answer) in [
+        ("room 307 which wing", "West"),
+        ("when was Ada Brook born", "1980-02-03"),
+        ("when was Tom Reed hired?", "2021-09-12"),
+        // Of others the graph says when they were born.
+        ("when was Tom Reed born", "-"),
+    ] {
+        assert_eq!(
+            decided(&kg, question, WordTables::base()),
+            answer,
+            "{question}"
+        );
+    }
+    let room = link::entities_of(&kg, "the room with the best wing", lexical().as_ref()).unwrap();
+    assert!(room.is_empty(), "the room is none of the rooms: {room:?}");
+}
+
+#[test]
+fn equal_texts_connect_things_only_if_the_question_says_so() {
+    let kg = graph_of(INN);
+    let back = |question: &str| {
+        let candidates = usual(&kg, question);
+        candidates.iter().any(|one| {
+            let calls = program(one).join(" ; ");
+            calls.contains("get_tail_entity")
+                && calls.contains("get_head_entity")
+                && calls.contains("wing")
+        })
+    };
+    assert!(back("rooms in the same wing as room 307"));
+    assert!(!back("price of room 307 by wing"));
+}
+
+#[test]
+fn an_extreme_is_of_the_things_that_are_asked_for() {
+    check(&[
+        ("biggest city in Norland", "arvik"),
+        ("the second biggest city in Norland", "arvik"),
+    ]);
+    let kg = graph();
+    let question = "the second longest river in Norland";
+    let entities = link::entities_of(&kg, question, lexical().as_ref()).unwrap();
+    let options = ExecOptions {
+        tools: ToolTable::Extended,
+        ..ExecOptions::default()
+    };
+    let linked = Linked::new(&kg, question, &entities);
+    let session = Session::new(&kg, question, linked, &[], options).unwrap();
+    let weights = TermWeights::default();
+    let candidates = Proposer::new(&session, WordTables::base())
+        .propose(&weights, SearchLimits::default(), MOST)
+        .unwrap();
+    let chosen = decide(&candidates, &weights).unwrap();
+    assert_eq!(text(&kg, candidates[chosen].answer.as_ref()), "ulm");
+}
+
 /// A graph without classes, in which years are whole numbers.
 const UNTYPED: &str = r#"
 @prefix : <http://f.example/> .

@@ -8,12 +8,9 @@ use toolbox::call::{Field, Tool};
 use super::body::{Body, variables};
 use super::calls::{Bound, BoundForm};
 use super::head::{Wanted, hidden, key};
-use super::parts::Others;
+use super::parts::{Later, Others};
 use super::{TableWriter, rewrite, visible};
 use crate::refusal::Refusal;
-
-/// A filter that is applied after the main table, with its variables.
-pub(super) type Later<'q> = (&'q Expression, BTreeSet<String>);
 
 impl TableWriter<'_> {
     /// The table of a group. `seed` has a variable whose values are known already.

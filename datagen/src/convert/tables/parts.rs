@@ -14,12 +14,14 @@ use super::super::exact::passing_with;
 use super::body::Body;
 use super::calls::{Bound, BoundForm};
 use super::filters::between;
-use super::group::Later;
 use super::head::Wanted;
 use super::{TableWriter, visible};
 use crate::algebra::{ground, replace};
 use crate::graph::algebra;
 use crate::refusal::Refusal;
+
+/// A filter that is applied after the main table, with its variables.
+pub(super) type Later<'q> = (&'q Expression, BTreeSet<String>);
 
 /// Parts of a group that filters connect with the main table.
 pub(super) struct Others {

@@ -7,9 +7,8 @@ use super::super::adjective::{Degree, adjective};
 use super::super::cues::is_negation;
 use super::super::focus::is_content;
 use super::super::question::{Asked, AskedWord};
-use super::request::{Label, Phrase, Request, Role};
+use super::request::{Label, Phrase, Request, Role, number};
 use crate::call::Aggregate;
-use crate::link::number_of_word;
 
 /// Words that begin what an answer has to satisfy.
 const CONDITIONS: [&str; 9] = [
@@ -296,13 +295,10 @@ impl Reader<'_> {
             self.begin(Role::Column);
             return Some(2);
         }
-        let total = |token: &Token| is_one_of(&token.word, "altogether overall");
-        if word == "how" && next == "much" && self.tokens.iter().any(total) {
-            return Some(1 + self.computed(at + 1, Aggregate::Sum));
-        }
         let aggregate = match word.as_str() {
             "average" | "mean" | "avg" => Some(Aggregate::Average),
             "total" | "sum" | "combined" => Some(Aggregate::Sum),
+            "much" if self.asks_in_all(at) => Some(Aggregate::Sum),
             "maximum" | "max" if next != "of" || self.word(at + 2).parse::<u64>().is_err() => {
                 Some(Aggregate::Max)
             }
@@ -462,6 +458,12 @@ impl Reader<'_> {
         }
     }
 
+    /// Whether `much` at `at` asks for a sum: `how much did they cost altogether`.
+    fn asks_in_all(&self, at: usize) -> bool {
+        let all = |token: &Token| matches!(token.word.as_str(), "altogether" | "overall");
+        self.word(at.wrapping_sub(1)) == "how" && self.tokens.iter().any(all)
+    }
+
     /// Whether `most` at `at` stands before something to count, not before an adjective.
     fn counts_next(&self, at: usize) -> bool {
         let next = self.word(at + 1);
@@ -494,10 +496,4 @@ fn keep_one_column(request: &mut Request, asked: &Asked) {
 /// Whether a word is one of those in a text.
 fn is_one_of(word: &str, words: &str) -> bool {
     words.split(' ').any(|one| one == word)
-}
-
-/// The whole number that a word writes.
-fn number(word: &str) -> Option<u64> {
-    let named = || number_of_word(word);
-    (word.parse().ok()).or_else(|| named().map(|at| at as u64))
 }

@@ -4,6 +4,7 @@
 use kg::value::{Extreme, Op};
 
 use crate::call::Aggregate;
+use crate::link::number_of_word;
 
 /// What the words of a phrase are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,4 +99,10 @@ impl Request {
     pub(super) fn is_grouped(&self) -> bool {
         self.grouped || self.count_beside
     }
+}
+
+/// The whole number that a word writes.
+pub(super) fn number(word: &str) -> Option<u64> {
+    let named = || number_of_word(word);
+    (word.parse().ok()).or_else(|| named().map(|at| at as u64))
 }
