@@ -45,7 +45,8 @@ pub(super) fn asking_marks(bare: &str, placed: &[(usize, String)]) -> Vec<&'stat
             // `the year 1800` asks for no year.
             let asked = match *mark {
                 YEAR => !number(at + 1),
-                _ => asks(bare, placed, at),
+                // `is it kept where?`
+                _ => at + 1 == placed.len() || asks(bare, placed, at),
             };
             list.contains(&word.as_str()) && asked
         };
@@ -95,6 +96,7 @@ mod tests {
                 .collect()
         };
         assert_eq!(marks("where was it held"), ["#where"]);
+        assert_eq!(marks("the old painting is kept where?"), ["#where"]);
         assert!(marks("price of the place where it was held").is_empty());
         assert_eq!(marks("in which year did it open"), ["#what-year"]);
         assert!(marks("books from before the year 1800").is_empty());

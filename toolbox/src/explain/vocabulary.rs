@@ -18,6 +18,8 @@ looking look interested search searching provide display return enumerate sort k
 /// More of these words, which came after the tables were learned, and prepositions.
 const CHATTER: &str = "everyone everybody here nowadays current currently directly tbh imo lol haha guys folks clue grateful appreciate wanted wants wondered lately hear heard mind moment beside besides along alongside within inside behind among amongst toward towards upon onto outside beneath via per without despite throughout";
 
+/// Longest word that is taken apart, in bytes: names of strangers may be longer than any word.
+const LONGEST: usize = 64;
 /// Fewest letters of a part of a compound.
 const SHORTEST: usize = 4;
 
@@ -61,7 +63,7 @@ pub(super) fn is_chatter(word: &str) -> bool {
 /// (`indepyear`, `headofstate`, as in names of columns) are taken apart.
 pub(super) fn compounds(text: &str, known: impl Fn(&str) -> bool) -> String {
     let parts = words(text).into_iter().map(|word| {
-        if known(&stem(&word)) {
+        if word.len() > LONGEST || known(&stem(&word)) {
             return word;
         }
         let ends = word.char_indices().map(|(at, _)| at).rev();

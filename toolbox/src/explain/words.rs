@@ -230,12 +230,8 @@ impl<'s, 'g> Explainer<'s, 'g> {
         }
         let mut said: Vec<_> = classes.into_iter().map(|class| self.class(class)).collect();
         if self.asked.words.iter().any(|word| is_person(&word.stem)) && self.are_people(nodes) {
-            let people = self.asked.words.iter();
-            said.push(
-                people
-                    .map(|word| if is_person(&word.stem) { CLASS } else { 0.0 })
-                    .collect(),
-            );
+            let of = |word: &AskedWord| CLASS * f32::from(is_person(&word.stem));
+            said.push(self.asked.words.iter().map(of).collect());
         }
         said
     }
