@@ -42,11 +42,12 @@ impl QueryWriter<'_> {
 
     /// Whether a query gives the rows of a table.
     fn gives(&self, query: &Query, table: &Table) -> bool {
-        self.has_rows(query, table.rows().map(<[Cell]>::to_vec).collect())
+        let rows: Vec<Vec<Cell>> = table.rows().map(<[Cell]>::to_vec).collect();
+        self.has_rows(query, &rows)
     }
 
     /// Whether a query gives these rows, in any order.
-    fn has_rows(&self, query: &Query, expected: Vec<Vec<Cell>>) -> bool {
+    fn has_rows(&self, query: &Query, expected: &[Vec<Cell>]) -> bool {
         let Ok(QueryAnswer::Rows { rows, .. }) = self.kg.query(query, QueryLimits::default())
         else {
             return false;
@@ -345,7 +346,7 @@ impl QueryWriter<'_> {
                 let names = select(distinct_values(pattern.clone(), variable));
                 let left = table.set(column).unwrap_or_default();
                 let left = left.iter().map(|node| vec![Cell::Node(*node)]);
-                if self.has_rows(&names, left.collect()) {
+                if self.has_rows(&names, &left.collect::<Vec<_>>()) {
                     kept(pattern)
                 } else {
                     Err(Inexpressible::Comparison(call.to_string()))

@@ -18,6 +18,9 @@ use kg::spargebra::Query;
 use rayon::prelude::*;
 use toolbox::call::{ToolTable, print_program};
 
+/// Finds the query in a record of a set.
+type QueryOf = fn(&serde_json::Value) -> Option<&str>;
+
 #[derive(Debug, Default)]
 struct Tally {
     queries: usize,
@@ -174,7 +177,7 @@ fn published(file: &str, query_of: fn(&serde_json::Value) -> Option<&str>) -> us
 /// The law of rules D.3 on every set with such queries.
 #[test]
 fn programs_of_published_queries_give_their_rows() {
-    let sets: [(&str, fn(&serde_json::Value) -> Option<&str>); 7] = [
+    let sets: [(&str, QueryOf); 7] = [
         ("spider4sparql/questions.json.gz", |record| {
             record["sparql"].as_str()
         }),

@@ -116,7 +116,6 @@ fn live(rng: &mut Rng) -> Live {
         types: vec!["rdf:type".to_owned()],
         values: (0..rng.below(3)).map(|i| format!("x{i}")).collect(),
         mentions: vec!["\"Heat\"".to_owned()],
-        ..Live::default()
     }
 }
 
@@ -219,5 +218,5 @@ fn masks_for_llguidance() {
     for case in &cases {
         writeln!(file, "{case}").unwrap();
     }
-    println!("{} grammars in {path}", cases.len());
+    assert!(!cases.is_empty());
 }

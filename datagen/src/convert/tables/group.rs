@@ -75,7 +75,7 @@ impl TableWriter<'_> {
             }
         }
         for label in labels.iter().flat_map(|(_, labels)| labels) {
-            main = self.labelled(main, label)?;
+            main = self.labelled(&main, label)?;
         }
         // Filters that reach another part of the group: its table is made for them.
         let mut rest: Vec<Later<'_>> = Vec::new();

@@ -84,20 +84,24 @@ impl TableWriter<'_> {
 
     /// The rows whose node has a label that passes the tests. On a graph they must be those that
     /// the query's own tests keep.
-    pub(super) fn labelled(&mut self, main: Bound, test: &LabelTest<'_>) -> Result<Bound, Refusal> {
+    pub(super) fn labelled(
+        &mut self,
+        main: &Bound,
+        test: &LabelTest<'_>,
+    ) -> Result<Bound, Refusal> {
         let place = main.index(&test.node).ok_or(Refusal::HiddenRelation)?;
         let texts = test.filters.iter().filter(|one| !is_language_test(one));
         let kept = match texts.collect::<Vec<_>>()[..] {
             [] => main.clone(),
             [Expression::FunctionCall(function, arguments)] => {
                 let (test, text) = self.text_test(function, arguments)?;
-                self.calls.filter(&main, place, test, text)?
+                self.calls.filter(main, place, test, text)?
             }
             _ => return Err(Refusal::Filter),
         };
         let (Some(kg), Some(nodes), Some(left)) = (
             self.calls.kg(),
-            self.calls.nodes(&main, place),
+            self.calls.nodes(main, place),
             self.calls.nodes(&kept, place),
         ) else {
             return Ok(kept);
