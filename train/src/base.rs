@@ -156,7 +156,7 @@ impl OpenedBase {
     /// The base's weights, to be read one after the other.
     ///
     /// # Errors
-    /// When there are none, or files are damaged.
+    /// If the base has no weights, or if files are damaged.
     pub(crate) fn source(&self) -> Result<Box<dyn WeightSource + '_>, TrainError> {
         match &self.origin {
             Origin::Scratch => Err(TrainError::Config(

@@ -29,7 +29,7 @@ impl DatePart {
         }
     }
 
-    /// The part of a literal, an `xsd:integer`; `None` if its datatype is none of dates or its date
+    /// The part of a literal, an `xsd:integer`; `None` if its datatype is not a date, or if its date
     /// has no such part.
     #[must_use]
     pub fn of(self, literal: &Literal) -> Option<Literal> {

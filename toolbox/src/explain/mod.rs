@@ -8,7 +8,7 @@
 //! marks, mentions                  question words; what stands around the mentions of entities
 //! vocabulary, table                the words of relations; translation probabilities (learn makes them)
 //! naming                           the names of relations and classes
-//! others                           what is said of things like the topics, and not of them
+//! others                           relations that a topic lacks and other things of its class have
 //! words, kinship                   which words a relation explains, and which a chain of parents and children
 //! plan, state, nodes               candidate programs
 //! values, starts, search, judging  the search for them
@@ -137,7 +137,8 @@ impl<'s, 'g> Proposer<'s, 'g> {
     ) -> Result<Vec<Candidate>, ProposeError> {
         let options = self.session.options();
         let cancel = options.cancel.within(options.deadline);
-        let mut explainer = Explainer::new(self.session, &self.asked, Arc::clone(&self.tables));
+        let mut explainer =
+            Explainer::new(self.session, &self.asked, Arc::clone(&self.tables)).with_others();
         let found = search::search(&mut explainer, limits, weights, &cancel)?;
         let tables = tabular::tables(&mut explainer, &found, weights, limits, &cancel)?;
         let mut scored: Vec<(f32, Terms, Proposed<'_>)> = found
@@ -194,7 +195,8 @@ impl<'s, 'g> Proposer<'s, 'g> {
         let Some(answer) = session.answer().filter(|answer| !answer.is_empty()) else {
             return self.abstention();
         };
-        let mut explainer = Explainer::new(self.session, &self.asked, Arc::clone(&self.tables));
+        let mut explainer =
+            Explainer::new(self.session, &self.asked, Arc::clone(&self.tables)).with_others();
         Candidate {
             calls: session
                 .steps()

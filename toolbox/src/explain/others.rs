@@ -14,16 +14,18 @@ const SOME: usize = 64;
 const MEANT: f32 = 0.24;
 
 impl Explainer<'_, '_> {
-    /// For each linked entity and every content word: the best probability with which a relation
-    /// explains the word that other instances of the entity's classes have and the entity has not.
-    pub(super) fn relations_of_others(&mut self) -> Vec<Vec<f32>> {
+    /// Fills in what relations explain that the linked entities do not have, and other instances of
+    /// their classes have.
+    pub(super) fn with_others(mut self) -> Self {
         let entities = self.session.linked().entities.clone();
-        entities
-            .into_iter()
+        self.others = (entities.into_iter())
             .map(|one| self.missing_of(one))
-            .collect()
+            .collect();
+        self
     }
 
+    /// For every content word, the best probability with which a relation explains it that other
+    /// instances of the entity's classes have. Relations of the entity itself do not count.
     fn missing_of(&mut self, entity: NodeId) -> Vec<f32> {
         let session = self.session;
         let kg = session.kg();

@@ -258,7 +258,7 @@ impl State {
             plan: self.plan.and(PlanStep::Walk(hop)),
             nodes,
             statements,
-            words: followed(&self.words, &explained.words, explainer),
+            words: explained.words.iter().map(|_| 0.0).collect(),
             last: strength(&explained.words, explainer.focus),
             relation_said: is_part_of_name(&explained.words, explainer.focus),
             class_said: false,
@@ -267,8 +267,8 @@ impl State {
             named: false,
             tally,
         };
+        // At first only the words that the classes of the new set explain.
         let silent = !speaks(&explained.words, explainer);
-        next.words = explained.words.iter().map(|_| 0.0).collect();
         next.see_classes(explainer);
         let unsaid = silent && !statements && !speaks(&next.words, explainer);
         next.tally.unsaid += usize::from(unsaid);

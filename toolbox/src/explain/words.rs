@@ -72,7 +72,7 @@ pub(super) struct Explainer<'s, 'g> {
     classes: FxHashMap<NodeId, Arc<[f32]>>,
     /// What things without a class explain, by their relations.
     untyped: FxHashMap<Vec<RelId>, Arc<[f32]>>,
-    /// See [`Explainer::relations_of_others`].
+    /// Filled by [`Explainer::with_others`], for those who need it.
     pub(super) others: Vec<Vec<f32>>,
 }
 
@@ -103,7 +103,6 @@ impl<'s, 'g> Explainer<'s, 'g> {
             .is_some_and(|word| is_general(&word.stem));
         made.class_asked =
             !general && (session.classes().iter()).any(|&class| asks(&mut made, class));
-        made.others = made.relations_of_others();
         made
     }
 

@@ -62,7 +62,8 @@ impl Llama {
         Ok(tensor)
     }
 
-    /// A digest of the matrices in blocks; `None` if there are none. They are not in checkpoints.
+    /// A digest of the matrices in blocks; `None` if no matrix is stored in blocks. Checkpoints
+    /// hold only the digest.
     pub(crate) fn block_digest(&self) -> Option<String> {
         let net = &self.net;
         let layers = net.model.layers.iter().flat_map(|layer| {

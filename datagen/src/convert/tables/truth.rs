@@ -52,7 +52,7 @@ impl TableWriter<'_> {
     }
 
     /// `BIND(IF(test, <a>, <b>) AS ?x)`: one entity or the other, by whether the test holds of the
-    /// pattern. On a graph the test must hold of every solution or of none.
+    /// pattern. On a graph the test must give the same result for every solution.
     pub(super) fn chosen(
         &mut self,
         pattern: &GraphPattern,
