@@ -124,6 +124,10 @@ impl schema::SchemaSource for RawGraph<'_> {
             .collect()
     }
 
+    fn tail(&self, head: NodeId, relation: RelId) -> Option<NodeId> {
+        self.image.tails(head.0, relation.0).first().map(|&id| NodeId(id))
+    }
+
     fn about_relations(&self, relation: RelId, about: &[RelId]) -> Vec<(RelId, NodeId)> {
         let [objects, subjects] = self.image.pairs(relation.0);
         (objects.iter().zip(subjects))

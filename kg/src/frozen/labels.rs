@@ -40,7 +40,9 @@ impl FrozenKg {
     /// The label of a row of a table in a graph without labels: its name, or its table and key.
     fn row_label(&self, node: NodeId, iri: &str) -> Option<String> {
         let schema = &self.meta.schema;
-        let (table, key) = row_key(iri).filter(|_| schema.label_relations.is_empty())?;
+        if !schema.label_relations.is_empty() {
+            return None;
+        }
         let value = |column: &RelId| {
             let id = *self.image.tails(node.0, column.0).first()?;
             match self.key(id).parts() {
@@ -53,7 +55,7 @@ impl FrozenKg {
             parts.map(|parts| parts.join(" "))
         });
         name.filter(|name| !name.trim().is_empty())
-            .or_else(|| Some(format!("{table} {key}")))
+            .or_else(|| row_key(iri).map(|(table, key)| format!("{table} {key}")))
     }
 
     /// All labels of a node, as written in the graph.

@@ -86,7 +86,12 @@ pub(crate) fn read(graph: &dyn SchemaSource) -> Schema {
     }
     ranked.sort_unstable();
     schema.label_relations = ranked.into_iter().map(|(_, id)| id).collect();
-    schema.row_names = row_names(&relations);
+    schema.row_names = row_names(
+        graph,
+        &relations,
+        &schema.type_relations,
+        !schema.label_relations.is_empty(),
+    );
     for names in &schema.row_names {
         // A part of a person's name is no name of its own.
         if let [name] = names.as_slice()

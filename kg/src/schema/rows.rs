@@ -1,11 +1,12 @@
-//! Names of rows. Graphs made from tables (W3C Direct Mapping) have a node for each row, with its
-//! key in the IRI (`guest/id=17`), a relation for each column (`guest#last_name`), and no labels.
+//! Names of rows. Graphs made from tables have a node for each row, with its key in the IRI
+//! (`guest/id=17`, `guest/17`), a relation for each column, and no labels. Columns are named after
+//! their table (`guest#last_name` in W3C Direct Mapping, `vocab#guest_last_name` in D2RQ) or not.
 
 use std::collections::BTreeMap;
 
-use super::source::NamedRelation;
+use super::source::{NamedRelation, SchemaSource};
 use crate::names::split;
-use crate::term::RelId;
+use crate::term::{RDF_TYPE, RelId, Term};
 
 /// Parts of a person's name, first and last.
 const FIRST: [&str; 4] = ["firstname", "forename", "givenname", "fname"];
@@ -17,47 +18,117 @@ const OTHER_NAMES: [&str; 25] = [
     "region", "bank", "contact", "job",
 ];
 
+/// Triples of a relation that show which table it is a column of.
+const SAMPLE: usize = 8;
+/// The longest text that can be a name, in characters on average.
+const NAME_CHARS: usize = 40;
+
 /// The columns that name the rows of each table, one list per table that has such columns: `name`
-/// or `title`, the two parts of a person's name, or a column such as `dept_name`.
-pub(super) fn row_names(relations: &[NamedRelation]) -> Vec<Vec<RelId>> {
-    let mut tables: BTreeMap<&str, Vec<(String, RelId)>> = BTreeMap::new();
+/// or `title`, the two parts of a person's name, or a column such as `dept_name`. `types` are the
+/// relations to classes. In a graph without labels, columns may be named in any way; `labelled`
+/// graphs have tables only as `table#column`.
+pub(super) fn row_names(
+    graph: &dyn SchemaSource,
+    relations: &[NamedRelation],
+    types: &[RelId],
+    labelled: bool,
+) -> Vec<Vec<RelId>> {
+    let mut tables: BTreeMap<String, Vec<(String, RelId)>> = BTreeMap::new();
+    let vocabulary = vocabulary(relations);
     for relation in relations {
-        if let Some((table, column)) = relation.iri.rsplit_once('#') {
-            let plain = column.to_lowercase().replace(['_', '-'], "");
-            tables.entry(table).or_default().push((plain, relation.id));
+        let local = match relation.iri.rsplit_once('#') {
+            Some((table, column)) if Some(table) != vocabulary => {
+                let table = split(table).1.to_lowercase();
+                tables.entry(table).or_default().push((plain(column), relation.id));
+                continue;
+            }
+            _ => plain(split(&relation.iri).1),
+        };
+        let ends_like_a_name = ["name", "title", "label", "description"]
+            .iter()
+            .any(|end| local.ends_with(end));
+        if labelled || !ends_like_a_name {
+            continue;
+        }
+        if let Some(table) = class_of(graph, relation.id, types) {
+            let column = local.strip_prefix(&plain(&table)).filter(|rest| !rest.is_empty());
+            let column = column.unwrap_or(&local).to_owned();
+            tables.entry(table).or_default().push((column, relation.id));
         }
     }
-    let named = |(table, columns): (&str, Vec<(String, RelId)>)| {
-        let table = split(table).1.to_lowercase();
-        let one_of = |names: &[&str]| {
-            let column = columns
-                .iter()
-                .find(|(column, _)| names.contains(&column.as_str()));
-            column.map(|(_, id)| *id)
-        };
-        if let Some(name) = one_of(&["name", "title", "fullname", "label"]) {
-            return Some(vec![name]);
+    (tables.iter())
+        .filter_map(|(table, columns)| named(table, columns))
+        .collect()
+}
+
+/// A name in lower case without separators.
+fn plain(name: &str) -> String {
+    name.to_lowercase().replace(['_', '-'], "")
+}
+
+/// The part before `#` that all relations share, if they do: a vocabulary, and not a table.
+fn vocabulary(relations: &[NamedRelation]) -> Option<&str> {
+    let mut parts = (relations.iter())
+        .filter(|relation| relation.iri != RDF_TYPE)
+        .filter_map(|relation| relation.iri.rsplit_once('#'))
+        .map(|(part, _)| part);
+    let first = parts.next()?;
+    let mut others = 0;
+    for part in parts {
+        if part != first {
+            return None;
         }
-        if let (Some(first), Some(last)) = (one_of(&FIRST), one_of(&LAST)) {
-            return Some(vec![first, last]);
+        others += 1;
+    }
+    (others > 0).then_some(first)
+}
+
+/// The name of the class that the first things with a relation have, in lower case; `None` if they
+/// have different ones, or if their values are too long to be names.
+fn class_of(graph: &dyn SchemaSource, relation: RelId, types: &[RelId]) -> Option<String> {
+    let sample = graph.pairs(relation, SAMPLE);
+    let mut found = None;
+    let mut chars = 0;
+    for (head, value) in &sample {
+        let class = types.iter().find_map(|&is| graph.tail(*head, is))?;
+        if *found.get_or_insert(class) != class {
+            return None;
         }
-        let ending = |column: &str| {
-            let of = |end: &str| column.strip_suffix(end).map(str::to_owned);
-            of("name").or_else(|| of("title"))
-        };
-        let mut others: Vec<(bool, bool, RelId)> = (columns.iter())
-            .filter_map(|(column, id)| {
-                let start =
-                    ending(column).filter(|start| !OTHER_NAMES.contains(&start.as_str()))?;
-                let title = column.ends_with("title");
-                Some((!is_of_table(&start, &table), title, *id))
-            })
-            .filter(|(foreign, title, _)| !(*foreign && *title))
-            .collect();
-        others.sort_unstable();
-        others.first().map(|(_, _, id)| vec![*id])
+        chars += graph.term(*value).as_literal()?.lexical.chars().count();
+    }
+    match graph.term(found?) {
+        Term::Iri(iri) if chars <= NAME_CHARS * sample.len() => Some(split(&iri).1.to_lowercase()),
+        _ => None,
+    }
+}
+
+/// The columns that name the rows of a table.
+fn named(table: &str, columns: &[(String, RelId)]) -> Option<Vec<RelId>> {
+    let one_of = |names: &[&str]| {
+        let column = columns.iter().find(|(column, _)| names.contains(&column.as_str()));
+        column.map(|(_, id)| *id)
     };
-    tables.into_iter().filter_map(named).collect()
+    if let Some(name) = one_of(&["name", "title", "fullname", "label"]) {
+        return Some(vec![name]);
+    }
+    if let (Some(first), Some(last)) = (one_of(&FIRST), one_of(&LAST)) {
+        return Some(vec![first, last]);
+    }
+    let ending = |column: &str| {
+        let of = |end: &str| column.strip_suffix(end).map(str::to_owned);
+        of("name").or_else(|| of("title"))
+    };
+    let mut others: Vec<(bool, bool, RelId)> = (columns.iter())
+        .filter_map(|(column, id)| {
+            let start = ending(column).filter(|start| !OTHER_NAMES.contains(&start.as_str()))?;
+            let title = column.ends_with("title");
+            Some((!is_of_table(&start, table), title, *id))
+        })
+        .filter(|(foreign, title, _)| !(*foreign && *title))
+        .collect();
+    others.sort_unstable();
+    let name = others.first().map(|(_, _, id)| *id);
+    name.or_else(|| one_of(&["description"])).map(|id| vec![id])
 }
 
 /// Whether a word is one of a table's name, or short for one: `dept` of `department`.
@@ -67,18 +138,22 @@ fn is_of_table(word: &str, table: &str) -> bool {
     words.any(|one| start(one) == start(word)) || table.ends_with(word)
 }
 
-/// The values of the key in the IRI of a row, and its table: `guest` and `17` of `guest/id=17`.
+/// The values of the key in the IRI of a row, and its table: `guest` and `17` of `guest/id=17` and
+/// of `guest/17`.
 pub(crate) fn row_key(iri: &str) -> Option<(String, String)> {
     let (table, local) = split(iri);
+    let table = split(table.trim_end_matches(['/', '#'])).1;
+    let table = table.replace(['_', '-'], " ");
+    if !local.is_empty() && local.bytes().all(|byte| byte.is_ascii_digit()) {
+        let word = table.chars().any(char::is_alphabetic) && !table.contains('.');
+        return word.then(|| (table, local.to_owned()));
+    }
     if !local.contains('=') {
         return None;
     }
     let parts: Option<Vec<&str>> = (local.split([';', '&']))
         .map(|part| part.split_once('=').map(|(_, value)| value))
         .collect();
-    let table = split(table.trim_end_matches(['/', '#']))
-        .1
-        .replace(['_', '-'], " ");
     Some((table, parts?.join(" ")))
 }
 

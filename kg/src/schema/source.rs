@@ -16,6 +16,8 @@ pub(crate) trait SchemaSource {
     fn relations(&self) -> Vec<NamedRelation>;
     /// Heads and tails of the first `limit` triples of a relation.
     fn pairs(&self, relation: RelId, limit: usize) -> Vec<(NodeId, NodeId)>;
+    /// The first tail of a head and a relation.
+    fn tail(&self, head: NodeId, relation: RelId) -> Option<NodeId>;
     /// The triples of `relation` whose subject is one of the relations in `about`, which is sorted.
     fn about_relations(&self, relation: RelId, about: &[RelId]) -> Vec<(RelId, NodeId)>;
     /// The term of an id.
