@@ -330,13 +330,31 @@ impl<'s, 'g> Explainer<'s, 'g> {
     /// The stems of a relation's own name and label, and those of its domain.
     fn relation_words(&self, relation: Relation) -> (Vec<String>, Vec<String>) {
         let name = self.session.relation_name(relation);
-        let (last, domain) = split(&name);
+        let (mut last, mut domain) = split(&name);
+        let mut to_things = false;
+        let table = match relation {
+            Relation::Plain(id) => {
+                let (table, things) = self.table_of(id);
+                to_things = things;
+                table
+            }
+            _ => None,
+        };
+        // `animal_owner_id` is the owner of an animal.
+        if let Some(table) = &table
+            && let Some(column) = without_table(last, table)
+        {
+            (last, domain) = (column, table);
+        }
         let parts = |text: &str| {
             let known = |stem: &str| self.tables.has(stem);
             let mut stems = stems(&compounds(text, known));
             // `ref-maker`, `plays_in_club_inverse`: how it is stored, not what it means.
+            let stored = |stem: &String| {
+                stem == "ref" || stem == "invers" || stem == "id" && to_things
+            };
             if stems.len() > 1 {
-                stems.retain(|stem| stem != "ref" && stem != "invers");
+                stems.retain(|stem| !stored(stem));
             }
             stems
         };
@@ -349,6 +367,22 @@ impl<'s, 'g> Explainer<'s, 'g> {
         own.sort_unstable();
         own.dedup();
         (own, domain_stems(domain))
+    }
+
+    /// The name of the class of the first thing that has a relation, and whether the relation leads to things.
+    fn table_of(&self, relation: RelId) -> (Option<String>, bool) {
+        let kg = self.session.kg();
+        let mut first = None;
+        kg.each_pair(relation, &mut |head, tail| {
+            first = Some((head, tail));
+            false
+        });
+        let Some((head, tail)) = first else {
+            return (None, false);
+        };
+        let class = kg.types(head).first().map(|&class| kg.name(class));
+        let table = class.map(|class| split(&class).0.to_owned());
+        (table, kg.term(tail).as_literal().is_none())
     }
 
     /// The stems of each alias of a relation (`skos:altLabel` and the like): by these its owner
@@ -480,6 +514,26 @@ pub(super) fn is_part_of_name(words: &[f32], at: Option<usize>) -> bool {
 pub(super) fn names(class: &[f32], at: Option<usize>) -> bool {
     const NAMED: f32 = 0.36;
     at.and_then(|at| class.get(at)).is_some_and(|p| *p >= NAMED)
+}
+
+/// The name of a column without its table's name in front: `owner_id` of `animal_owner_id`. `None` if it
+/// does not begin with the table's name.
+fn without_table<'a>(column: &'a str, table: &str) -> Option<&'a str> {
+    let mut rest = column;
+    for letter in table.chars().filter(|letter| !is_separator(*letter)) {
+        rest = rest.trim_start_matches(is_separator);
+        let first = rest.chars().next()?;
+        if !first.to_lowercase().eq(letter.to_lowercase()) {
+            return None;
+        }
+        rest = &rest[first.len_utf8()..];
+    }
+    let column = rest.strip_prefix(is_separator)?;
+    (!column.is_empty()).then_some(column)
+}
+
+fn is_separator(letter: char) -> bool {
+    matches!(letter, '_' | '-')
 }
 
 /// Whether a word stands directly before another one.
