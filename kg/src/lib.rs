@@ -44,7 +44,7 @@ pub use label::{clean, fold, is_unsafe, one_line, placed_words, words};
 pub use load::{GraphFormat, GraphSource, LoadError, LoadOptions, LoadProgress};
 pub use names::text_iri;
 pub use readable::readable_name;
-pub use schema::{INTERVAL_ENDS, IntervalRelation, Schema, Settings, is_meta_class};
+pub use schema::{INTERVAL_ENDS, IntervalRelation, Schema, Settings, is_meta_class, row_key};
 pub use sparql::{
     PatternPart, QueryAnswer, QueryError, QueryLimits, ResultsFormat, RewrittenQuery,
     TriplesFormat, algebra_literal, cancelled_by, normalise, operands, parse_query, parts,

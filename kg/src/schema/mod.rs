@@ -15,7 +15,7 @@ mod vocabulary;
 
 pub use intervals::INTERVAL_ENDS;
 pub(crate) use read::read;
-pub(crate) use rows::row_key;
+pub use rows::row_key;
 pub use settings::Settings;
 pub(crate) use source::{NamedRelation, SchemaSource};
 pub use types::{IntervalRelation, Schema};

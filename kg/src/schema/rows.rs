@@ -140,7 +140,8 @@ fn is_of_table(word: &str, table: &str) -> bool {
 
 /// The values of the key in the IRI of a row, and its table: `guest` and `17` of `guest/id=17` and
 /// of `guest/17`.
-pub(crate) fn row_key(iri: &str) -> Option<(String, String)> {
+#[must_use]
+pub fn row_key(iri: &str) -> Option<(String, String)> {
     let (table, local) = split(iri);
     let table = split(table.trim_end_matches(['/', '#'])).1;
     let table = table.replace(['_', '-'], " ");

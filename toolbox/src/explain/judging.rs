@@ -2,7 +2,7 @@
 
 use kg::value::{Kind, Op};
 
-use super::plan::{Against, Finish, Start};
+use super::plan::{Against, Finish, PlanStep, Start};
 use super::search::{Search, Searched};
 use super::state::{Found, State, bit};
 use super::values::{kind_of, opposite, ops, same_class, truth};
@@ -20,8 +20,12 @@ impl Search<'_> {
         let adjacent = session.adjacent(&state.nodes);
         for one in adjacent.iter().filter(|one| one.out) {
             self.cancel.check()?;
+            // "Does it border Hungary" does not ask what the neighbours border.
+            let followed = state.plan.steps.iter().any(
+                |step| matches!(step, PlanStep::Walk(hop) if hop.relation == one.relation),
+            );
             for (index, &entity) in session.linked().entities.iter().enumerate() {
-                if state.tally.entities & bit(index) != 0 {
+                if followed || state.tally.entities & bit(index) != 0 {
                     continue;
                 }
                 let held = session.satisfying_node(&state.nodes, one.relation, entity);

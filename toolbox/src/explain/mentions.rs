@@ -1,7 +1,8 @@
 //! What stands around the mentions of linked entities in a question. English.
 
-use kg::words;
+use kg::{Kg, words};
 
+use super::adjective::{Degree, adjective};
 use super::focus::is_content;
 use crate::link::{Linked, is_nationality, number_of_word};
 
@@ -52,6 +53,31 @@ pub(super) fn stand_for_places(question: &str, linked: &Linked) -> bool {
         let before = question.get(..start).unwrap_or_default().to_lowercase();
         let last = before.trim_end().rsplit(' ').next().unwrap_or_default();
         BEFORE.contains(&last) || is_nationality(&mention.to_lowercase())
+    })
+}
+
+/// The linked entity that a question mentions as a kind of things: in the plural, or behind a
+/// superlative.
+pub(super) fn as_kind(kg: &dyn Kg, question: &str, linked: &Linked) -> Option<usize> {
+    (0..linked.entities.len()).find(|&entity| {
+        let Some((start, end)) = linked.span(entity) else {
+            return false;
+        };
+        let mention = question.get(start..end).unwrap_or_default().to_lowercase();
+        let label = kg.label(linked.entities[entity]).unwrap_or_default();
+        let label = label.to_lowercase();
+        let ends = question.get(end..).unwrap_or_default();
+        let plural = |text: &str| {
+            ["s", "es"].iter().any(|ending| text.strip_suffix(ending) == Some(label.as_str()))
+        };
+        // The mention may end before the `s`: `x-ray` of `x-rays`.
+        let letter = ends.chars().next().filter(|one| one.is_alphabetic());
+        let whole = letter.map_or(mention.clone(), |letter| format!("{mention}{letter}"));
+        let before = words(question.get(..start).unwrap_or_default());
+        let superlative = before.last().is_some_and(|word| {
+            adjective(word).is_some_and(|(_, degree)| degree == Degree::Superlative)
+        });
+        plural(&mention) || plural(&whole) || superlative && mention == label
     })
 }
 

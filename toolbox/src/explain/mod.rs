@@ -111,13 +111,11 @@ impl<'s, 'g> Proposer<'s, 'g> {
     /// A proposer for the question of a new session.
     #[must_use]
     pub fn new(session: &'s Session<'g>, tables: Arc<WordTables>) -> Self {
+        let (question, linked) = (session.question(), session.linked());
+        let mut asked = Asked::new(question, linked, &unmentioned(session), &tables);
+        asked.kind = mentions::as_kind(session.kg(), question, linked);
         Self {
-            asked: Asked::new(
-                session.question(),
-                session.linked(),
-                &unmentioned(session),
-                &tables,
-            ),
+            asked,
             session,
             tables,
         }

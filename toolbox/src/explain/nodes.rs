@@ -1,12 +1,10 @@
 //! What kind of things the nodes of a set are: literals, nodes that only connect things, rows of tables
 //! without a name.
 
-use kg::Kg;
-use kg::readable_name;
+use kg::{Kg, readable_name, row_key};
 use kg::term::{NodeId, RelId, Term};
 use kg::value::Kind;
 
-use super::vocabulary::split;
 use crate::exec::Session;
 
 /// The kind of literals in a set; `None` if it has things.
@@ -26,31 +24,7 @@ pub(super) fn connects(session: &Session<'_>, node: NodeId) -> bool {
     if is_numbered(kg, node) {
         return true;
     }
-    let names = |relation: &RelId| {
-        kg.schema().alias_relations.contains(relation) || names_people(kg, *relation)
-    };
-    kg.is_statement(node)
-        || matches!(kg.term(node), Term::Iri(iri) if is_row(&iri))
-            && is_nameless(kg, node)
-            && !kg.out_relations(node).iter().any(names)
-}
-
-/// Whether a relation has a part of a person's name: `last_name`.
-fn names_people(kg: &dyn Kg, relation: RelId) -> bool {
-    const NAMES: [&str; 8] = [
-        "firstname",
-        "lastname",
-        "surname",
-        "forename",
-        "fullname",
-        "givenname",
-        "familyname",
-        "fname",
-    ];
-    let name = kg.name(relation.node());
-    let (local, _) = split(&name);
-    let letters: String = local.chars().filter(|c| c.is_alphanumeric()).collect();
-    NAMES.contains(&letters.to_lowercase().as_str())
+    kg.is_statement(node) || is_nameless_row(kg, node)
 }
 
 /// Whether a node has a number instead of a name (`booking-17`) in a graph whose things have labels.
@@ -83,17 +57,27 @@ fn is_numbered(kg: &dyn Kg, node: NodeId) -> bool {
     kg.out_relations(node).into_iter().any(leads) && kg.types(node).into_iter().all(instances)
 }
 
-/// Whether an IRI is that of a row of a table: `country/code=FIN`.
-fn is_row(iri: &str) -> bool {
-    iri.rsplit(['/', '#'])
-        .next()
-        .is_some_and(|local| local.contains('='))
+/// Whether an IRI is that of a row of a table: `country/code=FIN`, or `country/17` in a graph without
+/// labels.
+fn is_row(kg: &dyn Kg, iri: &str) -> bool {
+    row_key(iri).is_some() && (iri.contains('=') || kg.schema().label_relations.is_empty())
+}
+
+/// Whether a node is a row of a table without a name.
+pub(super) fn is_nameless_row(kg: &dyn Kg, node: NodeId) -> bool {
+    let names = |relation: &RelId| {
+        kg.schema().alias_relations.contains(relation)
+            || kg.schema().row_names.iter().any(|names| names.contains(relation))
+    };
+    matches!(kg.term(node), Term::Iri(iri) if is_row(kg, &iri))
+        && is_nameless(kg, node)
+        && !kg.out_relations(node).iter().any(names)
 }
 
 /// Whether a node is a thing without a name of its own, such as the row of a table.
 pub(super) fn is_nameless(kg: &dyn Kg, node: NodeId) -> bool {
     match kg.term(node) {
-        Term::Iri(iri) if is_row(&iri) => {
+        Term::Iri(iri) if is_row(kg, &iri) => {
             let mut labels = kg.schema().label_relations.iter();
             labels.all(|&relation| kg.tails(node, relation).is_empty())
         }
@@ -116,8 +100,7 @@ pub(super) fn measurable(session: &Session<'_>, nodes: &[NodeId]) -> bool {
 pub(super) fn is_key_of(kg: &dyn Kg, node: NodeId, value: NodeId) -> bool {
     match (kg.term(node), kg.term(value)) {
         (Term::Iri(iri), Term::Literal(literal)) => {
-            let key = iri.rsplit_once('=').map(|(_, key)| key);
-            key == Some(literal.lexical.as_str())
+            row_key(&iri).is_some_and(|(_, key)| key == literal.lexical)
         }
         _ => false,
     }

@@ -84,6 +84,8 @@ pub(super) struct Asked {
     pub(super) same: bool,
     /// It asks for others than those that it names.
     pub(super) others: bool,
+    /// The linked entity that it mentions as a kind of things: `dogs`, `the heaviest dog`.
+    pub(super) kind: Option<usize>,
     /// The index of the content word that names what is asked for.
     pub(super) focus: Option<usize>,
     /// The byte range at which it mentions each linked entity.

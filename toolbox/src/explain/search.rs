@@ -7,12 +7,12 @@ use common::cancel::{Cancel, Cancelled};
 use kg::term::NodeId;
 use kg::value::{Kind, Op};
 
-use super::nodes::is_key_of;
+use super::nodes::{is_key_of, is_nameless_row};
 use super::plan::{Against, Finish, Hop, PlanStep, Start, Way};
 use super::state::{Found, State, explains_all};
 use super::terms::{TermWeights, of_state};
 use super::values::{
-    is_value, kind_of, ops, reached, said_classes, says_nothing, truth, year_used,
+    is_range, is_value, kind_of, ops, reached, said_classes, says_nothing, truth, year_used,
 };
 use super::words::Explainer;
 use crate::call::ToolTable;
@@ -304,9 +304,14 @@ impl Search<'_> {
             }
             for one in adjacent.iter().filter(|one| one.out) {
                 self.cancel.check()?;
+                // Both ends of a range are of one relation.
+                let other = is_range(explainer)
+                    && state.plan.steps.iter().any(|step| {
+                        matches!(step, PlanStep::Compare(relation, _, Against::Value(_)) if *relation != one.relation)
+                    });
                 for op in ops(explainer, session, one, index) {
                     let kept = session.satisfying_value(&state.nodes, one.relation, op, value);
-                    if kept.is_empty() {
+                    if kept.is_empty() || other {
                         continue;
                     }
                     let against = Against::Value(index);
@@ -437,6 +442,29 @@ impl Search<'_> {
         }
     }
 
+    /// Whether a plan leads from an entity to what everything has only one of, so that nobody counts it.
+    fn has_one(&self, state: &State, explainer: &Explainer<'_, '_>) -> bool {
+        const SOME: usize = 64;
+        let (Start::Entity(_), [PlanStep::Walk(hop)]) =
+            (&state.plan.start, state.plan.steps.as_slice())
+        else {
+            return false;
+        };
+        let Relation::Plain(relation) = hop.relation else {
+            return false;
+        };
+        if hop.way != Way::Out || state.nodes.len() > 1 {
+            return false;
+        }
+        let kg = explainer.session.kg();
+        let mut heads = Vec::new();
+        kg.each_pair(relation, &mut |head, _| {
+            heads.push(head);
+            heads.len() < SOME
+        });
+        heads.len() > 1 && heads.iter().all(|&head| kg.tails(head, relation).len() == 1)
+    }
+
     /// Records the plans that end at a state.
     fn conclude(&mut self, state: &State, explainer: &mut Explainer<'_, '_>) -> Searched {
         let steps = !state.plan.steps.is_empty();
@@ -449,7 +477,9 @@ impl Search<'_> {
         // A question with a word that the class does not explain asks for some of it, not for all.
         let whole = steps || explains_all(state, explainer);
         let new = whole && !says_nothing(explainer.session, state);
-        if (steps || named) && new && !state.statements {
+        // `the bookings of May`: rows without a name are an answer where the question names their class.
+        let row = state.class_said && is_nameless_row(explainer.session.kg(), state.nodes[0]);
+        if (steps || named) && new && (!state.statements || row) {
             self.found.push(Found {
                 answer: Value::Set(state.nodes.clone()),
                 state: state.clone(),
@@ -459,7 +489,10 @@ impl Search<'_> {
         // Statements are counted unless the question names what else it counts: `how many clubs`.
         let other = explainer.class_asked && !state.class_said && !explainer.asked.times;
         let things = !state.statements || !other;
-        let counts = things && !state.named && !is_value(explainer.session, &state.nodes);
+        let counts = things
+            && !state.named
+            && !is_value(explainer.session, &state.nodes)
+            && !self.has_one(state, explainer);
         if explainer.asked.count && (steps || named) && counts {
             self.found.push(Found {
                 answer: Value::Int(state.nodes.len() as u64),

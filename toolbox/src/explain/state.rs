@@ -235,11 +235,15 @@ impl State {
         }
         let mut lineage = self.lineage;
         let relations = explainer.relative(&mut lineage, hop, &mut explained.words);
-        tally.asked += explained.asked;
+        // `dogs` are what is of the species: the question has no words for that.
+        let of_kind = hop.way == Way::In && self.is_kind(explainer);
+        if !of_kind {
+            tally.asked += explained.asked;
+            tally.hops += usize::from(!statements);
+            tally.incoming += usize::from(hop.way == Way::In);
+        }
         // The relations that lead to a relative count as one.
-        tally.hops += usize::from(!statements);
         tally.hops -= relations.saturating_sub(1).min(tally.hops);
-        tally.incoming += usize::from(hop.way == Way::In);
         tally.both += usize::from(hop.way == Way::Both);
         let returns = self.plan.steps.iter().any(|step| {
             matches!(step, PlanStep::Walk(earlier)
@@ -270,11 +274,21 @@ impl State {
         // At first only the words that the classes of the new set explain.
         let silent = !speaks(&explained.words, explainer);
         next.see_classes(explainer);
-        let unsaid = silent && !statements && !speaks(&next.words, explainer);
+        let unsaid = silent && !statements && !of_kind && !speaks(&next.words, explainer);
         next.tally.unsaid += usize::from(unsaid);
         let own = followed(&self.words, &explained.words, explainer);
         next.words = joined(&own, &next.words);
         next
+    }
+
+    /// Whether a plan is at an entity that the question mentions as a kind of things, or has followed one
+    /// relation to what is of that kind.
+    fn is_kind(&self, explainer: &Explainer<'_, '_>) -> bool {
+        const KINDS: usize = 1;
+        let walked = |step: &PlanStep| matches!(step, PlanStep::Walk(hop) if hop.way == Way::In);
+        matches!(self.plan.start, Start::Entity(entity) if explainer.asked.kind == Some(entity))
+            && self.plan.steps.len() <= KINDS
+            && self.plan.steps.iter().all(walked)
     }
 
     /// Whether a hop leads from things without a label to their names, as in graphs made from

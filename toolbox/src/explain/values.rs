@@ -116,6 +116,13 @@ fn bound(explainer: &Explainer<'_, '_>, text: &str) -> Option<Op> {
     })
 }
 
+/// Whether the question gives a range, and its values are the two ends.
+pub(super) fn is_range(explainer: &Explainer<'_, '_>) -> bool {
+    let values = &explainer.session.linked().values;
+    explainer.asked.between
+        && (values.iter()).all(|value| bound(explainer, &value.lexical).is_some())
+}
+
 /// Whether a plan has used the same year as a value of the question: a year is also its last day, two
 /// values, one of which is used.
 pub(super) fn year_used(values: &[Literal], index: usize, used: u64) -> bool {
