@@ -249,6 +249,9 @@ impl State {
             matches!(step, PlanStep::Walk(earlier)
                 if earlier.relation == hop.relation && earlier.way != hop.way)
         });
+        // A relation that the question says once is followed once.
+        let again = relations == 0 && self.plan.steps.contains(&PlanStep::Walk(hop));
+        tally.unsaid += usize::from(again);
         tally.returns += usize::from(returns);
         tally.unasked += usize::from(returns && !speaks(&explained.words, explainer));
         let distance = match self.plan.start {

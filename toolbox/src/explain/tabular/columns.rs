@@ -140,14 +140,20 @@ impl<'c> Composer<'c, '_, '_> {
             class: &self.known,
             set: &self.base.words,
         };
-        best(self.paths, phrase, known).or_else(|| {
+        let kg = self.explainer.session.kg();
+        if phrase.role == Role::Counted {
+            // Nobody counts what everything has only one of.
+            return best(self.paths, phrase, known, |path| path.can_be_counted(kg));
+        }
+        let any = |_: &Path| true;
+        best(self.paths, phrase, known, any).or_else(|| {
             let none: Vec<f32> = self.known.iter().map(|_| 0.0).collect();
             let beside = phrase.role == Role::Column && !self.chosen.is_empty();
             let known = Known {
                 class: &none,
                 ..known
             };
-            beside.then(|| best(self.paths, phrase, known)).flatten()
+            beside.then(|| best(self.paths, phrase, known, any)).flatten()
         })
     }
 

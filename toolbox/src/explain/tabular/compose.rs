@@ -102,7 +102,7 @@ impl Composer<'_, '_, '_> {
             .any(|(_, one)| matches!(one, Shown::Computed(..)));
         let grouping = kept.is_some()
             || !computed && grouped_count && without.is_none()
-            || computed && !columns.keys.is_empty();
+            || computed && (!columns.keys.is_empty() || request.grouped && columns.own_key);
         let count = request.count.is_some() && without.is_some() && columns.shown.is_empty();
         if count {
             self.cues += 1;
@@ -228,8 +228,10 @@ impl Composer<'_, '_, '_> {
             }
         }
         if keys.is_empty() {
-            // The members themselves are the groups: rows differ only by what is counted.
-            columns.counted?;
+            // The members themselves are the groups: rows differ only by what is counted or computed.
+            if !computed {
+                columns.counted?;
+            }
             keys.push(self.member_path()?);
         }
         self.cues += 1;

@@ -17,6 +17,8 @@ use crate::exec::{Relation, Session};
 
 /// Members of a set whose relations are looked at.
 const LOOKED_AT: usize = 2_000;
+/// Members of a set that are asked whether they have several of something.
+const COUNTED: usize = 64;
 /// Relations of a path.
 const LONGEST: usize = 3;
 /// Paths from one set.
@@ -62,6 +64,8 @@ pub(super) struct Path {
     label: Option<(Label, f32)>,
     /// Whether it ends at keys of other things.
     coded: bool,
+    /// Whether it leads from some thing to several, which can be counted.
+    several: bool,
     /// First members of the set that it leads to.
     ends: Vec<NodeId>,
 }
@@ -92,6 +96,7 @@ pub(super) fn paths(
         unnamed: false,
         label: None,
         coded: false,
+        several: false,
         ends: nodes[..nodes.len().min(LOOKED_AT)].to_vec(),
     };
     let mut found = Vec::new();
@@ -154,6 +159,9 @@ fn longer(
         let Some(&first) = ends.first() else {
             continue;
         };
+        let mut some = path.ends.iter().take(COUNTED);
+        let several = path.several
+            || some.any(|&node| session.step(node, hop.relation, one.out).len() > 1);
         let explained = explainer.hop(hop);
         let mut last = explained.words.to_vec();
         if thing(Some(&first)) {
@@ -181,6 +189,7 @@ fn longer(
             } else {
                 None
             },
+            several,
             ends,
         });
     }
@@ -231,6 +240,11 @@ impl Path {
             let term = kg.term(node);
             term.as_literal().is_some_and(kg::value::is_number)
         })
+    }
+
+    /// Whether it leads to what can be counted, or to numbers, which are compared.
+    pub(super) fn can_be_counted(&self, kg: &dyn Kg) -> bool {
+        self.several || self.leads_to_numbers(kg)
     }
 
     fn cost(&self) -> f32 {
@@ -288,10 +302,16 @@ pub(super) struct Known<'k> {
     pub(super) set: &'k [f32],
 }
 
-/// The path that a phrase names best; `None` if it names none.
-pub(super) fn best<'p>(paths: &'p [Path], phrase: &Phrase, known: Known<'_>) -> Option<&'p Path> {
+/// Of the paths that `may` be taken, the one that a phrase names best; `None` if it names none.
+pub(super) fn best<'p>(
+    paths: &'p [Path],
+    phrase: &Phrase,
+    known: Known<'_>,
+    may: impl Fn(&Path) -> bool,
+) -> Option<&'p Path> {
     let scored = paths
         .iter()
+        .filter(|path| may(path))
         .filter_map(|path| Some((path.fits(phrase, known)?, path)));
     // Of equal ones the first, which is the shortest.
     scored

@@ -273,6 +273,25 @@ impl Reader<'_> {
         self.of && phrase.is_some_and(|phrase| phrase.of.is_empty())
     }
 
+    /// Whether something is computed of the open phrase.
+    fn is_computed(&self) -> bool {
+        let phrase = self.open.and_then(|open| self.request.phrases.get(open));
+        phrase.is_some_and(|phrase| matches!(phrase.role, Role::Computed(_)))
+    }
+
+    /// Whether something is computed of a phrase so far.
+    fn computes(&self) -> bool {
+        let computed = |one: &Phrase| matches!(one.role, Role::Computed(_));
+        self.request.phrases.iter().any(computed)
+    }
+
+    /// Whether a content word follows the token at `at`, and not an entity.
+    fn stands_before_a_word(&self, at: usize) -> bool {
+        let the = usize::from(matches!(self.word(at + 1), "the" | "each" | "every"));
+        let next = self.tokens.get(at + 1 + the);
+        next.is_some_and(|next| next.content.is_some() && !next.behind_entity && !next.apart)
+    }
+
     fn begin(&mut self, role: Role) {
         self.close();
         self.role = role;
@@ -316,6 +335,18 @@ impl Reader<'_> {
             "per" | "each" | "every" if !self.begins_of() => {
                 self.begin(Role::Key);
                 self.request.grouped |= word != "every";
+                Some(1)
+            }
+            "each" | "every" if self.is_computed() => {
+                // `the average age of each team`.
+                self.begin(Role::Key);
+                self.request.grouped = true;
+                Some(1)
+            }
+            "by" if self.computes() && self.stands_before_a_word(at) => {
+                // `the average salary by job`.
+                self.begin(Role::Key);
+                self.request.grouped = true;
                 Some(1)
             }
             "for" | "in" | "from" | "by" | "to" if matches!(next.as_str(), "each" | "every") => {
