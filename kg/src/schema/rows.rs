@@ -61,9 +61,13 @@ pub(super) fn row_names(
         .collect()
 }
 
-/// A name in lower case without separators.
+/// A name in lower case without separators; `nm` at its end is short for `name`.
 fn plain(name: &str) -> String {
-    name.to_lowercase().replace(['_', '-'], "")
+    let plain = name.to_lowercase().replace(['_', '-'], "");
+    match plain.strip_suffix("nm") {
+        Some(start) => format!("{start}name"),
+        None => plain,
+    }
 }
 
 /// The part before `#` that all relations share, if they do: a vocabulary, and not a table.

@@ -5,6 +5,7 @@ use kg::{Kg, readable_name, row_key};
 use kg::term::{NodeId, RelId, Term};
 use kg::value::Kind;
 
+use super::vocabulary::split;
 use crate::exec::Session;
 
 /// The kind of literals in a set; `None` if it has things.
@@ -63,8 +64,26 @@ fn is_row(kg: &dyn Kg, iri: &str) -> bool {
     row_key(iri).is_some() && (iri.contains('=') || kg.schema().label_relations.is_empty())
 }
 
+/// Whether a node is a row without a name of a table of its own, such as `booking`. A table that is called
+/// after another one, such as `guest_booking`, only connects.
+pub(super) fn is_event_row(session: &Session<'_>, node: NodeId) -> bool {
+    let kg = session.kg();
+    let letters = |class: NodeId| {
+        let name = kg.name(class).to_lowercase();
+        split(&name).0.replace(['_', '-'], "")
+    };
+    let own: Vec<String> = kg.types(node).into_iter().map(letters).collect();
+    let connects = || {
+        (kg.classes().iter().map(|&class| letters(class))).any(|other| {
+            let contains = |own: &String| *own != other && own.contains(&other);
+            own.iter().any(contains)
+        })
+    };
+    is_nameless_row(kg, node) && !connects()
+}
+
 /// Whether a node is a row of a table without a name.
-pub(super) fn is_nameless_row(kg: &dyn Kg, node: NodeId) -> bool {
+fn is_nameless_row(kg: &dyn Kg, node: NodeId) -> bool {
     let names = |relation: &RelId| {
         kg.schema().alias_relations.contains(relation)
             || kg.schema().row_names.iter().any(|names| names.contains(relation))

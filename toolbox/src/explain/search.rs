@@ -7,7 +7,7 @@ use common::cancel::{Cancel, Cancelled};
 use kg::term::NodeId;
 use kg::value::{Kind, Op};
 
-use super::nodes::{is_key_of, is_nameless_row};
+use super::nodes::{is_event_row, is_key_of};
 use super::plan::{Against, Finish, Hop, PlanStep, Start, Way};
 use super::state::{Found, State, explains_all};
 use super::terms::{TermWeights, of_state};
@@ -478,7 +478,7 @@ impl Search<'_> {
         let whole = steps || explains_all(state, explainer);
         let new = whole && !says_nothing(explainer.session, state);
         // `the bookings of May`: rows without a name are an answer where the question names their class.
-        let row = state.class_said && is_nameless_row(explainer.session.kg(), state.nodes[0]);
+        let row = state.class_said && is_event_row(explainer.session, state.nodes[0]);
         if (steps || named) && new && (!state.statements || row) {
             self.found.push(Found {
                 answer: Value::Set(state.nodes.clone()),

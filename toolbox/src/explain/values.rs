@@ -77,6 +77,10 @@ pub(super) fn ops(
             } else {
                 vec![asked.compare.map_or(Op::Eq, |ops| ops[1])]
             };
+            if is_whole(explainer, one) {
+                // A number has no last day.
+                return if last_day { Vec::new() } else { wanted };
+            }
             // After a year means after its last day; before it, before its first.
             let late = |op: &Op| matches!(op, Op::Gt | Op::Le);
             wanted
@@ -95,6 +99,14 @@ pub(super) fn ops(
         Some(Kind::Text) if !number => vec![Op::Eq],
         _ => Vec::new(),
     }
+}
+
+/// Whether a relation's values are whole numbers, such as years without a datatype of their own.
+fn is_whole(explainer: &Explainer<'_, '_>, one: &Adjacent) -> bool {
+    let session = explainer.session;
+    let far = session.step(one.member, one.relation, one.out);
+    let read = session.literals(far.get(..1).unwrap_or_default());
+    read.first().is_some_and(|value| Kind::majority([value]) == Kind::Int)
 }
 
 /// Of a question with two numbers, the comparison in a range: the smaller one is its lower bound.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use kg::search::nearly;
 use kg::words;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::rank::{content, stem};
 
@@ -17,6 +17,20 @@ looking look interested search searching provide display return enumerate sort k
 
 /// More of these words, which came after the tables were learned, and prepositions.
 const CHATTER: &str = "everyone everybody here nowadays current currently directly tbh imo lol haha guys folks clue grateful appreciate wanted wants wondered lately hear heard mind moment beside besides along alongside within inside behind among amongst toward towards upon onto outside beneath via per without despite throughout";
+
+/// Abbreviations in names of columns, with what they stand for.
+const ABBREVIATIONS: &str = "acct:account addr:address amt:amount approx:approximate asst:assistant avg:average bal:balance \
+bldg:building calc:calculated capt:captain chk:check clr:color cnt:count ctry:country curr:currency \
+cust:customer degr:degree deg:degree dept:department descr:description desc:description dest:destination diam:diameter dim:dimension \
+dist:distance dob:birth_date dod:death_date dt:date dur:duration emp:employee enr:enrollment est:estimated ext:extension \
+freq:frequency govt:government grp:group hosp:hospital hr:hour hrs:hours ht:height inst:institution \
+instr:instructor inv:invoice lang:language lgth:length len:length lic:license loc:location lvl:level mfg:manufacturer mfr:manufacturer \
+mgr:manager mgmt:management mi:miles mnth:month msg:message mth:month nat:nationality nbr:number nm:name num:number occ:occupation org:organization orig:origin \
+pct:percent perf:performance ph:phone pmt:payment pop:population pos:position pref:preferred prereq:prerequisite prin:principal prod:product prof:professor \
+proj:project pub:publication pwr:power qty:quantity rcpt:receipt reg:registration req:required rm:room rte:route sal:salary sched:schedule \
+sec:section seq:sequence sess:session sig:signature spd:speed sr:senior stat:status std:standard strt:start stu:student subj:subject \
+sup:supervisor supp:supplier sz:size tel:telephone temp:temperature tm:time tot:total trans:transaction txn:transaction univ:university veh:vehicle vol:volume \
+whse:warehouse wgt:weight wt:weight yr:year yrs:years";
 
 /// Longest word that is taken apart, in bytes: names of strangers may be longer than any word.
 const LONGEST: usize = 64;
@@ -63,6 +77,9 @@ pub(super) fn is_chatter(word: &str) -> bool {
 /// (`indepyear`, `headofstate`, as in names of columns) are taken apart.
 pub(super) fn compounds(text: &str, known: impl Fn(&str) -> bool) -> String {
     let parts = words(text).into_iter().map(|word| {
+        if let Some(long) = spelled_out(&word).filter(|_| !known(&stem(&word))) {
+            return long.replace('_', " ");
+        }
         if word.len() > LONGEST || known(&stem(&word)) {
             return word;
         }
@@ -83,6 +100,16 @@ pub(super) fn compounds(text: &str, known: impl Fn(&str) -> bool) -> String {
         }
     });
     parts.collect::<Vec<_>>().join(" ")
+}
+
+/// What a lower-case abbreviation stands for; `_` stands between words.
+pub(super) fn spelled_out(word: &str) -> Option<&'static str> {
+    static LONG: LazyLock<FxHashMap<&str, &str>> = LazyLock::new(|| {
+        (ABBREVIATIONS.split(' '))
+            .filter_map(|pair| pair.split_once(':'))
+            .collect()
+    });
+    LONG.get(word).copied()
 }
 
 /// The longest known stem that a word begins with, if what follows is a misspelt ending
