@@ -125,7 +125,10 @@ impl schema::SchemaSource for RawGraph<'_> {
     }
 
     fn tail(&self, head: NodeId, relation: RelId) -> Option<NodeId> {
-        self.image.tails(head.0, relation.0).first().map(|&id| NodeId(id))
+        self.image
+            .tails(head.0, relation.0)
+            .first()
+            .map(|&id| NodeId(id))
     }
 
     fn about_relations(&self, relation: RelId, about: &[RelId]) -> Vec<(RelId, NodeId)> {

@@ -39,7 +39,10 @@ pub(super) fn row_names(
         let local = match relation.iri.rsplit_once('#') {
             Some((table, column)) if Some(table) != vocabulary => {
                 let table = split(table).1.to_lowercase();
-                tables.entry(table).or_default().push((plain(column), relation.id));
+                tables
+                    .entry(table)
+                    .or_default()
+                    .push((plain(column), relation.id));
                 continue;
             }
             _ => plain(split(&relation.iri).1),
@@ -51,7 +54,9 @@ pub(super) fn row_names(
             continue;
         }
         if let Some(table) = class_of(graph, relation.id, types) {
-            let column = local.strip_prefix(&plain(&table)).filter(|rest| !rest.is_empty());
+            let column = local
+                .strip_prefix(&plain(&table))
+                .filter(|rest| !rest.is_empty());
             let column = column.unwrap_or(&local).to_owned();
             tables.entry(table).or_default().push((column, relation.id));
         }
@@ -109,7 +114,9 @@ fn class_of(graph: &dyn SchemaSource, relation: RelId, types: &[RelId]) -> Optio
 /// The columns that name the rows of a table.
 fn named(table: &str, columns: &[(String, RelId)]) -> Option<Vec<RelId>> {
     let one_of = |names: &[&str]| {
-        let column = columns.iter().find(|(column, _)| names.contains(&column.as_str()));
+        let column = columns
+            .iter()
+            .find(|(column, _)| names.contains(&column.as_str()));
         column.map(|(_, id)| *id)
     };
     if let Some(name) = one_of(&["name", "title", "fullname", "label"]) {

@@ -26,7 +26,9 @@ pub(super) struct Adjective {
 
 const LENGTH: &[&str] = &["length", "long", "dur", "runtim", "distanc"];
 const HEIGHT: &[&str] = &["height", "elev", "altitud", "tall", "high"];
-const SIZE: &[&str] = &["area", "popul", "siz", "capacit", "surfac", "seat", "numb", "diamet"];
+const SIZE: &[&str] = &[
+    "area", "popul", "siz", "capacit", "surfac", "seat", "numb", "diamet",
+];
 const DATE: &[&str] = &[
     "dat",
     "year",

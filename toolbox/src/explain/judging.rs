@@ -21,9 +21,10 @@ impl Search<'_> {
         for one in adjacent.iter().filter(|one| one.out) {
             self.cancel.check()?;
             // "Does it border Hungary" does not ask what the neighbours border.
-            let followed = state.plan.steps.iter().any(
-                |step| matches!(step, PlanStep::Walk(hop) if hop.relation == one.relation),
-            );
+            let followed =
+                state.plan.steps.iter().any(
+                    |step| matches!(step, PlanStep::Walk(hop) if hop.relation == one.relation),
+                );
             for (index, &entity) in session.linked().entities.iter().enumerate() {
                 if followed || state.tally.entities & bit(index) != 0 {
                     continue;

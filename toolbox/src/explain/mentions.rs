@@ -68,7 +68,9 @@ pub(super) fn as_kind(kg: &dyn Kg, question: &str, linked: &Linked) -> Option<us
         let label = label.to_lowercase();
         let ends = question.get(end..).unwrap_or_default();
         let plural = |text: &str| {
-            ["s", "es"].iter().any(|ending| text.strip_suffix(ending) == Some(label.as_str()))
+            ["s", "es"]
+                .iter()
+                .any(|ending| text.strip_suffix(ending) == Some(label.as_str()))
         };
         // The mention may end before the `s`: `x-ray` of `x-rays`.
         let letter = ends.chars().next().filter(|one| one.is_alphabetic());

@@ -7,7 +7,7 @@
 //! question, cues, adjective        what the question asks; focus: the word that names the answer
 //! marks, mentions                  question words; what stands around the mentions of entities
 //! vocabulary, table                the words of relations; translation probabilities (learn makes them)
-//! naming                           the names of relations and classes
+//! naming, relations                what names of relations and classes mean; the words of a relation
 //! others                           relations that a topic lacks and other things of its class have
 //! words, kinship                   which words a relation explains, and which a chain of parents and children
 //! plan, state, nodes               candidate programs
@@ -32,6 +32,7 @@ mod others;
 mod plan;
 mod question;
 mod read;
+mod relations;
 mod search;
 mod starts;
 mod state;

@@ -1,9 +1,9 @@
 //! What kind of things the nodes of a set are: literals, nodes that only connect things, rows of tables
 //! without a name.
 
-use kg::{Kg, readable_name, row_key};
 use kg::term::{NodeId, RelId, Term};
 use kg::value::Kind;
+use kg::{Kg, readable_name, row_key};
 
 use super::vocabulary::split;
 use crate::exec::Session;
@@ -86,7 +86,11 @@ pub(super) fn is_event_row(session: &Session<'_>, node: NodeId) -> bool {
 fn is_nameless_row(kg: &dyn Kg, node: NodeId) -> bool {
     let names = |relation: &RelId| {
         kg.schema().alias_relations.contains(relation)
-            || kg.schema().row_names.iter().any(|names| names.contains(relation))
+            || kg
+                .schema()
+                .row_names
+                .iter()
+                .any(|names| names.contains(relation))
     };
     matches!(kg.term(node), Term::Iri(iri) if is_row(kg, &iri))
         && is_nameless(kg, node)

@@ -12,7 +12,8 @@ use super::plan::{Against, Finish, Hop, PlanStep, Start, Way};
 use super::state::{Found, State, explains_all};
 use super::terms::{TermWeights, of_state};
 use super::values::{
-    is_range, is_value, kind_of, ops, reached, said_classes, says_nothing, truth, year_used,
+    has_one, is_range, is_value, kind_of, ops, reached, said_classes, says_nothing, truth,
+    year_used,
 };
 use super::words::Explainer;
 use crate::call::ToolTable;
@@ -442,29 +443,6 @@ impl Search<'_> {
         }
     }
 
-    /// Whether a plan leads from an entity to what everything has only one of, so that nobody counts it.
-    fn has_one(&self, state: &State, explainer: &Explainer<'_, '_>) -> bool {
-        const SOME: usize = 64;
-        let (Start::Entity(_), [PlanStep::Walk(hop)]) =
-            (&state.plan.start, state.plan.steps.as_slice())
-        else {
-            return false;
-        };
-        let Relation::Plain(relation) = hop.relation else {
-            return false;
-        };
-        if hop.way != Way::Out || state.nodes.len() > 1 {
-            return false;
-        }
-        let kg = explainer.session.kg();
-        let mut heads = Vec::new();
-        kg.each_pair(relation, &mut |head, _| {
-            heads.push(head);
-            heads.len() < SOME
-        });
-        heads.len() > 1 && heads.iter().all(|&head| kg.tails(head, relation).len() == 1)
-    }
-
     /// Records the plans that end at a state.
     fn conclude(&mut self, state: &State, explainer: &mut Explainer<'_, '_>) -> Searched {
         let steps = !state.plan.steps.is_empty();
@@ -492,7 +470,7 @@ impl Search<'_> {
         let counts = things
             && !state.named
             && !is_value(explainer.session, &state.nodes)
-            && !self.has_one(state, explainer);
+            && !has_one(state, explainer);
         if explainer.asked.count && (steps || named) && counts {
             self.found.push(Found {
                 answer: Value::Int(state.nodes.len() as u64),

@@ -7,7 +7,7 @@ use kg::value::{Kind, Op};
 use super::mentions;
 use super::naming::class_words;
 use super::nodes::measurable;
-use super::plan::{Hop, Start, Way};
+use super::plan::{Hop, PlanStep, Start, Way};
 use super::state::{State, bit};
 use super::words::Explainer;
 use crate::exec::{Adjacent, EntSet, Relation, Session, sorted};
@@ -106,7 +106,8 @@ fn is_whole(explainer: &Explainer<'_, '_>, one: &Adjacent) -> bool {
     let session = explainer.session;
     let far = session.step(one.member, one.relation, one.out);
     let read = session.literals(far.get(..1).unwrap_or_default());
-    read.first().is_some_and(|value| Kind::majority([value]) == Kind::Int)
+    read.first()
+        .is_some_and(|value| Kind::majority([value]) == Kind::Int)
 }
 
 /// Of a question with two numbers, the comparison in a range: the smaller one is its lower bound.
@@ -247,6 +248,32 @@ pub(super) fn says_nothing(session: &Session<'_>, state: &State) -> bool {
     let said = |value: &Literal| letters(value) && question.contains(&value.lexical.to_lowercase());
     let topic = matches!(state.plan.start, Start::Entity(_)) && state.plan.steps.len() == 1;
     topic && values.iter().all(said)
+}
+
+/// Whether a plan leads from an entity to what everything has only one of, so that nobody counts it.
+pub(super) fn has_one(state: &State, explainer: &Explainer<'_, '_>) -> bool {
+    const SOME: usize = 64;
+    let (Start::Entity(_), [PlanStep::Walk(hop)]) =
+        (&state.plan.start, state.plan.steps.as_slice())
+    else {
+        return false;
+    };
+    let Relation::Plain(relation) = hop.relation else {
+        return false;
+    };
+    if hop.way != Way::Out || state.nodes.len() > 1 {
+        return false;
+    }
+    let kg = explainer.session.kg();
+    let mut heads = Vec::new();
+    kg.each_pair(relation, &mut |head, _| {
+        heads.push(head);
+        heads.len() < SOME
+    });
+    heads.len() > 1
+        && heads
+            .iter()
+            .all(|&head| kg.tails(head, relation).len() == 1)
 }
 
 /// The value that says that something is so, where this one says that it is not.

@@ -9,13 +9,11 @@ use rustc_hash::FxHashMap;
 
 use super::kinship::{Lineage, is_relative};
 use super::naming::{
-    aliases, class_nouns, class_texts, class_words, is_event, is_general, is_mutual, is_of_people,
-    is_person, is_place, same_kind,
+    class_nouns, class_texts, class_words, is_general, is_of_people, is_person, is_place, same_kind,
 };
 use super::plan::{Hop, Way};
 use super::question::{Asked, AskedWord};
 use super::table::WordTables;
-use super::vocabulary::{compounds, domain_stems, split, stems};
 use crate::exec::{Relation, Session};
 use crate::rank::{dice, stem, word_grams};
 
@@ -67,7 +65,7 @@ pub(super) struct Explainer<'s, 'g> {
     nouns: Vec<bool>,
     /// Whether the question names a relative.
     relatives: bool,
-    tables: Arc<WordTables>,
+    pub(super) tables: Arc<WordTables>,
     hops: FxHashMap<Hop, Explained>,
     classes: FxHashMap<NodeId, Arc<[f32]>>,
     /// What things without a class explain, by their relations.
@@ -186,7 +184,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
     }
 
     /// The probability with which a word of a relation's name explains a content word.
-    fn given(&self, word: &AskedWord, name: &str) -> f32 {
+    pub(super) fn given(&self, word: &AskedWord, name: &str) -> f32 {
         let seen = self.tables.question_given(name, &word.stem);
         // A rare word that means one relation only says as much as a frequent one.
         let meant = RARE * self.tables.relation_given(&word.stem, name);
@@ -288,112 +286,6 @@ impl<'s, 'g> Explainer<'s, 'g> {
                 })
             }
             None => 0.0,
-        }
-    }
-
-    /// Whether a relation always holds in both directions, even if the graph states only one.
-    pub(super) fn symmetric(&self, relation: Relation) -> bool {
-        let (own, _) = self.relation_words(relation);
-        own.iter().any(|stem| is_mutual(stem))
-    }
-
-    /// Whether a relation's numbers of four digits are years: it is named after a year or an event.
-    pub(super) fn dated(&self, relation: Relation) -> bool {
-        let (own, _) = self.relation_words(relation);
-        own.iter().any(|stem| is_event(stem))
-    }
-
-    /// Whether the question has a word for what a relation says of a thing, without the words for what
-    /// the thing is: `stops` are not `request stops`.
-    pub(super) fn speaks_of(&self, relation: Relation, thing: NodeId) -> bool {
-        const SPOKEN_OF: f32 = 0.2;
-        const HELPING: &str = "has have is are was can do does offers provides allows accepts";
-        let kg = self.session.kg();
-        let classes: Vec<String> = (kg.types(thing).into_iter())
-            .flat_map(|class| class_words(kg, class))
-            .collect();
-        let helping: Vec<String> = HELPING.split(' ').map(stem).collect();
-        let (own, _) = self.relation_words(relation);
-        let telling = own
-            .iter()
-            .filter(|name| !classes.contains(name) && !helping.contains(name));
-        let said = |name: &String| {
-            let of = |word: &AskedWord| {
-                let thing = word.is_mark() || classes.contains(&word.stem);
-                !thing && self.given(word, name) >= SPOKEN_OF
-            };
-            self.asked.words.iter().any(of)
-        };
-        telling.into_iter().any(said)
-    }
-
-    /// The stems of a relation's own name and label, and those of its domain.
-    fn relation_words(&self, relation: Relation) -> (Vec<String>, Vec<String>) {
-        let name = self.session.relation_name(relation);
-        let (mut last, mut domain) = split(&name);
-        let mut to_things = false;
-        let table = match relation {
-            Relation::Plain(id) => {
-                let (table, things) = self.table_of(id);
-                to_things = things;
-                table
-            }
-            _ => None,
-        };
-        // `animal_owner_id` is the owner of an animal.
-        if let Some(table) = &table
-            && let Some(column) = without_table(last, table)
-        {
-            (last, domain) = (column, table);
-        }
-        let parts = |text: &str| {
-            let known = |stem: &str| self.tables.has(stem);
-            let mut stems = stems(&compounds(text, known));
-            // `ref-maker`, `plays_in_club_inverse`: how it is stored, not what it means.
-            let stored = |stem: &String| {
-                stem == "ref" || stem == "invers" || stem == "id" && to_things
-            };
-            if stems.len() > 1 {
-                stems.retain(|stem| !stored(stem));
-            }
-            stems
-        };
-        let mut own = parts(last);
-        if let Relation::Plain(id) = relation
-            && let Some(label) = self.session.kg().label(id.node())
-        {
-            own.extend(parts(split(&label).0));
-        }
-        own.sort_unstable();
-        own.dedup();
-        (own, domain_stems(domain))
-    }
-
-    /// The name of the class of the first thing that has a relation, and whether the relation leads to things.
-    fn table_of(&self, relation: RelId) -> (Option<String>, bool) {
-        let kg = self.session.kg();
-        let mut first = None;
-        kg.each_pair(relation, &mut |head, tail| {
-            first = Some((head, tail));
-            false
-        });
-        let Some((head, tail)) = first else {
-            return (None, false);
-        };
-        let class = kg.types(head).first().map(|&class| kg.name(class));
-        let table = class.map(|class| split(&class).0.to_owned());
-        (table, kg.term(tail).as_literal().is_none())
-    }
-
-    /// The stems of each alias of a relation (`skos:altLabel` and the like): by these its owner
-    /// says how people ask for it.
-    fn further_names(&self, relation: Relation) -> Vec<Vec<String>> {
-        match relation {
-            Relation::Plain(id) => {
-                let kg = self.session.kg();
-                aliases(kg, kg.property_of(id))
-            }
-            _ => Vec::new(),
         }
     }
 
@@ -514,26 +406,6 @@ pub(super) fn is_part_of_name(words: &[f32], at: Option<usize>) -> bool {
 pub(super) fn names(class: &[f32], at: Option<usize>) -> bool {
     const NAMED: f32 = 0.36;
     at.and_then(|at| class.get(at)).is_some_and(|p| *p >= NAMED)
-}
-
-/// The name of a column without its table's name in front: `owner_id` of `animal_owner_id`. `None` if it
-/// does not begin with the table's name.
-fn without_table<'a>(column: &'a str, table: &str) -> Option<&'a str> {
-    let mut rest = column;
-    for letter in table.chars().filter(|letter| !is_separator(*letter)) {
-        rest = rest.trim_start_matches(is_separator);
-        let first = rest.chars().next()?;
-        if !first.to_lowercase().eq(letter.to_lowercase()) {
-            return None;
-        }
-        rest = &rest[first.len_utf8()..];
-    }
-    let column = rest.strip_prefix(is_separator)?;
-    (!column.is_empty()).then_some(column)
-}
-
-fn is_separator(letter: char) -> bool {
-    matches!(letter, '_' | '-')
 }
 
 /// Whether a word stands directly before another one.

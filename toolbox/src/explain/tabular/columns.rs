@@ -153,7 +153,9 @@ impl<'c> Composer<'c, '_, '_> {
                 class: &none,
                 ..known
             };
-            beside.then(|| best(self.paths, phrase, known, any)).flatten()
+            beside
+                .then(|| best(self.paths, phrase, known, any))
+                .flatten()
         })
     }
 

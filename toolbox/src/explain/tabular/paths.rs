@@ -160,8 +160,8 @@ fn longer(
             continue;
         };
         let mut some = path.ends.iter().take(COUNTED);
-        let several = path.several
-            || some.any(|&node| session.step(node, hop.relation, one.out).len() > 1);
+        let several =
+            path.several || some.any(|&node| session.step(node, hop.relation, one.out).len() > 1);
         let explained = explainer.hop(hop);
         let mut last = explained.words.to_vec();
         if thing(Some(&first)) {

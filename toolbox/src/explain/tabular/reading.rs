@@ -6,7 +6,7 @@ use kg::value::{Extreme, Op};
 use super::super::adjective::{Degree, adjective};
 use super::super::cues::is_negation;
 use super::super::focus::is_content;
-use super::super::question::{Asked, AskedWord};
+use super::super::question::Asked;
 use super::request::{Label, Phrase, Request, Role, number};
 use crate::call::Aggregate;
 
@@ -83,41 +83,7 @@ pub(super) fn read(bare: &str, asked: &Asked) -> Request {
         next += reader.token(next);
     }
     let mut request = reader.request;
-    keep_one_column(&mut request, asked);
-    // `the age and height of the players`: both are of players.
-    for at in (1..request.phrases.len()).rev() {
-        let (before, behind) = request.phrases.split_at_mut(at);
-        let (Some(one), Some(next)) = (before.last_mut(), behind.first()) else {
-            continue;
-        };
-        if one.role == next.role && one.role == Role::Column && one.of.is_empty() {
-            one.of.clone_from(&next.of);
-        }
-        // `the largest and the smallest area`: both are computed of areas.
-        let empty = one.words.is_empty() && one.label.is_none();
-        if empty
-            && matches!(
-                (one.role, next.role),
-                (Role::Computed(_), Role::Computed(_))
-            )
-        {
-            *one = Phrase {
-                role: one.role,
-                at: one.at,
-                ..next.clone()
-            };
-        }
-    }
-    // `a population above the average`: of populations.
-    for at in 1..request.phrases.len() {
-        let (before, behind) = request.phrases.split_at_mut(at);
-        if let (Some(one), Some(next)) = (before.last(), behind.first_mut())
-            && matches!(next.role, Role::Mean(_))
-            && next.words.is_empty()
-        {
-            next.words.clone_from(&one.words);
-        }
-    }
+    request.settle(asked);
     request
 }
 
@@ -329,31 +295,10 @@ impl Reader<'_> {
         if let Some(aggregate) = aggregate {
             return Some(self.computed(at, aggregate));
         }
+        if let Some(read) = self.key(at) {
+            return Some(read);
+        }
         match word.as_str() {
-            "in" if next == "total" => Some(2),
-            "each" if next == "time" => Some(2),
-            "per" | "each" | "every" if !self.begins_of() => {
-                self.begin(Role::Key);
-                self.request.grouped |= word != "every";
-                Some(1)
-            }
-            "each" | "every" if self.is_computed() => {
-                // `the average age of each team`.
-                self.begin(Role::Key);
-                self.request.grouped = true;
-                Some(1)
-            }
-            "by" if self.computes() && self.stands_before_a_word(at) => {
-                // `the average salary by job`.
-                self.begin(Role::Key);
-                self.request.grouped = true;
-                Some(1)
-            }
-            "for" | "in" | "from" | "by" | "to" if matches!(next.as_str(), "each" | "every") => {
-                self.begin(Role::Key);
-                self.request.grouped = true;
-                Some(2)
-            }
             // The orders of a shop are no order.
             _ if is_one_of(&word, ORDERS)
                 && (word != "order"
@@ -406,6 +351,39 @@ impl Reader<'_> {
                 self.request.without = true;
                 self.begin(Role::Without);
                 Some(1)
+            }
+            _ => None,
+        }
+    }
+
+    /// Reads what rows are grouped by: `per city`, `for each city`, `by city`.
+    fn key(&mut self, at: usize) -> Option<usize> {
+        let next = self.word(at + 1).to_owned();
+        let word = self.tokens[at].word.clone();
+        match word.as_str() {
+            "in" if next == "total" => Some(2),
+            "each" if next == "time" => Some(2),
+            "per" | "each" | "every" if !self.begins_of() => {
+                self.begin(Role::Key);
+                self.request.grouped |= word != "every";
+                Some(1)
+            }
+            "each" | "every" if self.is_computed() => {
+                // `the average age of each team`.
+                self.begin(Role::Key);
+                self.request.grouped = true;
+                Some(1)
+            }
+            "by" if self.computes() && self.stands_before_a_word(at) => {
+                // `the average salary by job`.
+                self.begin(Role::Key);
+                self.request.grouped = true;
+                Some(1)
+            }
+            "for" | "in" | "from" | "by" | "to" if matches!(next.as_str(), "each" | "every") => {
+                self.begin(Role::Key);
+                self.request.grouped = true;
+                Some(2)
             }
             _ => None,
         }
@@ -508,19 +486,6 @@ impl Reader<'_> {
                 .get(at + 1)
                 .is_some_and(|token| token.content.is_some())
             && adjective(next).is_none()
-    }
-}
-
-/// Leaves one column to a question for people, places or times: `who wrote and directed it` has one answer.
-fn keep_one_column(request: &mut Request, asked: &Asked) {
-    let column = |one: &&mut Phrase| one.role == Role::Column;
-    let labels =
-        (request.phrases.iter()).any(|one| one.role == Role::Column && one.label.is_some());
-    if labels || asked.count || !asked.words.iter().any(AskedWord::is_mark) {
-        return;
-    }
-    for phrase in request.phrases.iter_mut().filter(column).skip(1) {
-        phrase.role = Role::Condition;
     }
 }
 

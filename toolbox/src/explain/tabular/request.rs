@@ -3,6 +3,7 @@
 
 use kg::value::{Extreme, Op};
 
+use super::super::question::{Asked, AskedWord};
 use crate::call::Aggregate;
 use crate::link::number_of_word;
 
@@ -75,6 +76,58 @@ pub(super) struct Request {
 }
 
 impl Request {
+    /// Settles what the phrases share, after all have been read.
+    pub(super) fn settle(&mut self, asked: &Asked) {
+        self.keep_one_column(asked);
+        // `the age and height of the players`: both are of players.
+        for at in (1..self.phrases.len()).rev() {
+            let (before, behind) = self.phrases.split_at_mut(at);
+            let (Some(one), Some(next)) = (before.last_mut(), behind.first()) else {
+                continue;
+            };
+            if one.role == next.role && one.role == Role::Column && one.of.is_empty() {
+                one.of.clone_from(&next.of);
+            }
+            // `the largest and the smallest area`: both are computed of areas.
+            let empty = one.words.is_empty() && one.label.is_none();
+            if empty
+                && matches!(
+                    (one.role, next.role),
+                    (Role::Computed(_), Role::Computed(_))
+                )
+            {
+                *one = Phrase {
+                    role: one.role,
+                    at: one.at,
+                    ..next.clone()
+                };
+            }
+        }
+        // `a population above the average`: of populations.
+        for at in 1..self.phrases.len() {
+            let (before, behind) = self.phrases.split_at_mut(at);
+            if let (Some(one), Some(next)) = (before.last(), behind.first_mut())
+                && matches!(next.role, Role::Mean(_))
+                && next.words.is_empty()
+            {
+                next.words.clone_from(&one.words);
+            }
+        }
+    }
+
+    /// Leaves one column to a question for people, places or times: `who wrote and directed it` has one answer.
+    fn keep_one_column(&mut self, asked: &Asked) {
+        let column = |one: &&mut Phrase| one.role == Role::Column;
+        let labels =
+            (self.phrases.iter()).any(|one| one.role == Role::Column && one.label.is_some());
+        if labels || asked.count || !asked.words.iter().any(AskedWord::is_mark) {
+            return;
+        }
+        for phrase in self.phrases.iter_mut().filter(column).skip(1) {
+            phrase.role = Role::Condition;
+        }
+    }
+
     /// Whether it asks for the names or keys of things.
     pub(super) fn wants_labels(&self) -> bool {
         let label = |one: &Phrase| one.role == Role::Column && one.label.is_some();
