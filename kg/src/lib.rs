@@ -47,7 +47,7 @@ pub use readable::readable_name;
 pub use schema::{INTERVAL_ENDS, IntervalRelation, Schema, Settings, is_meta_class};
 pub use sparql::{
     PatternPart, QueryAnswer, QueryError, QueryLimits, ResultsFormat, RewrittenQuery,
-    TriplesFormat, algebra_literal, cancelled_by, normalise, operands, parse_query, parts,
+    TriplesFormat, algebra_literal, cancelled_by, normalise, operands, parse_query, parse_query_at, parts,
     term_literal,
 };
 

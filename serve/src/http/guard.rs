@@ -130,13 +130,9 @@ pub(super) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
     set(header::CACHE_CONTROL, "no-store");
     if app.access.log_requests {
         // The path has no question; parameters, which may have one, are left out.
-        let fields = [
-            ("method", method.into()),
-            ("path", path.into()),
-            ("status", response.status().as_u16().into()),
-            ("ms", (begun.elapsed().as_micros() as f64 / 1e3).into()),
-        ];
-        app.service.log_with("request", &fields);
+        let status = response.status().as_u16();
+        let ms = begun.elapsed().as_micros() as f64 / 1e3;
+        tracing::info!(method, path, status, ms, "request");
     }
     response
 }

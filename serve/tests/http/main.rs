@@ -8,6 +8,7 @@ mod fuzz;
 mod interface;
 mod mcp;
 mod page;
+mod protocol;
 mod queries;
 mod reload;
 mod support;

@@ -99,7 +99,6 @@ fn a_bad_query_is_refused_with_the_reason() {
     let post =
         |headers: &[(&str, &str)], body: &str| server.send("POST", "/sparql/demo", headers, body);
     post(&[QUERY], "SELECT").refused(400, "syntax");
-    post(&[QUERY], "DESCRIBE <http://kgagent.example/peru>").refused(400, "refused");
     post(
         &[QUERY],
         "SELECT * { SERVICE <http://example.org/> { ?a ?b ?c } }",
