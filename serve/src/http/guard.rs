@@ -13,6 +13,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use percent_encoding::percent_decode_str;
 use subtle::ConstantTimeEq;
 
 use super::App;
@@ -138,6 +139,9 @@ pub(super) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
 }
 
 async fn pass(access: &AccessRules, path: &str, request: Request) -> Result<Request, Fault> {
+    if percent_decode_str(path).decode_utf8().is_err() {
+        return Err(Fault::bad("address", "the address is not UTF-8"));
+    }
     access.check_host(request.headers())?;
     AccessRules::check_origin(request.headers())?;
     if !is_open(path) {

@@ -10,5 +10,6 @@ mod mcp;
 mod page;
 mod protocol;
 mod queries;
+mod refusals;
 mod reload;
 mod support;

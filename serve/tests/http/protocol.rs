@@ -16,7 +16,10 @@ impl Endpoint {
 
     fn post(&self, parameters: &str, kind: Option<&str>, body: &[u8]) -> Reply {
         let path = format!("/sparql/demo?{parameters}");
-        let kind: Vec<(&str, &str)> = kind.map(|kind| ("Content-Type", kind)).into_iter().collect();
+        let kind: Vec<(&str, &str)> = kind
+            .map(|kind| ("Content-Type", kind))
+            .into_iter()
+            .collect();
         self.0.send_bytes("POST", &path, &kind, body)
     }
 }
