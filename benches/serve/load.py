@@ -55,14 +55,28 @@ async def reply(reader):
     return int(head.split(b" ", 2)[1]), await reader.readexactly(length)
 
 
-async def metrics():
-    """What the server has counted."""
+async def get(path):
     reader, writer = await asyncio.open_connection("127.0.0.1", ARGS.port)
-    writer.write(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     _, body = await reply(reader)
     writer.close()
-    pairs = (line.rsplit(" ", 1) for line in body.decode().splitlines() if not line.startswith("#"))
+    return body.decode()
+
+
+async def metrics():
+    """What the server has counted."""
+    lines = (await get("/metrics")).splitlines()
+    pairs = (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
     return {name: float(value) for name, value in pairs}
+
+
+async def beside_library(answered):
+    """Milliseconds of each answer that were spent neither in the graph nor in the model, as its trace says."""
+    rest = []
+    for body, seconds in answered:
+        trace = map(json.loads, (await get(f"/api/answers/{json.loads(body)['id']}/trace")).splitlines())
+        rest += [1000 * (seconds - event["kg"] - event["model"]) for event in trace if event.get("event") == "timing"]
+    return round(statistics.median(rest), 3)
 
 
 def memory():
@@ -76,17 +90,27 @@ def memory():
     return 0
 
 
+def processor():
+    """Seconds of processor time that the server has used."""
+    if not ARGS.pid:
+        return 0
+    with open(f"/proc/{ARGS.pid}/stat") as stat:
+        return sum(map(int, stat.read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
 class Counts:
     def __init__(self):
-        self.seconds, self.statuses, self.broken, self.idle = [], {}, 0, []
+        self.seconds, self.statuses, self.broken, self.idle, self.answered = [], {}, 0, [], []
 
     async def ask(self, question):
         """Asks over a connection that is free, or a new one; gives the status."""
         begun = time.monotonic()
         try:
+            # The server closes connections that nobody uses.
+            self.idle = [(reader, writer) for reader, writer in self.idle if not reader.at_eof()]
             reader, writer = self.idle.pop() if self.idle else await asyncio.open_connection("127.0.0.1", ARGS.port)
             writer.write(request(question))
-            status, _ = await reply(reader)
+            status, body = await reply(reader)
         except (OSError, asyncio.IncompleteReadError):
             self.broken += 1
             return None
@@ -94,6 +118,7 @@ class Counts:
         self.statuses[status] = self.statuses.get(status, 0) + 1
         if status == 200:
             self.seconds.append(time.monotonic() - begun)
+            self.answered = self.answered[-500:] + [(body, self.seconds[-1])]
         return status
 
     def close(self):
@@ -152,7 +177,7 @@ async def leaver(end, seed):
 async def phase(name, seconds, work, others=()):
     """Measures `work`, which counts, beside `others`."""
     before, counts, sizes = await metrics(), Counts(), []
-    begun, used = time.monotonic(), time.process_time()
+    begun, used, server = time.monotonic(), time.process_time(), processor()
     end = begun + seconds
 
     async def watch():
@@ -162,22 +187,23 @@ async def phase(name, seconds, work, others=()):
 
     await asyncio.gather(watch(), *(one(end, counts) for one in work), *(other(end) for other in others))
     took = time.monotonic() - begun
+    server = processor() - server
     counts.close()
     after = await metrics()
     grown = {name: after[name] - before[name] for name in after}
     times = sorted(counts.seconds)
     at = lambda share: round(1000 * times[min(len(times) - 1, int(share * len(times)))], 2) if times else None
-    mean = lambda what: 1000 * grown[f"{what}_sum"] / max(1, grown[f"{what}_count"])
     first_minute = sizes[min(len(sizes) - 1, 60)]
     line = {
         "phase": name, "seconds": round(took, 1), "answers": len(times), "per_second": round(len(times) / took, 1),
         "p50_ms": at(0.5), "p90_ms": at(0.9), "p99_ms": at(0.99), "statuses": counts.statuses, "broken": counts.broken,
-        # What lies between a client and the thread that answers, both ends of the client included.
-        "http_ms": round(1000 * statistics.mean(times) - mean("kgagent_answer_seconds"), 3) if times else None,
         "left": grown["kgagent_leaving_seconds_count"], "left_in_100_ms": grown['kgagent_leaving_seconds_bucket{le="0.1"}'],
         "memory_mb": [round(size / 1e6, 1) for size in (sizes[0], first_minute, sizes[-1], max(sizes))],
+        "processor_ms": round(1000 * server / max(1, len(times)), 1),
         "own_processor_share": round((time.process_time() - used) / took, 2), "load_average": os.getloadavg()[0],
     }
+    if times and name.startswith("at rest"):
+        line["beside_library_ms"] = await beside_library(counts.answered)
     print(json.dumps(line), flush=True)
     return line
 
