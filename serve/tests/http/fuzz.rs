@@ -137,6 +137,7 @@ fn changed_queries_are_answered() {
 }
 
 /// Sends requests for some seconds that begin as one of `seeds`.
+#[allow(clippy::print_stdout, reason = "it says how much was tried")]
 fn fuzz(seeds: &[Seed], start: u64) {
     let seconds = std::env::var("KGAGENT_FUZZ_SECONDS").ok();
     let seconds = seconds.map_or(2, |text| text.parse().unwrap());
