@@ -1,7 +1,9 @@
 //! Who may ask: host, origin, token, sizes; and where the server may listen.
 
-use std::io::Write;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use serve::{AccessRules, ServeError, Server, Service, ServiceOptions};
@@ -153,6 +155,32 @@ fn a_body_beyond_the_limit_is_refused() {
     let server = Running::plain();
     let reply = server.post("/api/ask", &"a".repeat((1 << 20) + 1));
     reply.refused(413, "too_large");
+    assert_eq!(server.get("/livez").body, "alive\n");
+}
+
+#[test]
+fn a_request_that_does_not_arrive_is_ended() {
+    let server = Running::plain();
+    let begun = |head: &str| {
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        let wait = Some(Duration::from_secs(60));
+        stream.set_read_timeout(wait).unwrap();
+        stream.write_all(head.as_bytes()).unwrap();
+        stream
+    };
+    let head = "POST /api/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    let ended = [
+        begun(head),
+        begun(&format!("{head}Content-Length: 9\r\n\r\n{{")),
+    ]
+    .map(|mut stream| {
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    });
+    assert_eq!(ended[0], "");
+    assert!(ended[1].starts_with("HTTP/1.1 408 "), "{}", ended[1]);
+    assert!(ended[1].contains("\"code\":\"timeout\""), "{}", ended[1]);
     assert_eq!(server.get("/livez").body, "alive\n");
 }
 
