@@ -1,13 +1,18 @@
 """The page in a browser: Chromium through Playwright.
 
-    python3 tests/page.py http://127.0.0.1:8765 GRAPH FEEDBACK-FILE [FOLDER FOR SCREENSHOTS]
+    python3 tests/page.py http://127.0.0.1:8765 GRAPH FEEDBACK-FILE [--shots FOLDER] [--serve kgagent serve --workers 1 --kg GRAPH]
 
-Without the package `playwright` or a Chromium it says so and ends with 0.
+`--serve` starts a server that is kept busy, killed and started again. Without the package `playwright` or a Chromium it says so
+and ends with 0.
 """
 
+import argparse
 import json
 import shutil
+import socket
+import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 try:
@@ -17,15 +22,23 @@ except ImportError as missing:
     sys.exit(0)
 try:
     from axe_playwright_python.sync_playwright import Axe
-except ImportError:
+except ImportError as missing:
+    print(f"skipped: accessibility: {missing}")
     Axe = None
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 if not BROWSER:
     print("skipped: there is no Chromium on this machine")
     sys.exit(0)
-BASE, GRAPH, FEEDBACK = sys.argv[1].rstrip("/"), sys.argv[2], Path(sys.argv[3])
-SHOTS = Path(sys.argv[4]) if len(sys.argv) > 4 else None
+
+parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser.add_argument("base")
+parser.add_argument("graph")
+parser.add_argument("feedback", type=Path)
+parser.add_argument("--shots", type=Path)
+parser.add_argument("--serve", nargs=argparse.REMAINDER, default=[])
+ARGS = parser.parse_args()
+BASE, GRAPH, FEEDBACK, SHOTS = ARGS.base.rstrip("/"), ARGS.graph, ARGS.feedback, ARGS.shots
 QUESTION = "Which cities are in Portugal?"
 
 
@@ -33,8 +46,8 @@ def answer(page):
     return page.locator('[data-part="answer"] .answer')
 
 
-def ask(page, question):
-    page.goto(BASE + "/#/")
+def ask(page, question, base=BASE):
+    page.goto(base + "/#/")
     page.locator("#question").fill(question)
     page.keyboard.press("Escape")
     page.locator("#send").click()
@@ -57,6 +70,9 @@ def asks_and_shows(page):
     rows = page.locator(".evidence table tbody tr")
     rows.first.hover()
     expect(page.locator(".evidence .lit")).not_to_have_count(0)
+    page.mouse.move(0, 0)
+    page.locator("ol.program li").nth(1).hover()
+    expect(page.locator(".evidence .edge.lit")).not_to_have_count(0)
     page.mouse.move(0, 0)
     page.locator("ol.program li").nth(1).focus()
     expect(page.locator(".evidence tbody tr.lit")).not_to_have_count(0)
@@ -102,6 +118,37 @@ def completes(page):
     expect(answer(page)).to_contain_text("Lima")
 
 
+def tab_to(page, what):
+    """Presses Tab until this has the focus."""
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        if page.evaluate("what => document.activeElement.matches(what)", what):
+            return
+    raise AssertionError(f"the Tab key does not reach {what}")
+
+
+def works_by_keyboard_alone(page):
+    page.goto("about:blank")
+    page.goto(BASE + "/")
+    expect(page.locator("#question")).to_be_focused()
+    page.keyboard.type("capital of Per", delay=20)
+    expect(page.locator("#question-list li").first).to_contain_text("Peru")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    expect(answer(page)).to_contain_text("Lima")
+    tab_to(page, "ol.program li:nth-child(2)")
+    expect(page.locator(".evidence tbody tr.lit")).not_to_have_count(0)
+    tab_to(page, "#result a[href^='#/sparql']")
+    page.keyboard.press("Enter")
+    tab_to(page, "#query")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#rows")).to_contain_text("lima")
+    tab_to(page, "nav a[data-view='browse']")
+    page.keyboard.press("Enter")
+    expect(page.locator("#lookup")).to_be_visible()
+
+
 def compares(page):
     page.goto(BASE + "/#/")
     page.locator("#question").fill("capital of peru?")
@@ -132,7 +179,71 @@ def hostile_labels_are_text(page):
     ask(page, "what is the capital of Evilland <img src=x onerror=alert(1)>?")
     expect(page.locator('[data-part="answer"] .asked')).to_contain_text("<img src=x")
     assert page.locator("main script, main img").count() == 0
+    page.goto(f"{BASE}/#/browse/hostile/huge")
+    expect(page.locator("#entity")).to_contain_text("Huge long long")
+    wide = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    assert not wide, "a long label makes the page wide"
     page.locator("#graph").select_option(GRAPH)
+
+
+class OwnServer:
+    """A server of one thread that can be kept busy and killed."""
+
+    def __init__(self, port=0):
+        command = [*ARGS.serve, "--listen", f"127.0.0.1:{port}"]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.base = self.process.stdout.readline().split()[-1].rstrip("/")
+        self.port = int(self.base.rsplit(":", 1)[1])
+
+    def keep_busy(self):
+        """A query that lasts as long as this connection."""
+        query = b"SELECT (COUNT(*) AS ?n) { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f }"
+        graph = json.loads(self.get("/api/graphs"))["graphs"][0]["name"]
+        asker = socket.create_connection(("127.0.0.1", self.port))
+        head = f"POST /sparql/{graph} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/sparql-query\r\nContent-Length: {len(query)}\r\n\r\n"
+        asker.sendall(head.encode() + query)
+        return asker
+
+    def get(self, path):
+        with urllib.request.urlopen(self.base + path) as reply:
+            return reply.read().decode()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def stops_and_survives_a_restart(page):
+    if not ARGS.serve:
+        return print("skipped: stop and restart: no --serve")
+    server = OwnServer()
+    try:
+        ask(page, "capital of peru?", server.base)
+        expect(answer(page)).to_contain_text("Lima")
+        asker = server.keep_busy()
+        page.locator("#question").fill("capital of chile?")
+        page.keyboard.press("Escape")
+        page.locator("#send").click()
+        expect(page.locator("#send")).to_be_hidden()
+        page.locator("#stop").click()
+        expect(page.locator("#result")).to_contain_text("Stopped.")
+        asker.close()
+        stopped = 'kgagent_questions_total{outcome="cancelled"} 1'
+        for _ in range(100):
+            if stopped in server.get("/metrics"):
+                break
+            page.wait_for_timeout(50)
+        assert stopped in server.get("/metrics")
+        server.kill()
+        page.locator("#send").click()
+        page.locator("#send").wait_for(state="visible")
+        expect(page.locator("#result")).to_contain_text("The server does not answer.")
+        server = OwnServer(server.port)
+        page.locator("#send").click()
+        expect(answer(page)).to_contain_text("Santiago")
+        expect(page.locator("#history")).to_contain_text("capital of peru?")
+    finally:
+        server.kill()
 
 
 def screenshots(browser):
@@ -142,6 +253,7 @@ def screenshots(browser):
         expect(answer(page)).to_contain_text("Lisbon")
         wide = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
         assert not wide, f"{name}: the page is wider than the screen"
+        accessible(page, name)
         if SHOTS:
             page.screenshot(path=SHOTS / f"{name}.png")
         page.close()
@@ -154,10 +266,14 @@ def main():
         page = context.new_page()
         page.set_default_timeout(15_000)
         foreign, wrong = [], []
-        page.on("request", lambda one: one.url.startswith((BASE, "blob:")) or foreign.append(one.url))
+        own = ("http://127.0.0.1:", "blob:http://127.0.0.1:", "about:blank")
+        context.on("request", lambda one: one.url.startswith(own) or foreign.append(one.url))
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("dialog", lambda dialog: wrong.append(dialog.message) or dialog.dismiss())
-        for part in (asks_and_shows, downloads, shares, opens_sparql, browses, completes, compares, says_what_is_right, hostile_labels_are_text):
+        for part in (
+            asks_and_shows, downloads, shares, opens_sparql, browses, completes, works_by_keyboard_alone, compares,
+            says_what_is_right, hostile_labels_are_text, stops_and_survives_a_restart,
+        ):
             part(page)
             print(f"ok {part.__name__}")
         with open(FEEDBACK) as lines:

@@ -1,4 +1,5 @@
-//! CONSTRUCT: a query for the template's variables, and the template filled with each row.
+//! CONSTRUCT: a query for the template's variables, and the template filled with each row. DESCRIBE
+//! is a CONSTRUCT of all triples that begin with what is described.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use crate::graph::Kg;
 use crate::sparql::{QueryAnswer, QueryError, QueryLimits, term_literal};
 use crate::term::Term;
 
-/// The triples of a CONSTRUCT query, sorted and without duplicates; `None` for other queries.
+/// The triples of a CONSTRUCT or DESCRIBE query, sorted and without duplicates; `None` for other queries.
 /// Triples that RDF does not have (an unbound part, a literal as subject) are left out. The row
 /// limit also limits the number of triples.
 ///
@@ -21,20 +22,26 @@ pub fn construct(
     query: &Query,
     limits: QueryLimits,
 ) -> Result<Option<Vec<[Term; 3]>>, QueryError> {
-    let Query::Construct {
-        template,
-        pattern,
-        base_iri,
-        ..
-    } = query
-    else {
-        return Ok(None);
+    let (template, pattern, base_iri) = match query {
+        Query::Construct {
+            template,
+            pattern,
+            base_iri,
+            ..
+        } => (template.clone(), pattern.clone(), base_iri),
+        Query::Describe {
+            pattern, base_iri, ..
+        } => {
+            let (template, pattern) = described(pattern);
+            (template, pattern, base_iri)
+        }
+        Query::Select { .. } | Query::Ask { .. } => return Ok(None),
     };
     let select = Query::Select {
         dataset: None,
         pattern: GraphPattern::Project {
-            inner: Box::new(pattern.clone()),
-            variables: variables(template),
+            inner: Box::new(pattern),
+            variables: variables(&template),
         },
         base_iri: base_iri.clone(),
     };
@@ -54,6 +61,36 @@ pub fn construct(
         }
     }
     Ok(Some(triples.into_iter().collect()))
+}
+
+/// Template and pattern of all triples that begin with a value of the pattern's variables.
+fn described(pattern: &GraphPattern) -> (Vec<TriplePattern>, GraphPattern) {
+    let mut template: Vec<TriplePattern> = Vec::new();
+    let mut triples = GraphPattern::default();
+    pattern.on_in_scope_variable(|subject| {
+        let number = template.len();
+        let triple = TriplePattern {
+            subject: subject.clone().into(),
+            predicate: Variable::new_unchecked(format!("describedBy{number}")).into(),
+            object: Variable::new_unchecked(format!("describedAs{number}")).into(),
+        };
+        let own = GraphPattern::Bgp {
+            patterns: vec![triple.clone()],
+        };
+        triples = match number {
+            0 => own,
+            _ => GraphPattern::Union {
+                left: Box::new(std::mem::take(&mut triples)),
+                right: Box::new(own),
+            },
+        };
+        template.push(triple);
+    });
+    let pattern = GraphPattern::Join {
+        left: Box::new(pattern.clone()),
+        right: Box::new(triples),
+    };
+    (template, pattern)
 }
 
 /// The variables of a template, each once.
@@ -140,7 +177,7 @@ mod tests {
                 .unwrap()
                 .unwrap(),
             [
-                [iri("a"), iri("n"), name],
+                [iri("a"), iri("n"), name.clone()],
                 [iri("b"), iri("q"), iri("a")],
                 [iri("b"), iri("q"), iri("c")],
             ]
@@ -155,5 +192,17 @@ mod tests {
             1
         );
         assert_eq!(made("ASK {}").unwrap(), None);
+        let of_a = [
+            [iri("a"), iri("name"), name.clone()],
+            [iri("a"), iri("p"), iri("b")],
+        ];
+        let one = made("DESCRIBE <http://e/a>").unwrap().unwrap();
+        assert_eq!(one, of_a);
+        let two = "DESCRIBE ?x <http://e/c> { ?x <http://e/name> \"A\" }";
+        let two = made(two).unwrap().unwrap();
+        assert_eq!(two[..2], of_a);
+        assert_eq!(two[2..], [[iri("c"), iri("p"), iri("b")]]);
+        assert_eq!(made("DESCRIBE <http://e/none>").unwrap().unwrap().len(), 0);
+        assert_eq!(made("DESCRIBE * {}").unwrap().unwrap().len(), 0);
     }
 }

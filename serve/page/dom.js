@@ -35,17 +35,33 @@ const TOKEN = "kgagent-token";
 /** The open question for a token, which several requests wait for. */
 let asking = null;
 
-/** A request with the server's token. Asks for the token if the server wants one. */
+/** Tries of a request that the server has no room for now. */
+const TRIES = 3;
+
+/**
+ * A request with the server's token. Asks for the token if the server wants one, and waits if the server
+ * says when to come again.
+ */
 export async function request(path, options = {}) {
-  for (;;) {
+  for (let tries = 1; ; tries += 1) {
     const headers = new Headers(options.headers);
     const token = sessionStorage.getItem(TOKEN);
     if (token) headers.set("Authorization", `Bearer ${token}`);
-    const response = await fetch(path, { ...options, headers });
+    const response = await fetch(path, { ...options, headers }).catch(unreachable);
+    const wait = response.status === 503 && tries < TRIES && Number(response.headers.get("Retry-After"));
+    if (wait) {
+      await new Promise((done) => setTimeout(done, wait * 1000));
+      continue;
+    }
     if (response.status !== 401) return response;
     asking ??= askToken().finally(() => { asking = null; });
     sessionStorage.setItem(TOKEN, await asking);
   }
+}
+
+/** Browsers differ in what they say when nobody answers. */
+function unreachable(error) {
+  throw error.name === "AbortError" ? error : new Error("The server does not answer. Ask again when it runs.");
 }
 
 function askToken() {

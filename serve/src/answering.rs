@@ -163,9 +163,13 @@ impl Question {
     ) -> Result<Arc<StoredAnswer>, Fault> {
         let metrics = &service.metrics;
         metrics.queue_seconds.add(arrived.elapsed().as_secs_f64());
+        let begun = Instant::now();
         let answered = cancel.and_then(|cancel| self.answer(service, watcher, cancel.clone()));
         match &answered {
-            Ok(stored) => measure(service, stored),
+            Ok(stored) => {
+                metrics.answer_seconds.add(begun.elapsed().as_secs_f64());
+                measure(service, stored);
+            }
             Err(fault) if fault.code == CANCELLED => count(&metrics.cancelled),
             Err(_) => count(&metrics.failed),
         }
@@ -187,7 +191,7 @@ impl Question {
             LinkError::Unknown(_) => Fault::bad("unknown_entity", error.to_string()),
             LinkError::Cancelled(why) => ended(why),
             LinkError::TooLong(_) => Fault::bad("too_long", error.to_string()),
-            LinkError::Search(_) | LinkError::Rank(_) => failed(service, &error),
+            LinkError::Search(_) | LinkError::Rank(_) => failed(&error),
         })?;
         if entities.is_empty() {
             // What the graph does not know any more is left out.
@@ -220,7 +224,7 @@ impl Question {
                 Fault::bad("too_long", error.to_string())
             }
             InferError::Cancelled(why) => ended(why),
-            _ => failed(service, &error),
+            _ => failed(&error),
         })?;
         let names: Vec<String> = entities.iter().map(|&node| kg.name(node)).collect();
         let stored = Arc::new(self.stored(names, outcome));
@@ -253,8 +257,8 @@ impl Question {
 }
 
 /// A failure that is not the asker's: the log has its text.
-fn failed(service: &Service, error: &dyn std::error::Error) -> Fault {
-    service.log(&format!("a question failed: {error}"));
+fn failed(error: &dyn std::error::Error) -> Fault {
+    tracing::error!("a question failed: {error}");
     Fault::internal()
 }
 

@@ -57,7 +57,7 @@ pub(crate) fn keep(service: &Service, request: &FeedbackRequest) -> Result<(), F
     let line = line(service, &stored, request)?;
     let is_gold = request.verdict == Verdict::Right || !texts.is_empty();
     files.append(&line, is_gold).map_err(|error| {
-        service.log(&format!("feedback could not be written: {error}"));
+        tracing::error!("feedback could not be written: {error}");
         Fault::new(507, "not_saved", "the feedback could not be saved")
     })
 }

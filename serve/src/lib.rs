@@ -10,7 +10,7 @@
 //!
 //! Invariants: HTTP knows nothing of tensors, and the threads that decode know nothing of HTTP. No
 //! answer contains a path of the machine. This crate does not print and does not read the
-//! environment.
+//! environment. It logs with `tracing`; what it logs has no text of a question.
 
 mod answering;
 mod clients;
@@ -21,7 +21,6 @@ mod fault;
 mod feedback;
 mod feedback_files;
 mod http;
-mod log;
 mod lookup;
 mod markdown;
 mod mcp;
@@ -37,6 +36,5 @@ mod view;
 pub use clients::ClientLimits;
 pub use error::ServeError;
 pub use http::{AccessRules, Server, TlsFiles};
-pub use log::LogLine;
 pub use mcp::serve_mcp;
-pub use service::{Log, Service, ServiceOptions};
+pub use service::{Service, ServiceOptions};

@@ -4,7 +4,7 @@ use common::cancel::Cancel;
 use kg::term::{NodeId, RelId};
 use kg::{
     Kg, QueryAnswer, QueryError, QueryLimits, ResultsFormat, TriplesFormat, cancelled_by,
-    construct, parse_query,
+    construct, parse_query_at,
 };
 use serde_json::{Value, json};
 use toolbox::call::parse_program;
@@ -46,18 +46,13 @@ pub(crate) fn relation(kg: &dyn Kg, name: &str) -> Result<RelId, Fault> {
 }
 
 /// Searches for entities and classes by label.
-pub(crate) fn search(
-    service: &Service,
-    graph: &ServedGraph,
-    text: &str,
-    limit: usize,
-) -> Result<Value, Fault> {
+pub(crate) fn search(graph: &ServedGraph, text: &str, limit: usize) -> Result<Value, Fault> {
     if text.len() > SEARCHED {
         let message = format!("a text of at most {SEARCHED} bytes is searched for");
         return Err(Fault::bad("too_long", message));
     }
     view::search(&graph.kg, text, limit).map_err(|error| {
-        service.log(&format!("a search in `{}` failed: {error}", graph.name));
+        tracing::error!("a search in `{}` failed: {error}", graph.name);
         Fault::internal()
     })
 }
@@ -128,7 +123,9 @@ pub(crate) fn query(
         ..QueryLimits::default()
     };
     let refused = |error: QueryError| fault(&error);
-    let query = parse_query(query).map_err(refused)?;
+    // Relative IRIs begin at the address of the graph.
+    let base = format!("http://localhost/sparql/{}", graph.name);
+    let query = parse_query_at(&base, query).map_err(refused)?;
     let made = cancelled_by(cancel, || construct(kg, &query, limits));
     if let Some(triples) = made.map_err(refused)? {
         let types = TriplesFormat::ALL.map(TriplesFormat::media_type);

@@ -52,8 +52,10 @@ pub(crate) struct Metrics {
     pub(crate) reload_failures: AtomicU64,
     pub(crate) tokens: AtomicU64,
     pub(crate) queue_seconds: Seconds,
+    pub(crate) answer_seconds: Seconds,
     pub(crate) graph_seconds: Seconds,
     pub(crate) model_seconds: Seconds,
+    pub(crate) leaving_seconds: Seconds,
 }
 
 /// Counts one.
@@ -124,19 +126,28 @@ impl Metrics {
             "Questions and queries that a thread works on.",
             running as u64,
         );
-        let queue = "Seconds that a question waited for a thread.";
-        self.queue_seconds
-            .write(&mut out, "kgagent_queue_seconds", queue);
-        self.graph_seconds.write(
-            &mut out,
-            "kgagent_graph_seconds",
-            "Seconds of a question in the graph.",
-        );
-        self.model_seconds.write(
-            &mut out,
-            "kgagent_model_seconds",
-            "Seconds of a question in the model.",
-        );
+        for (seconds, what, help) in [
+            (
+                &self.queue_seconds,
+                "queue",
+                "that a question waited for a thread",
+            ),
+            (
+                &self.answer_seconds,
+                "answer",
+                "of an answered question on its thread",
+            ),
+            (&self.graph_seconds, "graph", "of a question in the graph"),
+            (&self.model_seconds, "model", "of a question in the model"),
+            (
+                &self.leaving_seconds,
+                "leaving",
+                "from a client's leaving to the end of work that had begun for it",
+            ),
+        ] {
+            let name = format!("kgagent_{what}_seconds");
+            seconds.write(&mut out, &name, &format!("Seconds {help}."));
+        }
         out
     }
 }

@@ -1,6 +1,7 @@
 //! Work that waits for a thread of the pool: who asked for it, and what comes of it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use common::cancel::{Cancel, Cancelled};
 use tokio::sync::oneshot;
@@ -27,6 +28,8 @@ pub(crate) struct Asker {
 pub(crate) struct Pending<T> {
     reply: oneshot::Receiver<Result<T, Fault>>,
     cancel: Cancel,
+    /// When this was dropped.
+    left: Arc<OnceLock<Instant>>,
 }
 
 impl<T> Pending<T> {
@@ -46,6 +49,7 @@ impl<T> Pending<T> {
 
 impl<T> Drop for Pending<T> {
     fn drop(&mut self) {
+        let _ = self.left.set(Instant::now());
         self.cancel.cancel();
     }
 }
@@ -67,13 +71,20 @@ pub(crate) fn queued<T: Send + 'static>(
     let cancel = cancel.within(service.deadline);
     let watched = cancel.clone();
     let shared = Arc::clone(service);
+    let left = Arc::new(OnceLock::<Instant>::new());
+    let leaving = Arc::clone(&left);
     let job = Box::new(move || {
         let begun = match watched.check() {
             Err(why) => Err(ended(why)),
             Ok(()) if shared.is_stopping() => Err(stopping()),
             Ok(()) => Ok(&watched),
         };
+        let has_begun = begun.is_ok();
         let done = work(&shared, begun);
+        if let Some(left) = leaving.get().filter(|_| has_begun) {
+            let seconds = &shared.metrics.leaving_seconds;
+            seconds.add(left.elapsed().as_secs_f64());
+        }
         drop(place);
         // The asker may have left in the meantime.
         let _ = reply.send(done);
@@ -88,6 +99,7 @@ pub(crate) fn queued<T: Send + 'static>(
     Ok(Pending {
         reply: received,
         cancel,
+        left,
     })
 }
 

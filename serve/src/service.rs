@@ -15,14 +15,10 @@ use crate::clock::now;
 use crate::error::ServeError;
 use crate::fault::Fault;
 use crate::feedback_files::FeedbackFiles;
-use crate::log::LogLine;
 use crate::metrics::{Metrics, count};
 use crate::pool::Pool;
 use crate::served::{Served, ServedGraph, ServedModel};
 use crate::store::{AnswerStore, StoredAnswer};
-
-/// Takes lines for the operator's log.
-pub type Log = Box<dyn Fn(&LogLine<'_>) + Send + Sync>;
 
 /// What to serve, and with how much.
 pub struct ServiceOptions {
@@ -48,8 +44,6 @@ pub struct ServiceOptions {
     pub deadline: Duration,
     /// File to which feedback is appended; without it, there is no feedback.
     pub feedback: Option<PathBuf>,
-    /// Takes a line for the operator's log.
-    pub log: Log,
 }
 
 /// Where graphs and models come from.
@@ -95,7 +89,6 @@ pub struct Service {
     pub(crate) started: u64,
     pub(crate) deadline: Duration,
     pub(crate) stopping: AtomicBool,
-    log: Log,
 }
 
 impl Service {
@@ -140,7 +133,6 @@ impl Service {
             started: now(),
             deadline: options.deadline,
             stopping: AtomicBool::new(false),
-            log: options.log,
         };
         for model in &service.served().models {
             service.warn_of_ranker(model);
@@ -150,7 +142,7 @@ impl Service {
 
     fn warn_of_ranker(&self, model: &ServedModel) {
         if let Some(warning) = model.model.other_ranker(self.ranker.as_ref()) {
-            self.log(&format!("the model `{}`: {warning}", model.name));
+            tracing::warn!("the model `{}`: {warning}", model.name);
         }
     }
 
@@ -214,7 +206,7 @@ impl Service {
             Ok(opened) => json!({ "name": name, "opened": true, "changed": put(opened) }),
             Err(error) => {
                 count(&self.metrics.reload_failures);
-                self.log(&format!("reload: {error}; the earlier one stays"));
+                tracing::error!("reload: {error}; the earlier one stays");
                 let message = "it cannot be opened, so the earlier one stays; the log says why";
                 json!({ "name": name, "opened": false, "changed": false, "error": message })
             }
@@ -229,16 +221,6 @@ impl Service {
     /// The graph of this name, or the first.
     pub(crate) fn graph(&self, name: Option<&str>) -> Result<Arc<ServedGraph>, Fault> {
         self.served().graph(name)
-    }
-
-    /// Writes a line to the operator's log.
-    pub(crate) fn log(&self, message: &str) {
-        self.log_with(message, &[]);
-    }
-
-    /// Writes a line with its parts to the operator's log.
-    pub(crate) fn log_with(&self, message: &str, fields: &[(&'static str, Value)]) {
-        (self.log)(&LogLine { message, fields });
     }
 
     /// Whether the server is ending, so that nothing new is begun.

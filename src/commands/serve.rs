@@ -1,11 +1,12 @@
 //! `kgagent serve`: answer over HTTP until the process is told to stop. `kgagent mcp`: answer a
 //! program that started this process, over standard input and output.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::io::{self, Write};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use serve::{AccessRules, ClientLimits, Log, Server, Service, ServiceOptions, TlsFiles, serve_mcp};
+use serve::{AccessRules, ClientLimits, Server, Service, ServiceOptions, TlsFiles, serve_mcp};
 
 use super::ranking;
 use crate::cli::{LogFormat, ServeArgs, ServedArgs};
@@ -13,6 +14,7 @@ use crate::exit::ExitStatus;
 use crate::ui::{Ui, notice};
 
 pub(crate) fn run(args: &ServeArgs, ui: &Ui) -> Result<ExitStatus> {
+    start_log(args.log);
     let reload = ui.catch_interrupts_and_reloads()?;
     let access = AccessRules {
         token: token(args)?,
@@ -24,7 +26,6 @@ pub(crate) fn run(args: &ServeArgs, ui: &Ui) -> Result<ExitStatus> {
         },
     };
     let service = Service::open(ServiceOptions {
-        log: log(args.log),
         feedback: args.feedback.clone(),
         ..options(&args.served)?
     })?;
@@ -46,6 +47,7 @@ pub(crate) fn run(args: &ServeArgs, ui: &Ui) -> Result<ExitStatus> {
 }
 
 pub(crate) fn mcp(args: &ServedArgs) -> Result<ExitStatus> {
+    start_log(LogFormat::Text);
     let service = Service::open(options(args)?)?;
     serve_mcp(&service, std::io::stdin().lock(), std::io::stdout())
         .context("the connection failed")?;
@@ -65,24 +67,34 @@ fn options(args: &ServedArgs) -> Result<ServiceOptions> {
         queue: usize::from(args.queue),
         deadline: Duration::from_secs(args.deadline),
         feedback: None,
-        log: log(LogFormat::Text),
     })
 }
 
-/// Writes the log to standard error.
-fn log(format: LogFormat) -> Log {
-    Box::new(move |line| match format {
-        LogFormat::Text => notice(&format!("kgagent: {line}")),
-        LogFormat::Json => {
-            let seconds = SystemTime::now().duration_since(UNIX_EPOCH);
-            let seconds = seconds.map_or(0.0, |since| since.as_secs_f64());
-            let mut object = json!({ "time": seconds, "message": line.message });
-            for (name, value) in line.fields {
-                object[*name] = value.clone();
-            }
-            notice(&object.to_string());
-        }
-    })
+/// From now on the log goes to standard error.
+fn start_log(format: LogFormat) {
+    let log = tracing_subscriber::fmt()
+        .with_ansi(false)
+        .with_target(false)
+        .with_writer(|| Clean);
+    match format {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().flatten_event(true).init(),
+    }
+}
+
+/// Standard error without what would act on a terminal. A line comes in one piece.
+struct Clean;
+
+impl Write for Clean {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(line);
+        notice(text.trim_end());
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The token from the file, or else from the environment.

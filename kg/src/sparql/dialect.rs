@@ -38,8 +38,22 @@ use crate::term::XSD;
 /// # Ok::<(), kg::QueryError>(())
 /// ```
 pub fn parse_query(text: &str) -> Result<Query, QueryError> {
+    parse(SparqlParser::new(), text)
+}
+
+/// [`parse_query`] for a query whose relative IRIs begin at `base`.
+///
+/// # Errors
+/// Those of [`parse_query`], and a base that is no IRI.
+pub fn parse_query_at(base: &str, text: &str) -> Result<Query, QueryError> {
+    let parser = SparqlParser::new().with_base_iri(base);
+    let parser = parser.map_err(|error| QueryError::Syntax(format!("{error}: {base}")))?;
+    parse(parser, text)
+}
+
+fn parse(parser: SparqlParser, text: &str) -> Result<Query, QueryError> {
     let normal = normalise(text)?;
-    SparqlParser::new()
+    parser
         .parse_query(&normal)
         .map_err(|error| QueryError::Syntax(format!("{error} in: {}", excerpt(&normal))))
 }

@@ -14,7 +14,7 @@ mod tokens;
 mod triples;
 
 pub use budget::cancelled_by;
-pub use dialect::{normalise, parse_query};
+pub use dialect::{normalise, parse_query, parse_query_at};
 pub(crate) use functions::length;
 pub use functions::term_literal;
 pub use parts::{PatternPart, operands, parts};

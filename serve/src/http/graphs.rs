@@ -45,8 +45,8 @@ pub(super) async fn search(
     let given = Parameters::of(query.as_deref(), &["q", "limit"])?;
     let text = given.need("q")?.to_owned();
     let limit = given.number("limit", 10, MOST)?;
-    look(&app.service, &name, move |service, graph| {
-        lookup::search(service, graph, &text, limit)
+    look(&app.service, &name, move |graph| {
+        lookup::search(graph, &text, limit)
     })
     .await
 }
@@ -65,7 +65,7 @@ pub(super) async fn entity(
         Side::named(side).ok_or_else(|| Fault::bad("parameter", "`direction` is `out` or `in`"))?;
     let offset = given.number("offset", 0, usize::MAX)?;
     let limit = given.number("limit", 50, MOST)?;
-    look(&app.service, &name, move |_, graph| {
+    look(&app.service, &name, move |graph| {
         let kg = &graph.kg;
         let node = lookup::node(kg, &id)?;
         let Some(relation) = relation else {
@@ -91,7 +91,7 @@ pub(super) async fn schema(
     let given = Parameters::of(query.as_deref(), &["offset", "limit"])?;
     let offset = given.number("offset", 0, usize::MAX)?;
     let limit = given.number("limit", 100, MOST)?;
-    look(&app.service, &name, move |_, graph| {
+    look(&app.service, &name, move |graph| {
         Ok(view::schema(&graph.kg, offset, limit))
     })
     .await
@@ -99,12 +99,11 @@ pub(super) async fn schema(
 
 /// Reads a graph on a thread that may wait for the disk.
 async fn look(
-    service: &Arc<Service>,
+    service: &Service,
     graph: &str,
-    read: impl FnOnce(&Service, &ServedGraph) -> Result<Value, Fault> + Send + 'static,
+    read: impl FnOnce(&ServedGraph) -> Result<Value, Fault> + Send + 'static,
 ) -> Result<Response, Fault> {
     let graph = service.graph(Some(graph))?;
-    let service = Arc::clone(service);
-    let value = tokio::task::spawn_blocking(move || read(&service, &graph)).await;
+    let value = tokio::task::spawn_blocking(move || read(&graph)).await;
     Ok(object(&value.map_err(|_| Fault::internal())??))
 }

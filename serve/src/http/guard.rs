@@ -13,6 +13,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use percent_encoding::percent_decode_str;
 use subtle::ConstantTimeEq;
 
 use super::App;
@@ -130,18 +131,17 @@ pub(super) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
     set(header::CACHE_CONTROL, "no-store");
     if app.access.log_requests {
         // The path has no question; parameters, which may have one, are left out.
-        let fields = [
-            ("method", method.into()),
-            ("path", path.into()),
-            ("status", response.status().as_u16().into()),
-            ("ms", (begun.elapsed().as_micros() as f64 / 1e3).into()),
-        ];
-        app.service.log_with("request", &fields);
+        let status = response.status().as_u16();
+        let ms = begun.elapsed().as_micros() as f64 / 1e3;
+        tracing::info!(method, path, status, ms, "request");
     }
     response
 }
 
 async fn pass(access: &AccessRules, path: &str, request: Request) -> Result<Request, Fault> {
+    if percent_decode_str(path).decode_utf8().is_err() {
+        return Err(Fault::bad("address", "the address is not UTF-8"));
+    }
     access.check_host(request.headers())?;
     AccessRules::check_origin(request.headers())?;
     if !is_open(path) {

@@ -194,20 +194,19 @@ async fn serve(
     let _ = ending.send(true);
     let rest = async { while connections.join_next().await.is_some() {} };
     if timeout(GRACE, rest).await.is_err() {
-        service.log("stopping: some connections did not end in time and are closed");
+        tracing::warn!("stopping: some connections did not end in time and are closed");
     }
     Ok(())
 }
 
 fn reload_and_log(service: &Service, tls: Option<&Tls>) {
     if let Some(Err(error)) = tls.map(Tls::reopen) {
-        service.log(&format!("reload: {error}; the earlier certificate stays"));
+        tracing::error!("reload: {error}; the earlier certificate stays");
     }
-    let line = match service.reload() {
-        Ok(rows) => format!("reloaded: {rows}"),
-        Err(fault) => format!("not reloaded: {}", fault.message),
-    };
-    service.log(&line);
+    match service.reload() {
+        Ok(rows) => tracing::info!("reloaded: {rows}"),
+        Err(fault) => tracing::warn!("not reloaded: {}", fault.message),
+    }
 }
 
 /// Serves one connection until it closes or the server stops.

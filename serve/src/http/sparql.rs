@@ -18,9 +18,9 @@ use crate::lookup::{self, Accepted, not_acceptable};
 use crate::queue::{Asker, queued};
 use crate::service::Service;
 
-/// The parameters of the protocol. Others, such as `format`, are ignored: clients send the ones of
-/// other servers.
-const KNOWN: [&str; 4] = ["query", "update", "default-graph-uri", "named-graph-uri"];
+/// The parameters that choose a dataset. Parameters that the protocol does not have, such as `format`,
+/// are ignored: clients send the ones of other servers.
+const DATASET: [&str; 2] = ["default-graph-uri", "named-graph-uri"];
 
 pub(super) async fn get(
     State(app): State<Arc<App>>,
@@ -43,11 +43,13 @@ pub(super) async fn post(
 ) -> Result<Response, Fault> {
     let body = String::from_utf8(body.to_vec());
     let body = body.map_err(|_| Fault::bad("body", "the body is not UTF-8"))?;
+    let in_address = only_query(parameters.as_deref())?;
+    if in_address.get("query").is_some() {
+        let message = "a query that is posted is in the body, not in the address";
+        return Err(Fault::bad("parameter", message));
+    }
     let query = match media_type(&headers).as_deref() {
-        Some("application/sparql-query") => {
-            only_query(&Parameters::some_of(parameters.as_deref(), &KNOWN)?)?;
-            body
-        }
+        Some("application/sparql-query") => body,
         Some("application/x-www-form-urlencoded") => from_parameters(Some(&body))?,
         Some("application/sparql-update") => {
             return Err(Fault::new(403, "update", "graphs are read-only here"));
@@ -67,21 +69,23 @@ pub(super) async fn post(
 }
 
 fn from_parameters(text: Option<&str>) -> Result<String, Fault> {
-    let given = Parameters::some_of(text, &KNOWN)?;
-    only_query(&given)?;
-    Ok(given.need("query")?.to_owned())
+    Ok(only_query(text)?.need("query")?.to_owned())
 }
 
-/// A graph is one dataset, and it is read-only.
-fn only_query(given: &Parameters) -> Result<(), Fault> {
+/// The parameters, which choose no dataset and no update: a graph is one dataset, and it is
+/// read-only.
+fn only_query(text: Option<&str>) -> Result<Parameters, Fault> {
+    let all = form_urlencoded::parse(text.unwrap_or_default().as_bytes());
+    let mut chosen = all.filter(|(name, graph)| DATASET.contains(&&**name) && !graph.is_empty());
+    if chosen.next().is_some() {
+        let message = "a dataset cannot be chosen here: the address names the graph";
+        return Err(Fault::bad("dataset", message));
+    }
+    let given = Parameters::some_of(text, &["query", "update"])?;
     if given.get("update").is_some() {
         return Err(Fault::bad("update", "graphs are read-only here"));
     }
-    if KNOWN[2..].iter().all(|name| given.get(name).is_none()) {
-        return Ok(());
-    }
-    let message = "a dataset cannot be chosen here: the address names the graph";
-    Err(Fault::bad("dataset", message))
+    Ok(given)
 }
 
 /// The formats that the client likes best, of rows and of triples.

@@ -262,7 +262,7 @@ fn search(service: &Service, _: &Cancel, arguments: Value) -> Result<Value, Faul
     let args: SearchArgs = read(arguments)?;
     let graph = service.graph(args.graph.as_deref())?;
     let limit = args.limit.unwrap_or(10).min(MOST);
-    lookup::search(service, &graph, &args.text, limit)
+    lookup::search(&graph, &args.text, limit)
 }
 
 fn describe(service: &Service, _: &Cancel, arguments: Value) -> Result<Value, Fault> {

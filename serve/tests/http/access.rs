@@ -1,7 +1,11 @@
 //! Who may ask: host, origin, token, sizes; and where the server may listen.
 
-use std::sync::{Arc, Mutex};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Mutex;
+use std::time::Duration;
 
+use serde_json::{Value, json};
 use serve::{AccessRules, ServeError, Server, Service, ServiceOptions};
 
 use crate::support::{Running, options};
@@ -155,6 +159,32 @@ fn a_body_beyond_the_limit_is_refused() {
 }
 
 #[test]
+fn a_request_that_does_not_arrive_is_ended() {
+    let server = Running::plain();
+    let begun = |head: &str| {
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        let wait = Some(Duration::from_secs(60));
+        stream.set_read_timeout(wait).unwrap();
+        stream.write_all(head.as_bytes()).unwrap();
+        stream
+    };
+    let head = "POST /api/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    let ended = [
+        begun(head),
+        begun(&format!("{head}Content-Length: 9\r\n\r\n{{")),
+    ]
+    .map(|mut stream| {
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    });
+    assert_eq!(ended[0], "");
+    assert!(ended[1].starts_with("HTTP/1.1 408 "), "{}", ended[1]);
+    assert!(ended[1].contains("\"code\":\"timeout\""), "{}", ended[1]);
+    assert_eq!(server.get("/livez").body, "alive\n");
+}
+
+#[test]
 fn no_answer_names_a_path_of_the_machine() {
     let server = Running::plain();
     let folder = crate::support::graph()
@@ -174,27 +204,51 @@ fn no_answer_names_a_path_of_the_machine() {
     }
 }
 
+/// Keeps what is logged. The servers of all tests in this process log here, but only one of them logs
+/// requests.
+struct Kept;
+
+static LOG: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        LOG.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 #[test]
 fn the_log_names_requests_but_no_questions() {
-    let lines = Arc::new(Mutex::new(Vec::new()));
-    let kept = Arc::clone(&lines);
-    let options = ServiceOptions {
-        log: Box::new(move |line| kept.lock().unwrap().push(line.to_string())),
-        ..options()
-    };
+    let log = tracing_subscriber::fmt().json().flatten_event(true);
+    log.with_writer(|| Kept).init();
     let access = AccessRules {
         log_requests: true,
         ..AccessRules::default()
     };
-    let server = Running::start(options, access);
+    let server = Running::start(options(), access);
     server.post("/api/ask", r#"{"question": "capital of peru?"}"#);
     server.get("/text2sparql?dataset=demo&question=capital%20of%20peru");
     server.get("/api/graphs/demo/search?q=peru");
     server.get("/nothing");
-    let lines = lines.lock().unwrap().clone();
-    let begins = |at: usize, text: &str| assert!(lines[at].starts_with(text), "{lines:?}");
-    begins(0, "request method=POST path=/api/ask status=200 ms=");
-    begins(1, "request method=GET path=/text2sparql status=200 ms=");
-    begins(3, "request method=GET path=/nothing status=404 ms=");
-    assert!(!lines.concat().contains("peru"), "{lines:?}");
+    let text = String::from_utf8(LOG.lock().unwrap().clone()).unwrap();
+    let lines: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .filter(|line: &Value| line["message"] == "request")
+        .collect();
+    let said = |line: &Value| json!([line["level"], line["method"], line["path"], line["status"]]);
+    assert_eq!(
+        lines.iter().map(said).collect::<Vec<_>>(),
+        [
+            json!(["INFO", "POST", "/api/ask", 200]),
+            json!(["INFO", "GET", "/text2sparql", 200]),
+            json!(["INFO", "GET", "/api/graphs/demo/search", 200]),
+            json!(["INFO", "GET", "/nothing", 404]),
+        ]
+    );
+    assert!(lines.iter().all(|line| line["ms"].as_f64().unwrap() > 0.0));
+    assert!(!json!(lines).to_string().contains("peru"), "{text}");
 }

@@ -8,6 +8,8 @@ mod fuzz;
 mod interface;
 mod mcp;
 mod page;
+mod protocol;
 mod queries;
+mod refusals;
 mod reload;
 mod support;

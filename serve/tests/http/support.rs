@@ -50,7 +50,6 @@ pub(crate) fn options() -> ServiceOptions {
         deadline: Duration::from_secs(60),
         feedback: None,
         tools: toolbox::call::ToolTable::Extended,
-        log: Box::new(|_| ()),
     }
 }
 
