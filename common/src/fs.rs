@@ -422,18 +422,4 @@ mod tests {
         ];
         assert_eq!(left, [&kept[..], &["out", "out-file"]].concat());
     }
-
-    #[test]
-    fn a_failed_write_keeps_the_old_file() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("file");
-        write_file(&path, b"old").unwrap();
-        let failed = write_with(&path, |out| {
-            out.write_all(b"half")?;
-            Err::<(), _>(io::Error::other("no more"))
-        });
-        assert!(failed.unwrap_err().to_string().ends_with("file: no more"));
-        assert_eq!(fs::read(&path).unwrap(), b"old");
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
-    }
 }
