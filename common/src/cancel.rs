@@ -23,6 +23,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+/// Items of a list between two looks at the clock.
+const ITEMS: usize = 64;
+
 /// When work has to end: when [`Cancel::cancel`] is called on this value or a clone, or at a
 /// deadline. By default there is no deadline.
 #[derive(Clone, Debug, Default)]
@@ -56,7 +59,14 @@ impl Cancel {
     /// The same flag, with a deadline `limit` from now. An earlier deadline stays.
     #[must_use]
     pub fn within(&self, limit: Duration) -> Self {
-        let later = Instant::now().checked_add(limit).map(|at| (at, limit));
+        self.until(Instant::now().checked_add(limit), limit)
+    }
+
+    /// The same flag, with a deadline at this time if there is one; `limit` is the time that was
+    /// allowed in all, for the message. An earlier deadline stays.
+    #[must_use]
+    pub fn until(&self, at: Option<Instant>, limit: Duration) -> Self {
+        let later = at.map(|at| (at, limit));
         let until = match (self.until, later) {
             (Some(a), Some(b)) => Some(if b.0 < a.0 { b } else { a }),
             (a, b) => a.or(b),
@@ -84,6 +94,18 @@ impl Cancel {
             Some((at, limit)) if Instant::now() >= at => Err(Cancelled::Deadline { limit }),
             _ => Ok(()),
         }
+    }
+
+    /// [`Self::check`] before the item at this place of a list whose items take microseconds: only
+    /// some of them look at the clock.
+    ///
+    /// # Errors
+    /// Those of [`Self::check`].
+    pub fn check_item(&self, at: usize) -> Result<(), Cancelled> {
+        if at.is_multiple_of(ITEMS) {
+            return self.check();
+        }
+        Ok(())
     }
 }
 

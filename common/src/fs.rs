@@ -6,12 +6,16 @@
 //! earlier run of the same command to which nothing was added (see [`listing`]).
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use tempfile::{Builder, NamedTempFile, TempDir};
+use tempfile::{Builder, TempDir};
 
 use crate::listing;
+
+mod file;
+
+pub use file::{StagedFile, write_file, write_with};
 
 /// The prefix of everything unfinished.
 const PARTIAL: &str = ".partial-";
@@ -21,9 +25,6 @@ const LOCK: &str = "lock";
 
 /// Characters of a target's name in the name of unfinished work.
 const NAME_CHARS: usize = 48;
-
-/// Buffer size of [`write_with`].
-const BUFFER: usize = 1 << 18;
 
 /// A file or folder could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -282,65 +283,6 @@ fn sweep(place: &Path, prefix: &str) {
     }
 }
 
-/// A temporary file next to its target, locked. Another process that sweeps may remove it before it
-/// is locked; then the next one is taken.
-fn staged_file(parent: &Path, prefix: &str) -> io::Result<NamedTempFile> {
-    loop {
-        let temp = temporary(prefix).tempfile_in(parent)?;
-        // Without locks nothing is swept.
-        if temp.as_file().lock().is_err() || temp.path().exists() {
-            return Ok(temp);
-        }
-    }
-}
-
-/// Writes one file so that a reader sees the old bytes or the new ones, never a part.
-///
-/// # Errors
-/// If the folder is missing or cannot be written.
-pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
-    write_with(path, |out| out.write_all(bytes))
-}
-
-/// [`write_file`] for content that `write` streams; returns the result of `write`.
-///
-/// # Errors
-/// If the folder is missing or cannot be written, and those of `write`.
-pub fn write_with<T>(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<T>,
-) -> Result<T, FsError> {
-    let (parent, prefix) = (parent_of(path), prefix_of(path));
-    let staged = || {
-        sweep(&parent, &prefix);
-        let temp = staged_file(&parent, &prefix)?;
-        let mut out = BufWriter::with_capacity(BUFFER, temp.as_file());
-        let result = write(&mut out)?;
-        out.flush()?;
-        drop(out);
-        temp.as_file().sync_all()?;
-        temp.persist(path).map_err(|error| error.error)?;
-        Ok(result)
-    };
-    let result = staged().map_err(FsError::at(path))?;
-    sync_dir(&parent);
-    Ok(result)
-}
-
-/// A builder of temporary files with the mode of any new file. The default mode allows only the
-/// owner to read the file, also after the rename; a service of another user could not read it.
-fn temporary(prefix: &str) -> Builder<'_, 'static> {
-    let mut builder = Builder::new();
-    builder.prefix(prefix);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // The umask applies when the file is created.
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder
-}
-
 /// The folder of `path`; the current folder for a bare name.
 #[must_use]
 pub fn parent_of(path: &Path) -> PathBuf {
@@ -479,19 +421,5 @@ mod tests {
             ".partial-out-busy",
         ];
         assert_eq!(left, [&kept[..], &["out", "out-file"]].concat());
-    }
-
-    #[test]
-    fn a_failed_write_keeps_the_old_file() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("file");
-        write_file(&path, b"old").unwrap();
-        let failed = write_with(&path, |out| {
-            out.write_all(b"half")?;
-            Err::<(), _>(io::Error::other("no more"))
-        });
-        assert!(failed.unwrap_err().to_string().ends_with("file: no more"));
-        assert_eq!(fs::read(&path).unwrap(), b"old");
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }

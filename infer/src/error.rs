@@ -4,6 +4,7 @@ use common::cancel::Cancelled;
 use engine::EngineError;
 use toolbox::explain::ProposeError;
 use toolbox::link::QuestionTooLong;
+use toolbox::rank::RankError;
 
 /// Why a question could not be answered. A call that cannot be executed is not an error; it is
 /// recorded in the trace.
@@ -42,7 +43,7 @@ pub enum InferError {
     Shots(String),
     /// The ranker failed.
     #[error(transparent)]
-    Rank(#[from] toolbox::rank::RankError),
+    Rank(RankError),
     /// The translation tables of a model folder are damaged.
     #[error("{}: {message}; train the model again, or remove the file", path.display())]
     Words {
@@ -70,10 +71,19 @@ impl From<EngineError> for InferError {
     }
 }
 
+impl From<RankError> for InferError {
+    fn from(error: RankError) -> Self {
+        match error {
+            RankError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            failed @ RankError::Failed { .. } => Self::Rank(failed),
+        }
+    }
+}
+
 impl From<ProposeError> for InferError {
     fn from(error: ProposeError) -> Self {
         match error {
-            ProposeError::Rank(error) => Self::Rank(error),
+            ProposeError::Rank(error) => error.into(),
             ProposeError::Cancelled(cancelled) => Self::Cancelled(cancelled),
         }
     }

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use common::cancel::Cancel;
 use engine::encoder::Encoder;
 use toolbox::rank::{
     RankError, Ranker, RankingContext, RelationCandidate, discount_walked, lexical, words,
 };
+
+/// Texts that are encoded between two looks at the clock, less than a second's work.
+const AT_ONCE: usize = 512;
 
 /// Ranks by the cosine of question and text.
 pub struct EncoderRanker {
@@ -22,17 +26,29 @@ impl EncoderRanker {
         Self { encoder, name }
     }
 
-    fn cosines(&self, question: &str, texts: &[String]) -> Result<Vec<f32>, RankError> {
-        let mut all: Vec<&str> = vec![question];
-        all.extend(texts.iter().map(String::as_str));
-        let vectors = self.encoder.encode(&all).map_err(|error| RankError {
-            ranker: self.name.clone(),
-            message: error.to_string(),
-        })?;
-        Ok(vectors[1..]
-            .iter()
-            .map(|vector| dot(&vectors[0], vector))
-            .collect())
+    fn cosines(
+        &self,
+        question: &str,
+        texts: &[String],
+        cancel: &Cancel,
+    ) -> Result<Vec<f32>, RankError> {
+        let encode = |texts: &[&str]| {
+            cancel.check()?;
+            self.encoder
+                .encode(texts)
+                .map_err(|error| RankError::Failed {
+                    ranker: self.name.clone(),
+                    message: error.to_string(),
+                })
+        };
+        let asked = encode(&[question])?;
+        let mut cosines = Vec::with_capacity(texts.len());
+        for some in texts.chunks(AT_ONCE) {
+            let some: Vec<&str> = some.iter().map(String::as_str).collect();
+            let vectors = encode(&some)?;
+            cosines.extend(vectors.iter().map(|vector| dot(&asked[0], vector)));
+        }
+        Ok(cosines)
     }
 }
 
@@ -68,9 +84,14 @@ impl Ranker for EncoderRanker {
         self.name.clone()
     }
 
-    fn score(&self, question: &str, texts: &[String]) -> Result<Vec<f32>, RankError> {
+    fn score(
+        &self,
+        question: &str,
+        texts: &[String],
+        cancel: &Cancel,
+    ) -> Result<Vec<f32>, RankError> {
         let texts: Vec<String> = texts.iter().map(|text| words(text).join(" ")).collect();
-        let cosines = self.cosines(&clean(question), &texts)?;
+        let cosines = self.cosines(&clean(question), &texts, cancel)?;
         Ok(cosines
             .into_iter()
             .map(|cosine| 0.5 * (1.0 + cosine))
@@ -83,7 +104,7 @@ impl Ranker for EncoderRanker {
         relations: &[RelationCandidate],
     ) -> Result<Vec<f32>, RankError> {
         let texts: Vec<String> = relations.iter().map(sentence).collect();
-        let mut scores = self.cosines(&clean(asked.question), &texts)?;
+        let mut scores = self.cosines(&clean(asked.question), &texts, asked.cancel)?;
         discount_walked(&mut scores, asked, relations);
         Ok(scores)
     }
@@ -115,9 +136,14 @@ impl Ranker for MixedRanker {
         format!("lexical+{}", self.meaning.name())
     }
 
-    fn score(&self, question: &str, texts: &[String]) -> Result<Vec<f32>, RankError> {
-        let meaning = self.meaning.score(question, texts)?;
-        let words = self.words.score(question, texts)?;
+    fn score(
+        &self,
+        question: &str,
+        texts: &[String],
+        cancel: &Cancel,
+    ) -> Result<Vec<f32>, RankError> {
+        let meaning = self.meaning.score(question, texts, cancel)?;
+        let words = self.words.score(question, texts, cancel)?;
         Ok(words
             .into_iter()
             .zip(meaning)
@@ -131,7 +157,9 @@ impl Ranker for MixedRanker {
         relations: &[RelationCandidate],
     ) -> Result<Vec<f32>, RankError> {
         let texts: Vec<String> = relations.iter().map(sentence).collect();
-        let cosines = self.meaning.cosines(&clean(asked.question), &texts)?;
+        let cosines = self
+            .meaning
+            .cosines(&clean(asked.question), &texts, asked.cancel)?;
         let words = self.words.score_relations(asked, relations)?;
         Ok(words
             .into_iter()

@@ -61,9 +61,8 @@ pub(crate) fn run(args: &KgSubgraphArgs, ui: &Ui) -> Result<ExitStatus> {
     let extracted = begun.elapsed().as_secs_f64();
     let count = around.len();
     let subgraph = Subgraph::new(&graph, options, around);
-    let files = pool.install(|| write_files(&subgraph, &args.out))?;
+    let files = pool.install(|| write_files(&subgraph, &args.out, || journal.remove()))?;
     let took = begun.elapsed().as_secs_f64();
-    journal.remove()?;
 
     let triples = subgraph.triples().len();
     let rate = (count - resumed) as f64 / extracted.max(1e-9);

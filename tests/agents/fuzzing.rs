@@ -169,6 +169,11 @@ fn graph_files_are_opened_or_refused() {
 }
 
 #[test]
+fn sources_of_graphs_are_loaded_or_refused() {
+    run("sources");
+}
+
+#[test]
 fn files_of_models_are_opened_or_refused() {
     for name in ["tokenizer", "weights", "gguf", "adapter"] {
         run(name);

@@ -309,9 +309,11 @@ impl<'a> Trial<'a> {
         self.is_whole(&left)?;
         let again = kgagent(place.path(), self.work.command).output().unwrap();
         let said = String::from_utf8_lossy(&again.stderr);
-        // This command replaces nothing; its output was found whole above.
+        // This command replaces nothing; its output was found whole above. No later run of it removes
+        // what is left.
         if said.contains("this exists") && left.keys().any(|name| self.is_output(name)) {
-            return Ok(());
+            let stays = left.keys().find(|name| self.is_unfinished(name));
+            return stays.map_or(Ok(()), |name| Err(format!("{name} stays for ever")));
         }
         if !matches!(again.status.code(), Some(0 | 1)) {
             return Err(format!("the command does not work again: {said}"));

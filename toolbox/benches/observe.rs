@@ -11,6 +11,7 @@
 
 use std::time::{Duration, Instant};
 
+use common::cancel::Cancel;
 use kg::term::NodeId;
 use kg::{FrozenKg, Kg, LoadOptions};
 use toolbox::link::Linked;
@@ -41,7 +42,7 @@ fn main() {
         .collect();
     assert!(!asked.is_empty(), "no question's entity is in the graph");
     println!("{} triples, {} questions", kg.len(), asked.len());
-    let mut medians = Vec::new();
+    let (mut medians, none) = (Vec::new(), Cancel::default());
     for (name, both) in [("both directions", true), ("from heads only", false)] {
         let options = ObserveOptions {
             both_directions: both,
@@ -53,7 +54,7 @@ fn main() {
             for (question, nodes) in &asked {
                 let begun = Instant::now();
                 let tasks: Vec<&[NodeId]> = nodes.iter().map(std::slice::from_ref).collect();
-                seen += observe(&kg, &tasks, question, &StemSimilarity, &options)
+                seen += observe(&kg, &tasks, question, &StemSimilarity, &options, &none)
                     .unwrap()
                     .len();
                 took.push(begun.elapsed());

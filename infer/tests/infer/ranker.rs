@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use common::cancel::Cancel;
 use infer::engine::encoder::Encoder;
 use infer::ranker::{EncoderRanker, MixedRanker};
 use toolbox::rank::{Ranker, RankingContext, RelationCandidate};
@@ -15,7 +16,7 @@ fn a_ranker_reports_the_failure_of_its_encoder() {
     let encoder = Encoder::open(dir.path(), None).unwrap();
     fs::remove_file(dir.path().join("model.safetensors")).unwrap();
     let ranker = EncoderRanker::new(encoder);
-    let error = ranker.score("never seen", &["nor this".to_owned()]);
+    let error = ranker.score("never seen", &["nor this".to_owned()], &Cancel::default());
     assert!(error.unwrap_err().to_string().contains("model.safetensors"));
 }
 
@@ -37,9 +38,11 @@ fn long_lists_are_ranked_completely_by_all_rankers() {
         })
         .collect();
     relations[700].name = "film.directed_by_x".to_owned();
+    let none = Cancel::default();
     let asked = RankingContext {
         question: "directed by x , film",
         path: &[],
+        cancel: &none,
     };
     let open = || EncoderRanker::new(Encoder::open(dir.path(), None).unwrap());
     let rankers: [Box<dyn Ranker>; 2] = [Box::new(open()), Box::new(MixedRanker::new(open()))];

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::fs::{FsError, StagedFolder, check, has, parent_of, write_with};
+use common::fs::{FsError, StagedFile, StagedFolder, check, has, parent_of, write_with};
 
 use super::write::Subgraph;
 
@@ -15,22 +15,34 @@ const BY_ENTITY: u32 = 2;
 /// `3-hop-only.json` and so on (by the node from which the hop starts), and `labels.json`. Each
 /// output is complete or absent. Returns the files with the number of triples in each.
 ///
+/// `done` removes what an interrupted run continues from. It is called once everything is on the
+/// disk. No command replaces a file, so nothing that belongs to it may be left when it has its name;
+/// a folder is replaced by the same command, so it has its name first.
+///
 /// # Errors
-/// I/O errors, and those of [`check_target`] for a folder.
-pub fn write_files(subgraph: &Subgraph<'_>, out: &Path) -> Result<Vec<(PathBuf, usize)>, FsError> {
+/// I/O errors, those of [`check_target`] for a folder, and those of `done`.
+pub fn write_files<E: From<FsError>>(
+    subgraph: &Subgraph<'_>,
+    out: &Path,
+    done: impl FnOnce() -> Result<(), E>,
+) -> Result<Vec<(PathBuf, usize)>, E> {
     let hops = subgraph.options.hops;
-    let labels = |path: &Path| write_with(path, |out| subgraph.write_labels(out));
     match extension(out) {
         Some("nt") => {
             create_parent(out)?;
-            let count = write_with(out, |out| subgraph.write_ntriples(out))?;
+            let (file, count) = StagedFile::new(out, |out| subgraph.write_ntriples(out))?;
+            done()?;
+            file.commit()?;
             Ok(vec![(out.to_owned(), count)])
         }
         Some("json") => {
             create_parent(out)?;
-            let count = write_with(out, |out| subgraph.write_oda(hops, out))?;
+            let (file, count) = StagedFile::new(out, |out| subgraph.write_oda(hops, out))?;
             let labels_file = out.with_extension("labels.json");
-            labels(&labels_file)?;
+            let (labels, ()) = StagedFile::new(&labels_file, |out| subgraph.write_labels(out))?;
+            done()?;
+            labels.commit()?;
+            file.commit()?;
             Ok(vec![(out.to_owned(), count), (labels_file, 0)])
         }
         _ => {
@@ -54,9 +66,11 @@ pub fn write_files(subgraph: &Subgraph<'_>, out: &Path) -> Result<Vec<(PathBuf, 
                 })?;
                 written.push((out.join(name), count));
             }
-            labels(&staged.path().join("labels.json"))?;
+            let labels = staged.path().join("labels.json");
+            write_with(&labels, |out| subgraph.write_labels(out))?;
             written.push((out.join("labels.json"), 0));
             staged.commit()?;
+            done()?;
             Ok(written)
         }
     }

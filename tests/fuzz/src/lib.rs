@@ -3,6 +3,7 @@
 //! toolchain without.
 
 pub mod opened;
+pub mod sources;
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ use common::acceptor::Acceptor;
 use datagen::convert::{Context, convert};
 use datagen::read::{QuestionSource, ReadOptions, readers};
 use kg::term::{Literal, NodeId, Term};
-use kg::{FrozenKg, GraphFolder, Kg, LoadOptions, QueryLimits, parse_query};
+use kg::{FrozenKg, GraphFolder, Kg, QueryLimits, parse_query};
 use toolbox::call::{CallAcceptor, Live, LiveSet, parse_call, parse_program, print_program};
 
 /// A fuzz target.
@@ -29,6 +30,7 @@ pub const TARGETS: &[(&str, Target, Seeds)] = &[
     ("conversion", conversion, queries),
     ("dataset", dataset, lines),
     ("graph", graph, || vec![GRAPH_FILE.clone()]),
+    ("sources", sources::load, sources::seeds),
     ("tokenizer", opened::tokenizer, opened::tokenizers),
     ("weights", opened::weights, opened::weight_files),
     ("gguf", opened::gguf, opened::gguf_files),
@@ -215,7 +217,7 @@ static GRAPH_FILE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     fs::read(folder.join("graph.kgf")).unwrap_or_else(|error| panic!("{error}"))
 });
 
-/// Graph files and graph texts. Bytes that pass the checks when opening may contain anything.
+/// Graph files. Bytes that pass the checks when opening may contain anything.
 pub fn graph(bytes: &[u8]) {
     let _ = &*GRAPH_FILE;
     let folder = scratch().join("graph");
@@ -224,14 +226,6 @@ pub fn graph(bytes: &[u8]) {
     {
         ask_everything(&kg);
         let _ = kg.verify();
-    }
-    for name in [
-        "g.nt", "g.ttl", "g.rdf", "g.jsonld", "g.tsv", "g.json", "g.txt",
-    ] {
-        let file = scratch().join(name);
-        if fs::write(&file, bytes).is_ok() {
-            let _ = FrozenKg::load(&[file], &LoadOptions::default(), &|_| {});
-        }
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use common::journal::Journal;
 use common::wordings::Wordings;
 use kg::GraphFolder;
+use kg::subgraph::Neighbourhood;
 use model::{Dataset, GgufModel, KgAgentInfo, ModelFolder, Preset, Tensor, Tokenizer, Weights};
 use toolbox::explain::WordTables;
 use toolbox::trace;
@@ -131,8 +132,12 @@ pub fn traces(bytes: &[u8]) {
     }
 }
 
-/// A journal: what is found in it is read, or reported as damaged.
+/// A journal: what is found in it is read, or reported as damaged. The checksums of a journal reject
+/// nearly every change of a record, so the bytes are also read as the content of one.
 pub fn journal(bytes: &[u8]) {
+    if let Some(record) = Neighbourhood::from_record(bytes) {
+        assert_eq!(record.to_record(), bytes);
+    }
     let file = scratch().join("journal");
     must(fs::write(&file, bytes));
     if let Ok((journal, found)) = Journal::open(&file, "fuzz 1") {
@@ -144,15 +149,23 @@ pub fn journal(bytes: &[u8]) {
     }
 }
 
-/// The manifest of a graph folder.
+/// The manifest of a graph folder. Its own hash rejects every change, so it is also read without one,
+/// as in folders of early versions.
 pub fn manifest(bytes: &[u8]) {
     let folder = scratch().join("graph-of-manifest");
     if !folder.exists() {
         must(GraphFolder::write(&folder, &FILMS, &[]));
     }
-    must(fs::write(folder.join("manifest.json"), bytes));
-    let _ = GraphFolder::open(&folder);
-    let _ = GraphFolder::verify(&folder);
+    let mut forms = vec![bytes.to_vec()];
+    if let Ok(serde_json::Value::Object(mut fields)) = serde_json::from_slice(bytes) {
+        fields.insert("sha256".to_owned(), "".into());
+        forms.push(serde_json::Value::Object(fields).to_string().into_bytes());
+    }
+    for form in forms {
+        must(fs::write(folder.join("manifest.json"), form));
+        let _ = GraphFolder::open(&folder);
+        let _ = GraphFolder::verify(&folder);
+    }
 }
 
 /// Word tables, hashes of wordings, and lines of training data.

@@ -1,7 +1,8 @@
 //! The classes offered with a question.
 
+use super::types::ExecOptions;
 use crate::limits;
-use crate::rank::{RankError, Ranker, best_first};
+use crate::rank::{RankError, best_first};
 use kg::Kg;
 use kg::term::NodeId;
 
@@ -10,7 +11,7 @@ pub(super) fn offered_classes(
     kg: &dyn Kg,
     question: &str,
     must_offer: &[NodeId],
-    ranker: &dyn Ranker,
+    options: &ExecOptions,
 ) -> Result<Vec<NodeId>, RankError> {
     let (classes, names): (Vec<NodeId>, Vec<String>) = kg
         .classes()
@@ -26,7 +27,10 @@ pub(super) fn offered_classes(
                 .map_or_else(|| name.clone(), |label| format!("{name} {label}"))
         })
         .collect();
-    let order = best_first(&ranker.score(question, &texts)?, &names);
+    let order = best_first(
+        &options.ranker.score(question, &texts, &options.cancel)?,
+        &names,
+    );
     let mut offered: Vec<NodeId> = order
         .into_iter()
         .take(limits::SHOWN_CLASSES)

@@ -41,6 +41,11 @@ impl Clock {
         }
     }
 
+    /// The same deadline for work that looks at a [`Cancel`].
+    pub(super) fn over(&self, cancel: &Cancel) -> Cancel {
+        cancel.until(self.until, self.limit)
+    }
+
     /// Counts one unit of work.
     ///
     /// # Errors

@@ -56,7 +56,7 @@ pub enum ToolError {
     Search(#[from] kg::search::SearchError),
     /// The ranker failed.
     #[error(transparent)]
-    Rank(#[from] RankError),
+    Rank(RankError),
     /// A name that is not a class of the graph.
     #[error("`{given}` is no class of the graph{}", nearest(near))]
     UnknownClass {
@@ -209,6 +209,16 @@ pub enum ToolError {
         /// What the tool accepts.
         right: String,
     },
+}
+
+impl From<RankError> for ToolError {
+    fn from(error: RankError) -> Self {
+        match error {
+            RankError::Cancelled(Cancelled::Deadline { limit }) => Self::Deadline { limit },
+            RankError::Cancelled(asked) => Self::Cancelled(asked),
+            failed @ RankError::Failed { .. } => Self::Rank(failed),
+        }
+    }
 }
 
 impl ToolError {

@@ -71,6 +71,7 @@ impl Session<'_> {
             RankingContext {
                 question: phrase,
                 path: &[],
+                cancel: &self.cancel(),
             },
             &candidates,
         )?;
@@ -233,18 +234,25 @@ impl Session<'_> {
         all: &[Adjacent],
         path: &[RelationCandidate],
     ) -> Result<Vec<RankedRelation>, RankError> {
-        let (all, candidates): (Vec<&Adjacent>, Vec<RelationCandidate>) = all
-            .iter()
-            .map(|a| (a, self.candidate(a.relation, a.out, Some(a.member))))
-            .filter(|(_, candidate)| fits_prompt(&candidate.name))
-            .unzip();
+        let cancel = self.cancel();
+        let (mut named, mut candidates) = (Vec::new(), Vec::new());
+        for (at, adjacent) in all.iter().enumerate() {
+            cancel.check_item(at)?;
+            let (relation, out) = (adjacent.relation, adjacent.out);
+            let candidate = self.candidate(relation, out, Some(adjacent.member));
+            if fits_prompt(&candidate.name) {
+                named.push(adjacent);
+                candidates.push(candidate);
+            }
+        }
         let asked = RankingContext {
             question: &self.bare_question,
             path,
+            cancel: &cancel,
         };
         let scores = self.options.ranker.score_relations(asked, &candidates)?;
-        let mut ranked: Vec<RankedRelation> = all
-            .iter()
+        let mut ranked: Vec<RankedRelation> = named
+            .into_iter()
             .zip(candidates)
             .zip(scores)
             .map(|((adjacent, candidate), score)| RankedRelation {

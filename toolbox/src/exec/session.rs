@@ -12,6 +12,7 @@ use crate::call::{Arg, Call, Target};
 use crate::link::Linked;
 use crate::mention::Mentions;
 use crate::rank::{RankError, Ranker, RelationCandidate};
+use common::cancel::Cancel;
 use kg::Kg;
 use kg::term::{NodeId, RelId};
 
@@ -68,7 +69,7 @@ impl<'g> Session<'g> {
     ) -> Result<Self, RankError> {
         let (bare_question, classes) = if options.lists {
             let bare = linked.bare(question);
-            let classes = offered_classes(kg, &bare, must_offer, options.ranker.as_ref())?;
+            let classes = offered_classes(kg, &bare, must_offer, &options)?;
             (bare, classes)
         } else {
             (question.to_owned(), Vec::new())
@@ -238,6 +239,11 @@ impl<'g> Session<'g> {
         });
         let last = self.steps.len() - 1;
         Ok(&self.steps[last])
+    }
+
+    /// What ends a ranking: the question's cancel and, during a call, the deadline of the calls.
+    pub(crate) fn cancel(&self) -> Cancel {
+        self.clock.over(&self.options.cancel)
     }
 
     /// A clock with the time that is left for the calls of this question.

@@ -66,10 +66,19 @@ use words::Explainer;
 pub enum ProposeError {
     /// The ranker failed.
     #[error(transparent)]
-    Rank(#[from] RankError),
+    Rank(RankError),
     /// The question was cancelled, or ran past its deadline.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
+}
+
+impl From<RankError> for ProposeError {
+    fn from(error: RankError) -> Self {
+        match error {
+            RankError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            failed @ RankError::Failed { .. } => Self::Rank(failed),
+        }
+    }
 }
 
 /// A candidate program with its result.

@@ -3,6 +3,8 @@
 
 use rustc_hash::FxHashMap;
 
+use common::cancel::Cancel;
+
 use crate::rank::{RankError, Ranker};
 use kg::Kg;
 use kg::term::NodeId;
@@ -25,13 +27,14 @@ const LABEL: f32 = 0.25;
 /// `question` excludes mentions, so that a name does not attract similar words.
 ///
 /// # Errors
-/// [`RankError`] if the ranker fails.
+/// [`RankError`] if the ranker fails, or when `cancel` says so.
 pub fn choose(
     kg: &dyn Kg,
     question: &str,
     nodes: &[NodeId],
     prior: &[f32],
     ranker: &dyn Ranker,
+    cancel: &Cancel,
 ) -> Result<Vec<f32>, RankError> {
     let mut texts: Vec<String> = Vec::new();
     let mut known: FxHashMap<NodeId, usize> = FxHashMap::default();
@@ -42,7 +45,8 @@ pub fn choose(
         })
     };
     let mut described = Vec::with_capacity(nodes.len());
-    for &node in nodes {
+    for (at, &node) in nodes.iter().enumerate() {
+        cancel.check_item(at)?;
         let relations = kg.out_relations(node).into_iter();
         let relations: Vec<usize> = relations
             .chain(kg.in_relations(node))
@@ -54,7 +58,7 @@ pub fn choose(
         let label = kg.label(node).map(|_| place(node, &mut texts));
         described.push((relations, classes, label));
     }
-    let scores = ranker.score(question, &texts)?;
+    let scores = ranker.score(question, &texts, cancel)?;
     let best = |places: &[usize]| {
         places
             .iter()

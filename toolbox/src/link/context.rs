@@ -4,6 +4,8 @@
 use kg::Kg;
 use kg::term::NodeId;
 
+use common::cancel::Cancel;
+
 use crate::rank::{RankError, Ranker, stem, words};
 
 use super::choose::choose;
@@ -54,17 +56,18 @@ pub(super) struct Surroundings<'a> {
 /// Scores the nodes that a mention may refer to, in the given order.
 ///
 /// # Errors
-/// [`RankError`] if the ranker fails.
+/// [`RankError`] if the ranker fails or is cancelled.
 pub(super) fn scores(
     kg: &dyn Kg,
     around: &Surroundings<'_>,
     nodes: &[NodeId],
     prior: &[f32],
     ranker: &dyn Ranker,
+    cancel: &Cancel,
 ) -> Result<Vec<f32>, RankError> {
-    let mut scores = choose(kg, around.bare, nodes, prior, ranker)?;
+    let mut scores = choose(kg, around.bare, nodes, prior, ranker, cancel)?;
     let zero = vec![0.0; nodes.len()];
-    let near = choose(kg, &around.near, nodes, &zero, ranker)?;
+    let near = choose(kg, &around.near, nodes, &zero, ranker, cancel)?;
     let (near_stems, after) = (stems(&around.near), stems(&around.after));
     let classes: Vec<NodeId> = around
         .coordinated

@@ -136,7 +136,7 @@ fn decide(
         vec![1.0]
     } else {
         let around = surroundings(asked, bare, spans, at);
-        scores(asked.kg, &around, &nodes, &prior, ranker)?
+        scores(asked.kg, &around, &nodes, &prior, ranker, asked.cancel)?
     };
     let mut candidates: Vec<(NodeId, f32)> = nodes.into_iter().zip(scores).collect();
     candidates.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));

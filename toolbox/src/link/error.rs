@@ -40,11 +40,20 @@ pub enum LinkError {
     TooLong(#[from] QuestionTooLong),
     /// The ranker failed.
     #[error(transparent)]
-    Rank(#[from] RankError),
+    Rank(RankError),
     /// The question was cancelled, or ran past its deadline.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
     /// A given topic entity is not in the graph.
     #[error("the graph has no entity `{0}`; give an id or a label as shown by `kg query`")]
     Unknown(String),
+}
+
+impl From<RankError> for LinkError {
+    fn from(error: RankError) -> Self {
+        match error {
+            RankError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            failed @ RankError::Failed { .. } => Self::Rank(failed),
+        }
+    }
 }

@@ -27,8 +27,8 @@ pub(super) struct Asked<'a> {
     pub(super) words: &'a [Word],
     /// Whether the question writes names with capitals.
     pub(super) cased: bool,
-    /// Ends the linking early. Looked at before each word.
-    cancel: &'a Cancel,
+    /// Ends the linking early. Looked at before each search.
+    pub(super) cancel: &'a Cancel,
 }
 
 impl<'a> Asked<'a> {
@@ -77,8 +77,8 @@ pub(super) fn named(asked: &Asked<'_>) -> Result<Vec<Span>, LinkError> {
     let words = asked.words;
     let mut spans = Vec::new();
     for first in 0..words.len() {
-        asked.check()?;
         for last in first..words.len().min(first + LONGEST) {
+            asked.check()?;
             let inside = &words[first..=last];
             let year = first == last && is_year_value(asked, first);
             if inside.iter().all(|word| word.stop || word.number)

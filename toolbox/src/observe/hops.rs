@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::edges::{ObservedTriple, each_edge};
 use super::similarity::Similarity;
 use crate::rank::RankError;
+use common::cancel::Cancel;
 use kg::Kg;
 use kg::term::{NodeId, RelId};
 
@@ -76,13 +77,14 @@ impl Observed {
 /// of each task in order, best triples first. A triple is reported once, at its first occurrence.
 ///
 /// # Errors
-/// Returns the error of the similarity's ranker.
+/// Returns the error of the similarity's ranker, which looks at `cancel`.
 pub fn observe(
     kg: &dyn Kg,
     tasks: &[&[NodeId]],
     question: &str,
     similarity: &dyn Similarity,
     options: &ObserveOptions,
+    cancel: &Cancel,
 ) -> Result<Vec<Observed>, RankError> {
     let mut found = Vec::new();
     let mut seen: FxHashSet<ObservedTriple> = FxHashSet::default();
@@ -104,7 +106,7 @@ pub fn observe(
             .filter(|&node| visited.insert(node))
             .collect();
         for hop in 1..=options.hops {
-            let top = hop_from(kg, &frontier, question, similarity, options)?;
+            let top = hop_from(kg, &frontier, question, similarity, options, cancel)?;
             frontier = next_frontier(kg, &top, options, &mut visited);
             let fresh = top.into_iter().filter(|one| seen.insert(one.triple));
             found.extend(fresh.map(|one| Observed { hop, task, ..one }));
@@ -123,9 +125,11 @@ fn hop_from(
     question: &str,
     similarity: &dyn Similarity,
     options: &ObserveOptions,
+    cancel: &Cancel,
 ) -> Result<Vec<Observed>, RankError> {
     let mut edges: Vec<(ObservedTriple, bool)> = Vec::new();
     for &node in frontier {
+        cancel.check()?;
         each_edge(
             kg,
             node,
@@ -138,7 +142,7 @@ fn hop_from(
         .iter()
         .map(|&((s, r, o), forward)| (r, if forward { o } else { s }))
         .collect();
-    let scores = similarity.scores(kg, question, &pairs)?;
+    let scores = similarity.scores(kg, question, &pairs, cancel)?;
     let mut ranked: Vec<Observed> = edges
         .into_iter()
         .zip(scores)

@@ -44,6 +44,7 @@ pub(crate) fn lines(
         session.bare_question(),
         similarity.as_ref(),
         options,
+        &session.cancel(),
     )?;
     let mut groups = grouped(&observed);
     // Groups without any similarity to the question would only add reading.

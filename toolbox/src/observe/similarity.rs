@@ -6,6 +6,8 @@ use std::sync::{Arc, LazyLock, RwLock};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 
+use common::cancel::Cancel;
+
 use crate::rank::{RankError, Ranker, is_stop, stem, words};
 use kg::Kg;
 use kg::term::{NodeId, RelId};
@@ -21,6 +23,7 @@ pub trait Similarity: Send + Sync {
         kg: &dyn Kg,
         question: &str,
         pairs: &[(RelId, NodeId)],
+        cancel: &Cancel,
     ) -> Result<Vec<f32>, RankError>;
 }
 
@@ -34,19 +37,21 @@ impl Similarity for ByRanker {
         kg: &dyn Kg,
         question: &str,
         pairs: &[(RelId, NodeId)],
+        cancel: &Cancel,
     ) -> Result<Vec<f32>, RankError> {
         let mut relations: FxHashMap<RelId, String> = FxHashMap::default();
-        let texts: Vec<String> = pairs
-            .iter()
-            .map(|&(relation, far)| {
-                let relation = relations
-                    .entry(relation)
-                    .or_insert_with(|| relation_text(kg, relation));
+        let mut texts: Vec<String> = Vec::with_capacity(pairs.len());
+        for (at, &(relation, far)) in pairs.iter().enumerate() {
+            cancel.check_item(at)?;
+            let relation = relations
+                .entry(relation)
+                .or_insert_with(|| relation_text(kg, relation));
+            texts.push(
                 kg.label(far)
-                    .map_or_else(|| relation.clone(), |label| format!("{relation} {label}"))
-            })
-            .collect();
-        self.0.score(question, &texts)
+                    .map_or_else(|| relation.clone(), |label| format!("{relation} {label}")),
+            );
+        }
+        self.0.score(question, &texts, cancel)
     }
 }
 
@@ -129,6 +134,7 @@ impl Similarity for StemSimilarity {
         kg: &dyn Kg,
         question: &str,
         pairs: &[(RelId, NodeId)],
+        cancel: &Cancel,
     ) -> Result<Vec<f32>, RankError> {
         let question = Stems::of(question);
         let mut hasher = FxHasher::default();
@@ -136,23 +142,25 @@ impl Similarity for StemSimilarity {
         let graph = hasher.finish();
         let mut relations: FxHashMap<RelId, Stems> = FxHashMap::default();
         let mut fresh: Vec<(NodeId, Arc<Stems>)> = Vec::new();
-        let scores = {
+        let scores: Result<Vec<f32>, RankError> = {
             let known = KNOWN
                 .read()
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
             pairs
                 .iter()
-                .map(|&(relation, far)| {
+                .enumerate()
+                .map(|(at, &(relation, far))| {
+                    cancel.check_item(at)?;
                     let relation = relations
                         .entry(relation)
                         .or_insert_with(|| Stems::of(&relation_text(kg, relation)));
                     if let Some(far) = known.get(&(graph, far)) {
-                        return question.cosine(relation, far);
+                        return Ok(question.cosine(relation, far));
                     }
                     let stems = Arc::new(Stems::of(&kg.label(far).unwrap_or_default()));
                     let score = question.cosine(relation, &stems);
                     fresh.push((far, stems));
-                    score
+                    Ok(score)
                 })
                 .collect()
         };
@@ -168,6 +176,6 @@ impl Similarity for StemSimilarity {
                     .map(|(node, stems)| ((graph, node), stems)),
             );
         }
-        Ok(scores)
+        scores
     }
 }

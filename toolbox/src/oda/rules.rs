@@ -77,6 +77,7 @@ impl Run<'_> {
             self.members(set).unwrap_or_else(|| [].into()),
         );
         let similarity = similarity_of(self.session().ranker());
+        let cancel = self.session().cancel();
         let relations = shown
             .out
             .iter()
@@ -100,7 +101,7 @@ impl Run<'_> {
                 .take(COMPARED)
                 .map(|far| (id, far))
                 .collect();
-            let scores = similarity.scores(kg, self.session().bare_question(), &pairs)?;
+            let scores = similarity.scores(kg, self.session().bare_question(), &pairs, &cancel)?;
             Ok(scores.into_iter().fold(0.0f32, f32::max))
         };
         relations

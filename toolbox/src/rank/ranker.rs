@@ -1,5 +1,6 @@
 //! The ranker trait and its inputs.
 
+use common::cancel::{Cancel, Cancelled};
 use serde::{Deserialize, Serialize};
 
 /// The kind of value at the far end of a relation, as seen from the listed set. One far end is
@@ -49,23 +50,31 @@ impl RelationCandidate {
 }
 
 /// The context of a ranking.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct RankingContext<'a> {
     /// The question without its entity mentions, so that names do not attract relations.
     pub question: &'a str,
     /// The relations followed from linked entities to the set, in order; empty if the set is an
     /// entity.
     pub path: &'a [RelationCandidate],
+    /// Ends the ranking early.
+    pub cancel: &'a Cancel,
 }
 
-/// A ranker that cannot score, for example because its model fails.
+/// Why there is no ranking.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the ranker {ranker} failed: {message}")]
-pub struct RankError {
-    /// The name of the ranker.
-    pub ranker: String,
-    /// The cause.
-    pub message: String,
+pub enum RankError {
+    /// A ranker cannot score, for example because its model fails.
+    #[error("the ranker {ranker} failed: {message}")]
+    Failed {
+        /// The name of the ranker.
+        ranker: String,
+        /// The cause.
+        message: String,
+    },
+    /// The question was cancelled, or ran past its deadline.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
 }
 
 /// Scores candidates against a question.
@@ -74,23 +83,29 @@ pub trait Ranker: Send + Sync {
     fn name(&self) -> String;
 
     /// Scores texts (classes, entity names and anything else with only a text): one score per text
-    /// between 0 and 1, higher is better.
+    /// between 0 and 1, higher is better. Lists have any length, so a ranker looks at `cancel`
+    /// while it scores.
     ///
     /// # Errors
-    /// [`RankError`] if the ranker fails.
-    fn score(&self, question: &str, texts: &[String]) -> Result<Vec<f32>, RankError>;
+    /// [`RankError`] if the ranker fails or is cancelled.
+    fn score(
+        &self,
+        question: &str,
+        texts: &[String],
+        cancel: &Cancel,
+    ) -> Result<Vec<f32>, RankError>;
 
     /// Scores a list of relations of any length: one score per relation, higher is better.
     ///
     /// # Errors
-    /// [`RankError`] if the ranker fails.
+    /// [`RankError`] if the ranker fails or is cancelled.
     fn score_relations(
         &self,
         asked: RankingContext<'_>,
         relations: &[RelationCandidate],
     ) -> Result<Vec<f32>, RankError> {
         let texts: Vec<String> = relations.iter().map(RelationCandidate::text).collect();
-        let mut scores = self.score(asked.question, &texts)?;
+        let mut scores = self.score(asked.question, &texts, asked.cancel)?;
         discount_walked(&mut scores, asked, relations);
         Ok(scores)
     }

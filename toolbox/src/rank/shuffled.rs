@@ -1,6 +1,7 @@
 //! A baseline without ranking: lists in an order unrelated to the question, to measure the benefit
 //! of ranking.
 
+use common::cancel::Cancel;
 use sha2::{Digest, Sha256};
 
 use super::ranker::{RankError, Ranker, RankingContext, RelationCandidate};
@@ -14,8 +15,14 @@ impl Ranker for ShuffledRanker {
         "shuffled".to_owned()
     }
 
-    fn score(&self, question: &str, texts: &[String]) -> Result<Vec<f32>, RankError> {
-        let score = |text: &String| {
+    fn score(
+        &self,
+        question: &str,
+        texts: &[String],
+        cancel: &Cancel,
+    ) -> Result<Vec<f32>, RankError> {
+        let score = |(at, text): (usize, &String)| {
+            cancel.check_item(at)?;
             let digest = Sha256::new()
                 .chain_update(question.as_bytes())
                 .chain_update([0])
@@ -26,9 +33,9 @@ impl Ranker for ShuffledRanker {
                 .iter()
                 .take(3)
                 .fold(0_u32, |number, &byte| number << 8 | u32::from(byte));
-            number as f32 / (1_u32 << 24) as f32
+            Ok(number as f32 / (1_u32 << 24) as f32)
         };
-        Ok(texts.iter().map(score).collect())
+        texts.iter().enumerate().map(score).collect()
     }
 
     fn score_relations(
@@ -40,7 +47,7 @@ impl Ranker for ShuffledRanker {
             .iter()
             .map(|relation| format!("{} {}", relation.out, relation.name))
             .collect();
-        self.score(asked.question, &texts)
+        self.score(asked.question, &texts, asked.cancel)
     }
 }
 
@@ -52,9 +59,11 @@ mod tests {
     #[test]
     fn the_order_depends_on_the_question_and_on_nothing_else() {
         let texts: Vec<String> = (0..50).map(|i| format!("a.b.relation{i}")).collect();
-        let one = ShuffledRanker.score("one", &texts).unwrap();
-        assert_eq!(one, ShuffledRanker.score("one", &texts).unwrap());
-        assert_ne!(one, ShuffledRanker.score("two", &texts).unwrap());
+        let none = Cancel::default();
+        let scores = |question| ShuffledRanker.score(question, &texts, &none).unwrap();
+        let one = scores("one");
+        assert_eq!(one, scores("one"));
+        assert_ne!(one, scores("two"));
         assert!(one.iter().all(|score| (0.0..1.0).contains(score)));
     }
 }

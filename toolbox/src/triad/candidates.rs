@@ -62,10 +62,10 @@ fn everything(session: &Session<'_>, phrase: &str) -> Result<Vec<RankedRelation>
         })
         .collect();
     let texts: Vec<String> = candidates.iter().map(RelationCandidate::text).collect();
-    let ranker = &session.options().ranker;
+    let (ranker, cancel) = (&session.options().ranker, session.cancel());
     let (asked, said) = (
-        ranker.score(session.bare_question(), &texts)?,
-        ranker.score(phrase, &texts)?,
+        ranker.score(session.bare_question(), &texts, &cancel)?,
+        ranker.score(phrase, &texts, &cancel)?,
     );
     let scored = relations
         .into_iter()

@@ -277,3 +277,13 @@ fn the_last_call_can_only_end() {
     assert_eq!(acceptor.continuations(&acceptor.start()), ["ans = end("]);
     assert!(acceptor.accepts("ans = end(v0)") && acceptor.accepts("ans = end([])"));
 }
+
+#[test]
+fn spaces_between_calls_and_tabs_in_literals_are_read() {
+    let calls = parse_program("v0 = count(e0) \t ; v1 = count(v0)  \r\nans = end(v1)").unwrap();
+    assert_eq!(calls.len(), 3);
+    let written = r#"v0 = get_entity_by_constraint(e0, a.b, =, "x\ty")"#;
+    let call = parse_call(written).unwrap();
+    assert_eq!(call.args[3], Arg::Literal(Literal::plain("x\ty")));
+    assert_eq!(call.to_string(), written);
+}

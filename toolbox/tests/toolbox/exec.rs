@@ -9,7 +9,8 @@ use kg::{FrozenKg, Kg};
 use toolbox::answer::{Answer, AnswerValue, Provenance};
 use toolbox::call::{CallAcceptor, parse_call, parse_program};
 use toolbox::exec::{
-    Exclude, ExcludeWhen, ExecOptions, Naming, Relation, Session, ToolError, Value, run_program,
+    Exclude, ExcludeWhen, ExecOptions, Naming, Relation, Session, Shown, ToolError, Value,
+    run_program,
 };
 use toolbox::limits::PROMPT_TOKENS;
 use toolbox::link::Linked;
@@ -672,4 +673,25 @@ fn a_paper_prompt_stays_within_its_tokens_and_keeps_what_is_needed() {
             && with.contains(&Relation::Plain(needed))
             && !fitting.contains(&Relation::Plain(needed))
     );
+}
+
+/// Rules A.1.1.
+#[test]
+fn handles_count_through_both_directions_and_a_class_is_offered_once() {
+    let kg = graph();
+    let [a, b, c] = [0, 1, 2].map(|i| Relation::Plain(kg.relations()[i]));
+    let shown = Shown {
+        out: vec![a, b],
+        incoming: vec![a, c],
+    };
+    for handle in 0..4 {
+        let (relation, out) = shown.get(handle).unwrap();
+        assert_eq!(shown.index(relation, out), Some(handle));
+    }
+    let question = "which city is it";
+    let city = kg.by_name("city").unwrap();
+    let linked = Linked::new(&kg, question, &[]);
+    let session = Session::new(&kg, question, linked, &[city], ExecOptions::default()).unwrap();
+    let offered = session.classes().iter().filter(|class| **class == city);
+    assert_eq!(offered.count(), 1);
 }

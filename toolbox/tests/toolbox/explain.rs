@@ -16,7 +16,7 @@ use toolbox::explain::{
 };
 use toolbox::limits::QUESTION_VALUES;
 use toolbox::link::{self, Linked};
-use toolbox::rank::lexical;
+use toolbox::rank::{RankError, lexical};
 
 use crate::support::graph_of;
 
@@ -920,16 +920,20 @@ fn the_search_for_programs_ends_at_its_deadline_or_when_it_is_cancelled() {
 }
 
 /// A session of the question that offers the extended tools.
-fn extended<'g>(kg: &'g FrozenKg, question: &str, options: ExecOptions) -> Session<'g> {
+fn extended<'g>(
+    kg: &'g FrozenKg,
+    question: &str,
+    options: ExecOptions,
+) -> Result<Session<'g>, RankError> {
     let entities = link::entities_of(kg, question, lexical().as_ref()).unwrap();
     let linked = Linked::new(kg, question, &entities);
     let tools = ToolTable::Extended;
-    Session::new(kg, question, linked, &[], ExecOptions { tools, ..options }).unwrap()
+    Session::new(kg, question, linked, &[], ExecOptions { tools, ..options })
 }
 
 /// The decided candidate of a question with extended tools.
 fn tabled(kg: &FrozenKg, question: &str) -> Candidate {
-    let session = extended(kg, question, ExecOptions::default());
+    let session = extended(kg, question, ExecOptions::default()).unwrap();
     let weights = TermWeights::default();
     let candidates = Proposer::new(&session, WordTables::base())
         .propose(&weights, SearchLimits::default(), MOST)
@@ -1081,7 +1085,7 @@ fn plain_questions_get_no_extended_candidates() {
     let plain = |question: &str, tools: ToolTable| {
         let options = ExecOptions::default();
         let session = match tools {
-            ToolTable::Extended => extended(&kg, question, options),
+            ToolTable::Extended => extended(&kg, question, options).unwrap(),
             ToolTable::Paper => session(&kg, question),
         };
         Proposer::new(&session, WordTables::base())
@@ -1116,7 +1120,7 @@ fn extended_candidates_give_their_answer_again_with_evidence() {
         "which country has the most cities",
     ] {
         let found = tabled(&kg, question);
-        let mut again = extended(&kg, question, ExecOptions::default());
+        let mut again = extended(&kg, question, ExecOptions::default()).unwrap();
         let value = run_program(&mut again, &found.calls).unwrap();
         assert_eq!(Some(&value), found.answer.as_ref(), "{question}");
         assert!(evidence(&again).complete, "{question}");
@@ -1171,7 +1175,7 @@ fn large_sets_are_grouped_within_the_limits_and_the_deadline() {
     let kg = graph_of(&text);
     let question = "average weight of the parcels per depot";
     let propose = |options: ExecOptions| {
-        let session = extended(&kg, question, options);
+        let session = extended(&kg, question, options)?;
         let limits = SearchLimits::default();
         Proposer::new(&session, WordTables::base()).propose(&TermWeights::default(), limits, MOST)
     };

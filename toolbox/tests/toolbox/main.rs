@@ -8,6 +8,7 @@ mod explain;
 mod gbnf;
 mod linking;
 mod observe;
+mod ranking;
 mod schema;
 mod search;
 mod support;

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use common::cancel::Cancel;
 use kg::term::{Literal, NodeId, RelId, Term};
 use kg::{FrozenKg, Kg};
 use proptest::prelude::*;
@@ -97,7 +98,9 @@ fn reference(
                     (o.both_directions && frontier.contains(&t), s, false),
                 ];
                 for (_, far, forward) in ways.into_iter().filter(|way| way.0) {
-                    let score = similarity.scores(kg, question, &[(r, far)]).unwrap()[0];
+                    let score = similarity
+                        .scores(kg, question, &[(r, far)], &Cancel::default())
+                        .unwrap()[0];
                     let best = at.entry((s, r, t)).or_insert((score, forward));
                     if score > best.0 {
                         *best = (score, forward);
@@ -145,7 +148,7 @@ proptest! {
         let by_ranker = ByRanker(Arc::new(LexicalRanker::default()));
         for similarity in [&StemSimilarity as &dyn Similarity, &by_ranker] {
             let slices: Vec<&[NodeId]> = tasks.iter().map(Vec::as_slice).collect();
-            let ours: Vec<_> = observe(&kg, &slices, question, similarity, &options)
+            let ours: Vec<_> = observe(&kg, &slices, question, similarity, &options, &Cancel::default())
                 .unwrap()
                 .into_iter()
                 .map(|one| (one.triple, one.forward, one.hop, one.task))
@@ -158,7 +161,7 @@ proptest! {
     fn groups_hold_every_far_end(edges in edges(), options in options(), task in 0..12u8) {
         let kg = graph(&edges);
         let from: Vec<NodeId> = kg.by_name(&kg.name(NodeId(u32::from(task)))).into_iter().collect();
-        let observed = observe(&kg, &[&from], "city of birth", &StemSimilarity, &options).unwrap();
+        let observed = observe(&kg, &[&from], "city of birth", &StemSimilarity, &options, &Cancel::default()).unwrap();
         let groups = grouped(&observed);
         let ends = |hop: usize, r: RelId, forward: bool| -> BTreeSet<NodeId> {
             observed.iter().filter(|o| (o.hop, o.triple.1, o.forward) == (hop, r, forward)).map(toolbox::observe::Observed::far).collect()
@@ -303,6 +306,7 @@ fn an_entity_named_twice_is_observed_once() {
         "city of birth",
         &StemSimilarity,
         &options,
+        &Cancel::default(),
     )
     .unwrap();
     assert_eq!(observed.len(), 2, "{observed:?}");

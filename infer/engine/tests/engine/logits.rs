@@ -116,6 +116,20 @@ fn logits_match_the_naive_loops() {
     }
 }
 
+/// A model folder may promise any number of tokens; what they need is limited to 16 GiB.
+#[test]
+fn the_context_is_limited_by_the_memory_that_it_needs() {
+    let promised = |max_position_embeddings| ModelConfig {
+        max_position_embeddings,
+        ..config()
+    };
+    let context = |c: &ModelConfig| engine(c, &random_weights(c, 3)).context();
+    assert_eq!(context(&promised(600)), 600);
+    let c = promised(1 << 32);
+    let position = 2 * c.num_hidden_layers * c.num_key_value_heads * c.head_dim * size_of::<f32>();
+    assert_eq!(context(&c), (16 << 30) / position);
+}
+
 #[test]
 fn wrong_weights_and_inputs_are_rejected() {
     let c = config();

@@ -100,7 +100,7 @@ impl Session<'_> {
             .collect();
         names.sort_unstable();
         names.dedup();
-        let scores = self.options.ranker.score(name, &names)?;
+        let scores = self.options.ranker.score(name, &names, &self.cancel())?;
         Ok(best_first(&scores, &names)
             .into_iter()
             .take(NEAREST)

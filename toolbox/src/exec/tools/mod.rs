@@ -243,6 +243,7 @@ impl Session<'_> {
             from,
             &vec![0.0; from.len()],
             self.options.ranker.as_ref(),
+            &self.cancel(),
         )?;
         let degree = |i: usize| self.kg.degree(from[i]);
         let best = (0..from.len()).max_by(|&a, &b| {

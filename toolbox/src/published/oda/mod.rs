@@ -311,6 +311,7 @@ impl<'g> PublishedOda<'g> {
             self.session.bare_question(),
             similarity.as_ref(),
             options,
+            &self.session.cancel(),
         )
     }
 

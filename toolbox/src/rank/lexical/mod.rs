@@ -8,6 +8,7 @@ mod question;
 
 use std::sync::{Arc, RwLock, RwLockReadGuard};
 
+use common::cancel::Cancel;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::name::{Name, Word, mark};
@@ -186,10 +187,16 @@ impl Ranker for LexicalRanker {
         "lexical".to_owned()
     }
 
-    fn score(&self, question: &str, texts: &[String]) -> Result<Vec<f32>, RankError> {
+    fn score(
+        &self,
+        question: &str,
+        texts: &[String],
+        cancel: &Cancel,
+    ) -> Result<Vec<f32>, RankError> {
         let question = Question::of(question);
         let mut names = self.names();
-        let score = |text: &String| {
+        let score = |(at, text): (usize, &String)| {
+            cancel.check_item(at)?;
             let name = names.get(text);
             let share = |words: &mut dyn Iterator<Item = &Word>| {
                 let met: Vec<f32> = words.map(|word| question.meets(word).all).collect();
@@ -203,9 +210,9 @@ impl Ranker for LexicalRanker {
                 share(&mut name.segment.iter()),
                 share(&mut name.segment.iter().chain(&name.domain)),
             );
-            0.5 * name.profile.cosine(&question.profile) + 0.35 * own + 0.15 * all
+            Ok(0.5 * name.profile.cosine(&question.profile) + 0.35 * own + 0.15 * all)
         };
-        Ok(texts.iter().map(score).collect())
+        texts.iter().enumerate().map(score).collect()
     }
 
     fn score_relations(
@@ -221,9 +228,10 @@ impl Ranker for LexicalRanker {
                 question.use_up(&names.get(label));
             }
         }
-        let parts: Vec<Parts> = relations
-            .iter()
-            .map(|relation| Parts {
+        let mut parts: Vec<Parts> = Vec::with_capacity(relations.len());
+        for (at, relation) in relations.iter().enumerate() {
+            asked.cancel.check_item(at)?;
+            parts.push(Parts {
                 name: names.get(&relation.name),
                 label: relation.label.as_ref().map(|label| names.get(label)),
                 classes: match &relation.leads_to {
@@ -232,13 +240,14 @@ impl Ranker for LexicalRanker {
                     }
                     _ => Vec::new(),
                 },
-            })
-            .collect();
+            });
+        }
         drop(names);
         let uses = uses(&parts);
         let mut known = MetWords::with_capacity_and_hasher(uses.len(), FxBuildHasher);
         let (mut met, mut buffers) = (Vec::new(), Buffers::default());
-        let score = |(relation, parts): (&RelationCandidate, &Parts)| {
+        let score = |(at, (relation, parts)): (usize, (&RelationCandidate, &Parts))| {
+            asked.cancel.check_item(at)?;
             met.clear();
             met.extend(parts.all().map(|word| {
                 *known.entry(word.mark).or_insert_with(|| {
@@ -249,9 +258,14 @@ impl Ranker for LexicalRanker {
                     }
                 })
             }));
-            self.score_one(&question, asked.path, relation, parts, &met, &mut buffers)
+            Ok(self.score_one(&question, asked.path, relation, parts, &met, &mut buffers))
         };
-        Ok(relations.iter().zip(&parts).map(score).collect())
+        relations
+            .iter()
+            .zip(&parts)
+            .enumerate()
+            .map(score)
+            .collect()
     }
 }
 
@@ -365,7 +379,14 @@ mod tests {
 
     fn best(question: &str, path: &[RelationCandidate], relations: &[RelationCandidate]) -> String {
         let scores = LexicalRanker::default()
-            .score_relations(RankingContext { question, path }, relations)
+            .score_relations(
+                RankingContext {
+                    question,
+                    path,
+                    cancel: &Cancel::default(),
+                },
+                relations,
+            )
             .unwrap();
         let names: Vec<String> = relations
             .iter()
@@ -438,6 +459,7 @@ mod tests {
                     RankingContext {
                         question: "who directed it",
                         path: &[],
+                        cancel: &Cancel::default(),
                     },
                     &list,
                 )
