@@ -5,11 +5,11 @@ use toolbox::call::Aggregate;
 
 use super::Uses;
 
-/// A value in a row: an attribute of the member or of the thing that `via` joins to it. Without an
-/// attribute it is the member or that thing itself.
+/// A value in a row: an attribute of the member, or of the thing to which the relations of `via`
+/// lead from it. Without an attribute it is the member or that thing itself.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::synth) struct RowValue {
-    pub(in crate::synth) via: Option<(usize, bool)>,
+    pub(in crate::synth) via: Vec<usize>,
     pub(in crate::synth) relation: Option<usize>,
 }
 
@@ -66,14 +66,14 @@ impl RowValue {
     /// An attribute of the member.
     pub(in crate::synth) fn own(relation: usize) -> Self {
         Self {
-            via: None,
+            via: Vec::new(),
             relation: Some(relation),
         }
     }
 
     fn collect(&self, uses: &mut Uses) {
         uses.relations.extend(self.relation);
-        uses.relations.extend(self.via.map(|via| via.0));
+        uses.relations.extend(&self.via);
     }
 }
 
@@ -119,6 +119,6 @@ impl TableRows {
             Self::Summed(_) | Self::Beyond { .. } => &[],
             Self::Lacking { .. } => return true,
         };
-        (values.iter()).any(|value| value.via.is_some() && value.relation.is_some())
+        (values.iter()).any(|value| !value.via.is_empty() && value.relation.is_some())
     }
 }

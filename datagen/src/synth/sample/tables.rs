@@ -91,30 +91,54 @@ impl QuestionSampler<'_, '_> {
         }
         let node = *profile.sample.first()?;
         self.profile.is_labelled(node).then_some(RowValue {
-            via: None,
+            via: Vec::new(),
             relation: None,
         })
     }
 
-    /// The tail of a relation as a value of a row: a thing by its name.
-    fn tail_value(&self, relation: usize) -> Option<RowValue> {
+    /// The tail of a relation as a value of a row: a thing by its name. Sometimes the thing that it
+    /// leads to: the continent of a maker's country.
+    fn tail_value(&mut self, relation: usize) -> Option<RowValue> {
         if self.profile.relations[relation].tail != TailType::Thing {
             return Some(RowValue::own(relation));
         }
-        let named = self.named(self.profile.relations[relation].tails?)?;
-        Some(RowValue {
-            via: Some((relation, true)),
-            ..named
-        })
+        let mut via = vec![relation];
+        let mut class = self.profile.relations[relation].tails?;
+        for _ in 0..2 {
+            let links = self.links(class);
+            if !self.rng.chance(0.25) || links.is_empty() {
+                break;
+            }
+            let &link = self.rng.pick(&links)?;
+            class = self.profile.relations[link].tails?;
+            via.push(link);
+        }
+        let relation = self.named(class)?.relation;
+        Some(RowValue { via, relation })
+    }
+
+    /// The relations that lead from a class to things of another one.
+    fn links(&self, class: usize) -> Vec<usize> {
+        let relations = self.profile.relations.iter().enumerate();
+        relations
+            .filter(|(_, one)| one.heads == Some(class) && one.tail == TailType::Thing)
+            .filter(|(_, one)| one.tails.is_some_and(|tails| tails != class))
+            .map(|(i, _)| i)
+            .collect()
     }
 
     /// At least `few` values of a member, at most three, one of them of `relation`.
     fn row(&mut self, class: usize, relation: Option<usize>, few: usize) -> Option<Vec<RowValue>> {
         let mut values: Vec<RowValue> = Vec::new();
-        if let Some(name) = self.named(class)
-            && self.rng.chance(0.65)
-        {
-            values.push(name);
+        match self.named(class) {
+            Some(name) if self.rng.chance(0.65) => values.push(name),
+            Some(_) if self.rng.chance(0.8) => {}
+            // A row without a name is known by what it joins.
+            _ => {
+                for link in self.links(class) {
+                    values.extend(self.tail_value(link).filter(|_| values.len() < 2));
+                }
+            }
         }
         if let Some(relation) = relation {
             let value = self.tail_value(relation)?;
@@ -126,10 +150,11 @@ impl QuestionSampler<'_, '_> {
         let wanted = wanted.min(3);
         let attributes = self.attributes(class);
         for _ in 0..8 {
-            if values.len() >= wanted {
+            let Some(&attribute) = self.rng.pick(&attributes).filter(|_| values.len() < wanted)
+            else {
                 break;
-            }
-            let value = RowValue::own(*self.rng.pick(&attributes)?);
+            };
+            let value = RowValue::own(attribute);
             if !values.contains(&value) {
                 values.push(value);
             }
@@ -203,16 +228,20 @@ impl QuestionSampler<'_, '_> {
         let mut tails: Vec<_> = profile.sample.iter().map(|edge| edge.1).collect();
         tails.sort_unstable();
         tails.dedup();
-        (tails.len() < profile.sample.len()).then_some(())?;
+        let few = match profile.tail {
+            TailType::Number => tails.len() * 4,
+            _ => tails.len() + 1,
+        };
+        (few <= profile.sample.len()).then_some(())?;
         let key = self.tail_value(relation)?;
         let mut keys = vec![key.clone()];
         if shape == Shape::GroupCount
-            && let (Some(via), Some(_)) = (key.via, key.relation)
+            && let (Some(&last), Some(_)) = (key.via.last(), key.relation)
             && self.rng.chance(0.3)
         {
-            let attributes = self.attributes(self.profile.relations[relation].tails?);
+            let attributes = self.attributes(self.profile.relations[last].tails?);
             let other = RowValue {
-                via: Some(via),
+                via: key.via.clone(),
                 relation: Some(*self.rng.pick(&attributes)?),
             };
             if other != key {

@@ -37,8 +37,15 @@ impl Verbalizer<'_, '_> {
     /// One row per group of members.
     pub(super) fn groups(&mut self, of: &Set, groups: &RowGroups) -> String {
         let words = self.group_words(of, groups);
-        let members = self.noun_phrase(of);
-        let members = self.text(&members, true, false);
+        let phrase = self.noun_phrase(of);
+        let joined = match (of, groups.keys[0].via.first()) {
+            (Set::Class(class), Some(&link)) => self.joined_noun(*class, link),
+            _ => None,
+        };
+        let members = match joined {
+            Some(noun) => plural(&noun),
+            None => self.text(&phrase, true, false),
+        };
         match (groups.size, groups.order) {
             (Some((op, size)), _) => {
                 let size = self.group_size(op, size);
@@ -73,8 +80,8 @@ impl Verbalizer<'_, '_> {
 
     fn group_words(&mut self, of: &Set, groups: &RowGroups) -> GroupWords {
         let first = &groups.keys[0];
-        let join = first.via.filter(|_| first.relation.is_some());
-        let Some((join, _)) = join else {
+        let join = first.via.last().filter(|_| first.relation.is_some());
+        let Some(&join) = join else {
             let one = self.value_name(of, first);
             return GroupWords {
                 many: plural(&one),

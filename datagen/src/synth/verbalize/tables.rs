@@ -1,5 +1,6 @@
 //! Questions for rows side by side, in order, the first of them, and numbers over all members.
 
+use kg::term::NodeId;
 use toolbox::call::Aggregate;
 
 use super::Verbalizer;
@@ -62,9 +63,9 @@ impl Verbalizer<'_, '_> {
 
     /// What a row shows of a member.
     pub(super) fn value_name(&mut self, of: &Set, value: &RowValue) -> String {
-        match (value.via, value.relation) {
+        match (value.via.last(), value.relation) {
             (None, Some(relation)) => self.noun_of(relation),
-            (Some((join, _)), Some(relation)) => {
+            (Some(&join), Some(relation)) => {
                 let thing = self.tails_noun(join);
                 let noun = self.noun_of(relation);
                 match self.rng.below(6) {
@@ -75,7 +76,7 @@ impl Verbalizer<'_, '_> {
                     _ => format!("{thing} {noun}"),
                 }
             }
-            (Some((join, _)), None) => self.tails_noun(join),
+            (Some(&join), None) => self.tails_noun(join),
             (None, None) => {
                 let noun = self.noun_phrase(of).noun;
                 if self.rng.chance(0.5) {
@@ -85,6 +86,23 @@ impl Verbalizer<'_, '_> {
                 }
             }
         }
+    }
+
+    /// A noun for rows that only join things, without a name of their own: what else they join. The
+    /// courses of a teacher are rows of a table of lessons.
+    pub(super) fn joined_noun(&mut self, class: usize, but: usize) -> Option<String> {
+        let profile = self.profile;
+        let labelled = |&node: &NodeId| profile.is_labelled(node);
+        let known = &profile.classes[class];
+        if known.key.is_some() || known.sample.first().is_some_and(labelled) {
+            return None;
+        }
+        let links = profile.relations.iter().enumerate();
+        let mut links = links.filter(|(i, one)| {
+            *i != but && one.heads == Some(class) && one.tail == TailType::Thing
+        });
+        let (link, _) = links.next()?;
+        (links.next().is_none() && self.rng.chance(0.75)).then(|| self.tails_noun(link))
     }
 
     /// `name, age and country`.
@@ -154,6 +172,17 @@ impl Verbalizer<'_, '_> {
         let members = self.text(&phrase, true, false);
         let all = self.word("||all |the |all the ");
         let many = self.rng.chance(0.7);
+        // "The names of the teachers and the courses": what rows join says what they are.
+        if let (Set::Class(_), [one, other]) = (of, values)
+            && !one.via.is_empty()
+            && !other.via.is_empty()
+            && self.rng.chance(0.7)
+        {
+            let (one, other) = (self.value_name(of, one), self.value_name(of, other));
+            let they = self.word("|| they have| of each| they belong to| for each");
+            let text = format!("{} and the {}{they}{suffix}", plural(&one), plural(&other));
+            return self.requested(&text, true, "the ");
+        }
         // "The names of teachers and the courses they teach".
         if let [first, rest @ ..] = values
             && !rest.is_empty()
@@ -310,9 +339,8 @@ impl Verbalizer<'_, '_> {
     }
 
     /// Members without others: `teachers without courses`.
-    fn lacking(&mut self, of: &Set, values: &[RowValue], class: usize) -> String {
-        let other = self.class_noun(class);
-        let others = plural(&other);
+    fn lacking(&mut self, of: &Set, values: &[RowValue], other: &str) -> String {
+        let others = plural(other);
         let members = self.text_of_many(of);
         let no = match self.rng.below(9) {
             0 => format!("without {others}"),

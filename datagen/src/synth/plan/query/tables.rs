@@ -18,7 +18,7 @@ use crate::algebra::{
 struct RowVariables {
     member: Variable,
     values: Vec<(RowValue, Variable)>,
-    joined: Vec<((usize, bool), Variable)>,
+    joined: Vec<(Vec<usize>, Variable)>,
 }
 
 impl AlgebraBuilder<'_, '_> {
@@ -136,10 +136,10 @@ impl AlgebraBuilder<'_, '_> {
         if let Some((_, known)) = row.values.iter().find(|(known, _)| known == value) {
             return known.clone();
         }
-        let bearer = match value.via {
-            None => row.member.clone(),
-            Some(via) => self.joined(row, via),
-        };
+        let mut bearer = row.member.clone();
+        for end in 1..=value.via.len() {
+            bearer = self.joined(row, &bearer, &value.via[..end]);
+        }
         let found = match value.relation {
             None => bearer,
             Some(relation) => self.attribute(&TermPattern::Variable(bearer), relation),
@@ -148,19 +148,16 @@ impl AlgebraBuilder<'_, '_> {
         found
     }
 
-    /// The variable of the thing that a relation joins to the member.
-    fn joined(&mut self, row: &mut RowVariables, via: (usize, bool)) -> Variable {
-        if let Some((_, known)) = row.joined.iter().find(|(known, _)| *known == via) {
+    /// The variable of the thing at the end of a path, one step after `before`.
+    fn joined(&mut self, row: &mut RowVariables, before: &Variable, path: &[usize]) -> Variable {
+        if let Some((_, known)) = row.joined.iter().find(|(known, _)| known == path) {
             return known.clone();
         }
-        let (relation, forward) = via;
         let other = self.fresh();
-        if forward {
-            self.triple(row.member.clone(), relation, other.clone());
-        } else {
-            self.triple(other.clone(), relation, row.member.clone());
+        if let Some(&last) = path.last() {
+            self.triple(before.clone(), last, other.clone());
         }
-        row.joined.push((via, other.clone()));
+        row.joined.push((path.to_vec(), other.clone()));
         other
     }
 }
