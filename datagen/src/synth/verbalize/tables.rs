@@ -43,7 +43,15 @@ impl Verbalizer<'_, '_> {
                 let suffix = suffix.replace("with than", "with").replace("  ", " ");
                 self.values_of(of, values, &format!("{members} {suffix}"))
             }
-            TableRows::Lacking { values, class, .. } => self.lacking(of, values, *class),
+            TableRows::Lacking {
+                values,
+                relation,
+                class,
+            } => {
+                let joined = self.joined_noun(*class, *relation);
+                let other = joined.unwrap_or_else(|| self.class_noun(*class));
+                self.lacking(of, values, &other)
+            }
         }
     }
 
@@ -282,10 +290,19 @@ impl Verbalizer<'_, '_> {
         let many = self.rng.chance(0.75);
         let names = self.value_names(of, values, many);
         match self.rng.below(4) {
-            0 if values.len() == 1 => self.requested(&members, true, ""),
+            0 if self.names_member(of, values) => self.requested(&members, true, ""),
             1 => self.requested(&format!("{names} for {members}"), many, "the "),
             _ => self.requested(&format!("{names} of {members}"), many, "the "),
         }
+    }
+
+    /// Whether rows show nothing but the name of the member.
+    fn names_member(&self, of: &Set, values: &[RowValue]) -> bool {
+        let key = match of {
+            Set::Class(class) => self.profile.classes[*class].key,
+            _ => None,
+        };
+        matches!(values, [only] if only.via.is_empty() && only.relation == key)
     }
 
     /// `average`, `highest`.
