@@ -247,6 +247,24 @@ fn evidence_of_a_table_is_enough_to_make_it_again() {
     }
 }
 
+/// A part of a date may be asked of a union only if every table of it has dates there.
+#[test]
+fn a_union_has_dates_where_all_its_tables_have_them() {
+    let kg = graph_of(GRAPH);
+    let mut session = begin(&kg, ToolTable::Extended);
+    let dates = "v1 = extend(v0, <http://e/born>); v2 = columns(v1, k1); v3 = extend(v0, <http://e/age>); v4 = columns(v3, k1); v5 = union(v2, v4); v6 = union(v2, v2)";
+    for call in parse_program(&format!("{PERSONS}{dates}")).unwrap() {
+        session.run(&call).unwrap();
+    }
+    let live = session.live(Naming::Mixed);
+    let dates = |name: &str| {
+        let table = live.tables.iter().find(|table| table.text == name);
+        table.unwrap().columns[0].dates
+    };
+    assert!(dates("v2") && dates("v6"));
+    assert!(!dates("v4") && !dates("v5"));
+}
+
 /// Number of random calls; `KGAGENT_DECODED=100000` takes minutes.
 fn decoded_calls() -> usize {
     let wanted = std::env::var("KGAGENT_DECODED").ok();
