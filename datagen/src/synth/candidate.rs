@@ -2,6 +2,7 @@
 
 use common::rng::Rng;
 use kg::term::NodeId;
+use toolbox::call::ToolTable;
 use toolbox::exec::ExcludeWhen;
 use toolbox::link;
 use toolbox::rank::lexical;
@@ -110,6 +111,7 @@ fn verbalize(
     for _ in 0..WORDINGS {
         let mut verbalizer = Verbalizer {
             profile,
+            tables: options.verify.tools == ToolTable::Extended,
             rng: Rng::new(rng.next()),
         };
         let mut text = verbalizer.question(plan);

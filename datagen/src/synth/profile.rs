@@ -159,12 +159,12 @@ impl<'g> GraphProfile<'g> {
             return true;
         }
         let reads = |label: String| {
-            !label.contains('=')
-                && label
-                    .split(|c: char| !c.is_alphabetic())
-                    .any(|run| run.chars().count() >= 2)
+            label
+                .split(|c: char| !c.is_alphabetic())
+                .any(|run| run.chars().count() >= 2)
         };
-        self.kg.label(node).is_some_and(reads)
+        // The label of a row is made of its table's name and its key: `course arrange 10 7 4`.
+        !self.kg.name(node).contains('=') && self.kg.label(node).is_some_and(reads)
     }
 
     /// An alias of a node, such as the `name` of a table row; linking finds nodes by aliases too.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use common::rng::Rng;
 use kg::fold;
+use toolbox::call::ToolTable;
 
 use super::candidate::{Slot, SlotResult, SynthCandidate};
 use super::coverage::{self, Coverage, Reasons};
@@ -55,10 +56,14 @@ impl<'p, 'g> Steering<'p, 'g> {
             "synth",
             &format!("round {round}"),
         ));
+        let tables = options.verify.tools == ToolTable::Extended;
         let alive: Vec<bool> = self
             .shapes
             .iter()
-            .map(|&(kept, tried)| tried < 500 || kept * 150 > tried)
+            .zip(Shape::ALL)
+            .map(|(&(kept, tried), (shape, ..))| {
+                (tables || !shape.makes_table()) && (tried < 500 || kept * 150 > tried)
+            })
             .collect();
         let weights: u32 = Shape::ALL
             .iter()
@@ -261,10 +266,12 @@ fn fits(shape: Shape, relation: &RelationProfile) -> bool {
         | Shape::SuperlativeAttribute
         | Shape::ClassSuperlative
         | Shape::Compare
-        | Shape::BooleanComparison => matches!(relation.tail, TailType::Number | TailType::Time),
-        Shape::Between => relation.tail == TailType::Number,
+        | Shape::BooleanComparison
+        | Shape::TopRows => matches!(relation.tail, TailType::Number | TailType::Time),
+        Shape::Between | Shape::Summary | Shape::BeyondAverage => relation.tail == TailType::Number,
+        Shape::SortedRows => relation.tail != TailType::Thing,
         Shape::Negation => relation.tail == TailType::Text,
-        Shape::EntityConstraint | Shape::Boolean | Shape::ThreeHop => {
+        Shape::EntityConstraint | Shape::Boolean | Shape::ThreeHop | Shape::Lacking => {
             relation.tail == TailType::Thing
         }
         _ => true,

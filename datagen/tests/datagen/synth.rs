@@ -6,9 +6,12 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use datagen::pipeline::{GenerateOptions, generate};
+use datagen::question::GoldQuestion;
 use datagen::synth::{SynthOptions, Synthesis, synthesise};
+use datagen::verify::VerifyOptions;
 use kg::term::{Literal, RDF_TYPE, Term};
 use kg::{FrozenKg, Kg, LoadOptions, fold};
+use toolbox::call::ToolTable;
 
 fn demo() -> FrozenKg {
     let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../data");
@@ -19,6 +22,20 @@ fn demo() -> FrozenKg {
     )
     .unwrap()
 }
+
+/// The shapes of questions that need extended tools.
+const TABLE_SHAPES: [&str; 10] = [
+    "table",
+    "sorted-rows",
+    "top-rows",
+    "group-count",
+    "group-summary",
+    "group-most",
+    "group-size",
+    "summary",
+    "beyond-average",
+    "lacking",
+];
 
 fn make(kg: &dyn Kg, options: &SynthOptions) -> Synthesis {
     synthesise(kg, options, &|_, _| {}, &AtomicBool::new(false)).unwrap()
@@ -170,6 +187,9 @@ fn rows_without_labels_are_identified_by_values() {
     for question in &made.questions {
         let text = question.question.to_lowercase();
         assert!(!text.contains("_id") && !text.contains('='), "{text}");
+        // The label of a row is made of its key; nobody asks by it.
+        let keyed = |table: &str| (0..6).any(|i| text.contains(&format!("{table} {i}")));
+        assert!(!keyed("singer") && !keyed("song"), "{text}");
     }
 }
 
@@ -275,6 +295,79 @@ fn keys_of_rows_are_asked_for_and_not_compared() {
             "{key} is compared: {few} of {all}, heights {height}"
         );
     }
+}
+
+/// With extended tools, questions for tables, groups and sums are made, each verified; without them,
+/// none.
+#[test]
+fn extended_tools_are_asked_for() {
+    let kg = tables();
+    let with = |tools: ToolTable| {
+        let verify = VerifyOptions {
+            tools,
+            ..VerifyOptions::default()
+        };
+        let count = 1200;
+        make(
+            &kg,
+            &SynthOptions {
+                count,
+                verify,
+                ..SynthOptions::default()
+            },
+        )
+    };
+    let extended = with(ToolTable::Extended);
+    let by_shape = &extended.coverage.by_shape;
+    for shape in TABLE_SHAPES {
+        let made = by_shape.get(shape).copied().unwrap_or_default();
+        assert!(made > 4, "{shape}: {made} questions of {by_shape:?}");
+    }
+    let asked = |shape: &str| -> Vec<&GoldQuestion> {
+        let of = extended.questions.iter();
+        of.filter(|question| question.kind.as_deref() == Some(shape))
+            .collect()
+    };
+    // What the words say is what the query asks for.
+    for question in asked("lacking") {
+        let (text, query) = (&question.question, question.query.text());
+        assert!(query.contains("NOT EXISTS"), "{query}");
+        assert!(
+            [" no ", " not ", "without"]
+                .iter()
+                .any(|word| text.contains(word)),
+            "{text}"
+        );
+    }
+    for question in asked("summary") {
+        let (text, query) = (question.question.to_lowercase(), question.query.text());
+        assert_eq!(
+            query.contains("AVG("),
+            text.contains("average") || text.contains("mean"),
+            "{text}"
+        );
+    }
+    // A question for a set says no order, because a set has none.
+    let ordered = |text: &str| {
+        [" sorted ", " ordered ", " order "]
+            .iter()
+            .any(|word| text.contains(word))
+    };
+    for question in &extended.questions {
+        let kind = question.kind.as_deref().unwrap_or_default();
+        let query = question.query.text();
+        assert!(
+            !ordered(&question.question) || query.contains("ORDER BY"),
+            "{kind}: {} {query}",
+            question.question
+        );
+    }
+    let paper = with(ToolTable::Paper);
+    assert!(
+        TABLE_SHAPES
+            .iter()
+            .all(|shape| !paper.coverage.by_shape.contains_key(*shape))
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@ use anyhow::Result;
 use datagen::pipeline::GenerateOptions;
 use datagen::synth::{Coverage, SynthOptions};
 use datagen::verify::VerifyOptions;
+use toolbox::prompt::Template;
 
 use super::super::{graph, output};
 use super::generate::{agents, synth_naming, synthesize, template};
@@ -18,18 +19,26 @@ pub(crate) fn run(args: &SynthArgs, ui: &Ui) -> Result<ExitStatus> {
     let graph = graph::open(&args.graph)?;
     let samples = &args.samples;
     let threads = samples.threads.unwrap_or(0);
+    let verify = VerifyOptions {
+        tools: args.tools,
+        ..VerifyOptions::default()
+    };
     let synth = SynthOptions {
         count: args.count,
         seed: samples.seed,
         threads,
+        verify: verify.clone(),
         ..SynthOptions::default()
     };
     let options = GenerateOptions {
-        template: template(samples, synth_naming(&graph))?,
+        template: Template {
+            tools: args.tools,
+            ..template(samples, synth_naming(&graph))?
+        },
         agents: agents(&samples.agents),
         verify: VerifyOptions {
             abstain: args.abstain > 0.0,
-            ..VerifyOptions::default()
+            ..verify
         },
         threads,
         seed: samples.seed,

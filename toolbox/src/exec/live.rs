@@ -1,14 +1,14 @@
 //! The live items of a session: everything that the next call may name, and how calls write it.
 
 use super::session::{Session, SetKey};
-use super::table::all_literals;
+use super::table::{all_literals, common_part};
 use super::types::{Naming, Relation, Value};
 use crate::call::{Arg, Live, LiveColumn, LiveSet, LiveTable, ToolTable, print_name};
 use crate::link;
 use crate::mention::{Mentions, Named};
 use crate::text_values;
 use kg::term::{Literal, NodeId};
-use kg::value::{is_date, is_number};
+use kg::value::is_number;
 
 impl Session<'_> {
     /// Everything that the next call may name, in the given naming.
@@ -124,7 +124,10 @@ impl Session<'_> {
                 let column = LiveColumn {
                     text: text.clone(),
                     numbers: of_values(is_number),
-                    dates: matches!(value, Value::Set(_)) && of_values(is_date),
+                    dates: match value {
+                        Value::Set(set) => common_part(self.kg, set),
+                        _ => None,
+                    },
                 };
                 return Some(LiveTable {
                     text,
@@ -168,7 +171,7 @@ impl Session<'_> {
                 let [column] = table.columns() else {
                     return false;
                 };
-                table.only().is_some() && (column.numbers || column.dates)
+                table.only().is_some() && (column.numbers || column.dates.is_some())
             }
             Value::Set(_) | Value::Bool(_) => false,
         };

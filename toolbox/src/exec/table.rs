@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use kg::Kg;
 use kg::term::{Literal, NodeId, Term};
+use kg::value::DatePart;
 
 /// One cell of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -88,8 +89,8 @@ pub struct TableColumn {
     pub heading: String,
     /// Whether every cell is a number with a numeric datatype.
     pub numbers: bool,
-    /// Whether every cell is a date.
-    pub dates: bool,
+    /// The finest part that every cell has as a date; `None` if a cell is no date.
+    pub dates: Option<DatePart>,
     /// Whether every cell is a node.
     pub nodes: bool,
 }
@@ -101,7 +102,7 @@ impl TableColumn {
         Self {
             heading,
             numbers: true,
-            dates: false,
+            dates: None,
             nodes: false,
         }
     }
@@ -123,7 +124,7 @@ impl Table {
         let column = TableColumn {
             heading: "member".to_owned(),
             numbers: all_literals(kg, set, kg::value::is_number),
-            dates: all_literals(kg, set, kg::value::is_date),
+            dates: common_part(kg, set),
             nodes: true,
         };
         Self {
@@ -224,4 +225,14 @@ pub(super) fn all_literals(kg: &dyn Kg, nodes: &[NodeId], test: fn(&Literal) -> 
     nodes
         .iter()
         .all(|&node| kg.term(node).as_literal().is_some_and(test))
+}
+
+/// The finest part that every node has as a date: of a year there is no month.
+pub(super) fn common_part(kg: &dyn Kg, nodes: &[NodeId]) -> Option<DatePart> {
+    let all_have = |part: &DatePart| {
+        let has = |literal: &Literal| part.of(literal).is_some();
+        let mut nodes = nodes.iter();
+        nodes.all(|&node| kg.term(node).as_literal().is_some_and(has))
+    };
+    DatePart::ALL.into_iter().rfind(all_have)
 }

@@ -6,6 +6,7 @@ use std::io::Write;
 
 use common::acceptor::Acceptor;
 use common::rng::Rng;
+use kg::value::DatePart;
 use serde_json::{Value, json};
 use toolbox::call::{CallAcceptor, Live, LiveColumn, LiveSet, LiveTable};
 use toolbox::gbnf;
@@ -83,7 +84,7 @@ fn live(rng: &mut Rng) -> Live {
             .map(|k| LiveColumn {
                 text: format!("v{i}.k{k}"),
                 numbers: rng.below(2) == 0,
-                dates: rng.below(3) == 0,
+                dates: (rng.below(3) == 0).then_some(DatePart::Day),
             })
             .collect();
         sets.extend(columns.iter().map(|column| LiveSet {

@@ -4,6 +4,7 @@
 use common::acceptor::Acceptor;
 use common::rng::Rng;
 use kg::term::{RDF_TYPE, Term};
+use kg::value::DatePart;
 use kg::{FrozenKg, Kg};
 use toolbox::answer::{Answer, AnswerValue};
 use toolbox::call::{CallAcceptor, ToolTable, parse_call, parse_program};
@@ -245,6 +246,39 @@ fn evidence_of_a_table_is_enough_to_make_it_again() {
     ] {
         with_its_evidence(rest);
     }
+}
+
+/// A part of a date may be asked of a column only if all its values have it, in every table of a union.
+#[test]
+fn parts_of_dates_are_offered_where_all_values_have_them() {
+    let kg = graph_of(GRAPH);
+    let mut session = begin(&kg, ToolTable::Extended);
+    let dates = "v1 = extend(v0, <http://e/born>); v2 = columns(v1, k1); v3 = extend(v0, <http://e/age>); v4 = columns(v3, k1); v5 = union(v2, v4); v6 = union(v2, v2)";
+    for call in parse_program(&format!("{PERSONS}{dates}")).unwrap() {
+        session.run(&call).unwrap();
+    }
+    let live = session.live(Naming::Mixed);
+    let dates = |name: &str| {
+        let table = live.tables.iter().find(|table| table.text == name);
+        table.unwrap().columns[0].dates
+    };
+    // One of the two was born in a year without a month.
+    assert_eq!(
+        (dates("v2"), dates("v6")),
+        (Some(DatePart::Year), Some(DatePart::Year))
+    );
+    assert_eq!((dates("v4"), dates("v5")), (None, None));
+    let acceptor = CallAcceptor::new(live);
+    assert!(accepts(&acceptor, "v7 = columns(v2, year k0)"));
+    assert!(!accepts(&acceptor, "v7 = columns(v2, month k0)"));
+    assert!(!accepts(&acceptor, "v7 = columns(v5, year k0)"));
+}
+
+/// Whether an acceptor allows a whole text.
+fn accepts(acceptor: &CallAcceptor, text: &str) -> bool {
+    let mut bytes = text.bytes();
+    let end = bytes.try_fold(acceptor.start(), |state, byte| acceptor.step(&state, byte));
+    end.is_some_and(|state| acceptor.may_end(&state))
 }
 
 /// Number of random calls; `KGAGENT_DECODED=100000` takes minutes.

@@ -2,9 +2,12 @@
 //! algebra are both made from this tree, so they always mean the same.
 
 mod query;
+mod tables;
 
 use kg::term::{Literal, NodeId};
 use kg::value::Op;
+
+pub(super) use tables::{RowGroups, RowOrder, RowValue, TableRows};
 
 /// A set of nodes and its description.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,6 +89,8 @@ pub(super) enum QuestionPlan {
         relation: usize,
         max: bool,
     },
+    /// Rows about the members of a set.
+    Table { of: Set, rows: TableRows },
 }
 
 impl Set {
@@ -244,6 +249,7 @@ impl QuestionPlan {
             Self::Yes { of, .. } => of.hops() + 1,
             Self::Either { left, right, by } => named(left, by).max(named(right, by)),
             Self::Compare { .. } => 1,
+            Self::Table { of, rows } => of.hops() + 1 + u32::from(rows.joins()),
         };
         hops.max(1)
     }
@@ -275,6 +281,10 @@ impl QuestionPlan {
                 uses.relations.push(*relation);
                 uses.entity(*left);
                 uses.entity(*right);
+            }
+            Self::Table { of, rows } => {
+                of.collect(&mut uses);
+                rows.collect(&mut uses);
             }
         }
         for list in [&mut uses.relations, &mut uses.classes] {

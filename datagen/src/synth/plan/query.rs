@@ -1,5 +1,7 @@
 //! The SPARQL algebra of a question plan.
 
+mod tables;
+
 use kg::spargebra::Query;
 use kg::spargebra::algebra::{AggregateFunction, Expression, GraphPattern};
 use kg::spargebra::term::{NamedNode, TermPattern, TriplePattern, Variable};
@@ -62,6 +64,7 @@ impl QuestionPlan {
                 algebra.filters.push(of);
                 select(ranked(algebra.group(), Some((value, *max)), answer))
             }
+            Self::Table { of, rows } => select(algebra.table(of, rows)?),
         })
     }
 }

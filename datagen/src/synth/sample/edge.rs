@@ -99,6 +99,16 @@ impl QuestionSampler<'_, '_> {
                 Some(QuestionPlan::Count { set })
             }
             Shape::ConstrainedCount => self.constrained_count(edge),
+            Shape::Table
+            | Shape::SortedRows
+            | Shape::TopRows
+            | Shape::GroupCount
+            | Shape::GroupSummary
+            | Shape::GroupMost
+            | Shape::GroupSize
+            | Shape::Summary
+            | Shape::BeyondAverage
+            | Shape::Lacking => self.table(shape, edge),
         }
     }
 

@@ -6,6 +6,7 @@ mod edge;
 mod sets;
 mod several;
 mod shape;
+mod tables;
 mod values;
 
 use common::rng::Rng;

@@ -47,12 +47,27 @@ shapes! {
     ClassSuperlative = "class-superlative", 12;
     ClassCount = "class-count", 5;
     ConstrainedCount = "constrained-count", 12;
+    Table = "table", 18;
+    SortedRows = "sorted-rows", 14;
+    TopRows = "top-rows", 12;
+    GroupCount = "group-count", 20;
+    GroupSummary = "group-summary", 8;
+    GroupMost = "group-most", 10;
+    GroupSize = "group-size", 10;
+    Summary = "summary", 12;
+    BeyondAverage = "beyond-average", 6;
+    Lacking = "lacking", 10;
 }
 
 impl Shape {
     /// The name in datasets and reports.
     pub(in crate::synth) fn name(self) -> &'static str {
         Self::ALL[self as usize].1
+    }
+
+    /// Whether questions of this shape need the extended tools.
+    pub(in crate::synth) fn makes_table(self) -> bool {
+        self as usize >= Self::Table as usize
     }
 
     /// Whether questions of this shape compare values of the relation that they are sampled around.
@@ -75,6 +90,14 @@ impl Shape {
                 | Self::ClassConstraint
                 | Self::ClassSuperlative
                 | Self::ConstrainedCount
+                | Self::SortedRows
+                | Self::TopRows
+                | Self::GroupCount
+                | Self::GroupSummary
+                | Self::GroupMost
+                | Self::GroupSize
+                | Self::Summary
+                | Self::BeyondAverage
         )
     }
 }

@@ -162,6 +162,9 @@ impl Verbalizer<'_, '_> {
 
     /// The text with a sort order, in some cases. The answer remains a set.
     fn ordered(&mut self, set: &Set, text: String, many: bool) -> String {
+        if self.tables {
+            return text;
+        }
         let Some(class) = listed_class(set) else {
             return text;
         };

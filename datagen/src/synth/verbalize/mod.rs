@@ -5,8 +5,10 @@ mod conditions;
 mod groups;
 mod lists;
 mod noun_phrase;
+mod per_group;
 mod requests;
 mod sets;
+mod tables;
 
 use kg::clean;
 use kg::term::{Literal, NodeId};
@@ -22,6 +24,8 @@ use noun_phrase::NounPhrase;
 /// Verbalises questions about a graph.
 pub(super) struct Verbalizer<'a, 'g> {
     pub profile: &'a GraphProfile<'g>,
+    /// Whether other questions ask for rows in order, so that no question for a set may.
+    pub tables: bool,
     pub rng: Rng,
 }
 
@@ -39,6 +43,7 @@ impl Verbalizer<'_, '_> {
                 relation,
                 max,
             } => self.compare(*left, *right, *relation, *max),
+            QuestionPlan::Table { of, rows } => self.table(of, rows),
         };
         self.finished(&text)
     }

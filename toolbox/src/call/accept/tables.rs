@@ -25,8 +25,8 @@ pub struct LiveColumn {
     pub text: String,
     /// Whether its values can be added up.
     pub numbers: bool,
-    /// Whether its values are dates.
-    pub dates: bool,
+    /// The finest part that all its values have as dates; `None` if one is no date.
+    pub dates: Option<DatePart>,
 }
 
 type Choice = (String, Stage);
@@ -157,7 +157,9 @@ impl CallAcceptor {
                 Tool::Sort => words.extend([format!("asc k{k}"), format!("desc k{k}")]),
                 Tool::Columns => {
                     words.push(format!("k{k}"));
-                    let parts = DatePart::ALL.into_iter().filter(|_| column.dates);
+                    let parts = DatePart::ALL.into_iter();
+                    let parts =
+                        parts.filter(|part| column.dates.is_some_and(|finest| *part <= finest));
                     words.extend(parts.map(|part| format!("{} k{k}", part.word())));
                 }
                 _ => {

@@ -10,11 +10,11 @@ use crate::exec::clock::Clock;
 use crate::exec::error::ToolError;
 use crate::exec::resolve::NEAREST;
 use crate::exec::session::Session;
-use crate::exec::table::{Cell, TableColumn, all_literals};
+use crate::exec::table::{Cell, TableColumn, all_literals, common_part};
 use crate::exec::types::Relation;
 use crate::limits::SET_SIZE;
 use kg::term::NodeId;
-use kg::value::{is_date, is_number};
+use kg::value::is_number;
 
 impl Session<'_> {
     /// X2: one row per row and value.
@@ -79,7 +79,7 @@ impl Session<'_> {
         columns.push(TableColumn {
             heading: format!("{again}{mark}{}", self.relation_name(relation)),
             numbers: all_literals(self.kg, &values, is_number),
-            dates: all_literals(self.kg, &values, is_date),
+            dates: common_part(self.kg, &values),
             nodes: true,
         });
         let width = columns.len() - 1;

@@ -335,6 +335,7 @@ impl Session<'_> {
             }
             for (column, more) in columns.iter_mut().zip(other.table.columns()) {
                 column.numbers &= more.numbers;
+                column.dates = column.dates.min(more.dates);
                 column.nodes &= more.nodes;
             }
             cells.extend_from_slice(other.table.cells());
