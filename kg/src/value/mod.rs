@@ -19,7 +19,7 @@ pub use extreme::{Extreme, extreme, order_key, sort_key};
 pub use kind::Kind;
 pub(crate) use kind::is_time;
 pub use op::{Op, UnknownOp};
-pub use part::{DatePart, is_date};
+pub use part::DatePart;
 pub use quantity::{amount_in, normalise};
 pub use sum::{Sum, is_number};
 pub use time::TimeSpan;

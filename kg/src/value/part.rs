@@ -60,12 +60,6 @@ impl DatePart {
     }
 }
 
-/// Whether a literal has a datatype of dates and a date of that datatype.
-#[must_use]
-pub fn is_date(literal: &Literal) -> bool {
-    DatePart::Year.of(literal).is_some()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -99,3 +99,65 @@ proptest! {
         }
     }
 }
+
+/// The labels of the first row of each table, if the columns are named by `column` from table and name.
+fn rows(key: &str, column: impl Fn(&str, &str) -> String) -> Vec<(&'static str, Option<String>)> {
+    const TABLES: [(&str, &[(&str, &str)]); 7] = [
+        ("department", &[("dept_code", "D7"), ("dept_name", "Sales")]),
+        (
+            "employee",
+            &[
+                ("first_name", "Ana"),
+                ("job_title", "clerk"),
+                ("last_name", "Ruiz"),
+            ],
+        ),
+        ("event", &[("event_title", "Fair"), ("host_name", "Ana")]),
+        ("invoice", &[("number", "17")]),
+        (
+            "supplier",
+            &[("company_name", "Acme"), ("contact_name", "Bo")],
+        ),
+        ("venue", &[("name", "Hall"), ("street_name", "Elm Street")]),
+        ("route", &[("route_nm", "Harbour")]),
+    ];
+    let row = |table: &str| format!("http://a.example/db/{table}/{key}1");
+    let text: String = (TABLES.iter())
+        .flat_map(|(table, columns)| {
+            let class = format!("<{}> a <http://a.example/db/{table}> .\n", row(table));
+            let cell = |(name, value): &(&str, &str)| {
+                format!("<{}> <{}> \"{value}\" .\n", row(table), column(table, name))
+            };
+            let mut lines = vec![class];
+            lines.extend(columns.iter().map(cell));
+            lines
+        })
+        .collect();
+    let kg = load("rows.ttl", &text);
+    (TABLES.iter())
+        .map(|(table, _)| (*table, kg.label(node(&kg, &row(table)))))
+        .collect()
+}
+
+#[test]
+fn rows_are_named_by_their_columns() {
+    let base = "http://a.example/db";
+    let mapped = rows("id=", |table, name| format!("{base}/{table}#{name}"));
+    let prefixed = rows("", |table, name| format!("{base}/vocab#{table}_{name}"));
+    let plain = rows("", |_, name| format!("{base}/{name}"));
+    for found in [mapped, prefixed, plain] {
+        let wanted = [
+            ("department", "Sales"),
+            ("employee", "Ana Ruiz"),
+            ("event", "Fair"),
+            ("invoice", "invoice 1"),
+            ("supplier", "Acme"),
+            ("venue", "Hall"),
+            ("route", "Harbour"),
+        ];
+        let wanted: Vec<_> = wanted
+            .map(|(table, name)| (table, Some(name.to_owned())))
+            .into();
+        assert_eq!(found, wanted);
+    }
+}
