@@ -4,6 +4,7 @@ use kg::{Kg, words};
 
 use super::adjective::{Degree, adjective};
 use super::focus::is_content;
+use super::plan::{Hop, Way};
 use crate::link::{Linked, is_nationality, number_of_word};
 
 /// The linked entity that a question compares with: the mention behind `than`, with no content word or
@@ -81,6 +82,23 @@ pub(super) fn as_kind(kg: &dyn Kg, question: &str, linked: &Linked) -> Option<us
         });
         plural(&mention) || plural(&whole) || superlative && mention == label
     })
+}
+
+/// Whether a hop leads from the entity `topic` that a question mentions as a `kind` of things, or from
+/// what is of that kind, to what is of it: two relations at most, both backwards. `walked` are those
+/// before.
+pub(super) fn is_of_kind(
+    kind: Option<usize>,
+    topic: Option<usize>,
+    walked: &[Hop],
+    hop: Hop,
+) -> bool {
+    const BEFORE: usize = 1;
+    let back = |hop: &Hop| hop.way == Way::In;
+    topic.is_some()
+        && topic == kind
+        && walked.len() <= BEFORE
+        && walked.iter().chain([&hop]).all(back)
 }
 
 /// Whether a question asks for what has another value than this one: `outside the United Kingdom`.

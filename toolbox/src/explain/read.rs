@@ -6,6 +6,7 @@ use kg::term::NodeId;
 use rustc_hash::FxHashMap;
 
 use super::kinship::Lineage;
+use super::mentions::is_of_kind;
 use super::nodes::{connects, measurable};
 use super::plan::{Finish, Hop, Plan, Start, Way};
 use super::state::{Found, State, Tally, bit, order, speaks};
@@ -21,6 +22,7 @@ pub(super) fn found(
     explainer: &mut Explainer<'_, '_>,
 ) -> Found {
     let mut reader = Reader {
+        of_kind: false,
         words: explainer.asked.words.iter().map(|_| 0.0).collect(),
         tally: Tally::default(),
         silent: false,
@@ -63,6 +65,8 @@ struct Reader {
     tally: Tally,
     /// Whether the present step follows a relation that explains no word.
     silent: bool,
+    /// Whether it leads from a kind of things to what is of that kind.
+    of_kind: bool,
     finish: Finish,
     /// The variables that hold the instances of a class.
     classes: Vec<u32>,
@@ -107,6 +111,8 @@ impl Reader {
                 if !measurable(session, nodes) {
                     explained.words = Arc::clone(&explained.to_things);
                 }
+                self.of_kind =
+                    is_of_kind(explainer.asked.kind, self.way.topic, &self.way.walked, hop);
                 self.follow(hop, &mut explained.words, explainer);
                 for (mine, word) in self.words.iter_mut().zip(&explainer.asked.words) {
                     if word.is_mark() {
@@ -115,14 +121,18 @@ impl Reader {
                 }
             }
             self.explain(&explained.words);
-            self.silent = !filter && !speaks(&explained.words, explainer);
+            self.silent = !filter && !self.of_kind && !speaks(&explained.words, explainer);
             if !filter {
                 self.way.last = strength(&explained.words, explainer.focus);
                 self.way.relation_said = is_part_of_name(&explained.words, explainer.focus);
             }
-            let weight = if filter { 0.5 } else { 1.0 };
+            let weight = match (filter, self.of_kind) {
+                (true, _) => 0.5,
+                (false, true) => 0.0,
+                (false, false) => 1.0,
+            };
             self.tally.asked += weight * explained.asked;
-            self.tally.incoming += usize::from(!forward && !filter);
+            self.tally.incoming += usize::from(!forward && !filter && !self.of_kind);
         }
         self.silent &= step.walked.is_some();
         let mut narrowed = false;
@@ -131,7 +141,7 @@ impl Reader {
                 let statements = set(step)
                     .and_then(|set| set.first().copied())
                     .is_some_and(|node| connects(session, node));
-                self.tally.hops += usize::from(!statements);
+                self.tally.hops += usize::from(!statements && !self.of_kind);
                 self.way.class_said = false;
             }
             Tool::GetEntityByConstraint => {
@@ -174,20 +184,30 @@ impl Reader {
             Tool::GetHeadEntity | Tool::GetTailEntity | Tool::GetEntityByType
         );
         if let Some(nodes) = set(step).filter(|_| made || narrowed) {
-            self.way.class_said = false;
-            let classes = explainer.classes_of(nodes);
-            let connecting = nodes.first().is_some_and(|&node| connects(session, node));
-            let silent = self.silent && !connecting;
-            let spoken = classes.iter().any(|words| speaks(words, explainer));
-            self.tally.unsaid += usize::from(silent && !spoken);
-            for words in classes {
-                self.explain(&words);
-                self.way.class_said |= names(&words, explainer.focus);
-                self.way.last = self.way.last.max(strength(&words, explainer.focus));
-            }
+            self.see_classes(session, nodes, explainer);
         }
         if let Target::Var(index) = step.call.target {
             self.ways.insert(index, self.way.clone());
+        }
+    }
+
+    /// Notes what the classes of a new set explain.
+    fn see_classes(
+        &mut self,
+        session: &Session<'_>,
+        nodes: &[NodeId],
+        explainer: &mut Explainer<'_, '_>,
+    ) {
+        self.way.class_said = false;
+        let classes = explainer.classes_of(nodes);
+        let connecting = nodes.first().is_some_and(|&node| connects(session, node));
+        let silent = self.silent && !connecting;
+        let spoken = classes.iter().any(|words| speaks(words, explainer));
+        self.tally.unsaid += usize::from(silent && !spoken);
+        for words in classes {
+            self.explain(&words);
+            self.way.class_said |= names(&words, explainer.focus);
+            self.way.last = self.way.last.max(strength(&words, explainer.focus));
         }
     }
 
@@ -196,6 +216,7 @@ impl Reader {
         let way = &mut self.way;
         let relations = explainer.relative(&mut way.lineage, hop, words);
         self.tally.hops -= relations.saturating_sub(1).min(self.tally.hops);
+        self.tally.unsaid += usize::from(relations == 0 && way.walked.contains(&hop));
         let back = |earlier: &Hop| earlier.relation == hop.relation && earlier.way != hop.way;
         let returns = way.walked.iter().any(back);
         self.tally.returns += usize::from(returns);

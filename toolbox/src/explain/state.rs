@@ -6,6 +6,7 @@ use kg::term::{NodeId, Term};
 use kg::value::{Extreme, Kind, Op};
 
 use super::kinship::Lineage;
+use super::mentions::is_of_kind;
 use super::nodes::{connects, is_nameless, literal_kind, measurable};
 use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way};
 use super::question::AskedWord;
@@ -236,7 +237,7 @@ impl State {
         let mut lineage = self.lineage;
         let relations = explainer.relative(&mut lineage, hop, &mut explained.words);
         // `dogs` are what is of the species: the question has no words for that.
-        let of_kind = hop.way == Way::In && self.is_kind(explainer);
+        let of_kind = self.is_of_kind(hop, explainer);
         if !of_kind {
             tally.asked += explained.asked;
             tally.hops += usize::from(!statements);
@@ -284,14 +285,18 @@ impl State {
         next
     }
 
-    /// Whether a plan is at an entity that the question mentions as a kind of things, or has followed one
-    /// relation to what is of that kind.
-    fn is_kind(&self, explainer: &Explainer<'_, '_>) -> bool {
-        const KINDS: usize = 1;
-        let walked = |step: &PlanStep| matches!(step, PlanStep::Walk(hop) if hop.way == Way::In);
-        matches!(self.plan.start, Start::Entity(entity) if explainer.asked.kind == Some(entity))
-            && self.plan.steps.len() <= KINDS
-            && self.plan.steps.iter().all(walked)
+    /// Whether a hop leads from an entity that the question mentions as a kind of things.
+    fn is_of_kind(&self, hop: Hop, explainer: &Explainer<'_, '_>) -> bool {
+        let topic = match self.plan.start {
+            Start::Entity(entity) => Some(entity),
+            Start::Entities | Start::Class(_) => None,
+        };
+        let walked = self.plan.steps.iter().map(|step| match step {
+            PlanStep::Walk(hop) => Some(*hop),
+            _ => None,
+        });
+        let walked: Option<Vec<Hop>> = walked.collect();
+        walked.is_some_and(|walked| is_of_kind(explainer.asked.kind, topic, &walked, hop))
     }
 
     /// Whether a hop leads from things without a label to their names, as in graphs made from

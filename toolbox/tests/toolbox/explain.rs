@@ -1209,3 +1209,55 @@ fn questions_with_many_values_take_little_time_and_memory() {
         begun.elapsed()
     );
 }
+
+/// Tables of a clinic as D2RQ writes them: no labels, columns with their table's name, abbreviations,
+/// a table that only connects two others.
+const CLINIC: &str = r#"
+@prefix : <http://clinic.example/db/> .
+@prefix v: <http://clinic.example/vocab#> .
+<http://clinic.example/db/species/1> a v:Species ; v:species_nm "Dog" .
+<http://clinic.example/db/species/2> a v:Species ; v:species_nm "Cat" .
+<http://clinic.example/db/animal/11> a v:Animal ; v:animal_name "Rex" ; v:animal_species_id <http://clinic.example/db/species/1> ;
+  v:animal_birth_yr 1995 ; v:animal_wt_kg 40 ; v:animal_owner_id <http://clinic.example/db/owner/21> .
+<http://clinic.example/db/animal/12> a v:Animal ; v:animal_name "Fido" ; v:animal_species_id <http://clinic.example/db/species/1> ;
+  v:animal_birth_yr 2003 ; v:animal_wt_kg 60 ; v:animal_owner_id <http://clinic.example/db/owner/22> .
+<http://clinic.example/db/animal/13> a v:Animal ; v:animal_name "Tom" ; v:animal_species_id <http://clinic.example/db/species/2> ;
+  v:animal_birth_yr 1997 ; v:animal_wt_kg 5 ; v:animal_owner_id <http://clinic.example/db/owner/21> .
+<http://clinic.example/db/owner/21> a v:Owner ; v:owner_first_name "Ana" ; v:owner_last_name "Ruiz" .
+<http://clinic.example/db/owner/22> a v:Owner ; v:owner_first_name "Bo" ; v:owner_last_name "Lind" .
+<http://clinic.example/db/treatment/51> a v:Treatment ; v:treatment_nm "Vaccination" ; v:treatment_price 80 .
+<http://clinic.example/db/treatment/52> a v:Treatment ; v:treatment_nm "Dental cleaning" ; v:treatment_price 120 .
+<http://clinic.example/db/animal_treatment/61> a v:AnimalTreatment ;
+  v:animal_treatment_animal_id <http://clinic.example/db/animal/11> ; v:animal_treatment_treatment_id <http://clinic.example/db/treatment/51> .
+<http://clinic.example/db/animal_treatment/62> a v:AnimalTreatment ;
+  v:animal_treatment_animal_id <http://clinic.example/db/animal/12> ; v:animal_treatment_treatment_id <http://clinic.example/db/treatment/51> .
+<http://clinic.example/db/animal_treatment/63> a v:AnimalTreatment ;
+  v:animal_treatment_animal_id <http://clinic.example/db/animal/12> ; v:animal_treatment_treatment_id <http://clinic.example/db/treatment/52> .
+"#;
+
+#[test]
+fn rows_of_tables_are_asked_for_by_their_names() {
+    let kg = graph_of(CLINIC);
+    let mut wrong = Vec::new();
+    for (question, answer) in [
+        ("who owns Fido", "22"),
+        ("animals of Ana Ruiz", "Rex Tom"),
+        ("dogs over 50 kilos", "Fido"),
+        ("what's the heaviest dog?", "Fido"),
+        ("animals born in the 1990s", "Rex Tom"),
+        (
+            "which treatments did Fido get?",
+            "Dental cleaning Vaccination",
+        ),
+        ("how many treatments has Fido had", "2"),
+        ("average weight of each species", "5 | Cat | 50 | Dog"),
+        ("phone number of Bo Lind", "-"),
+    ] {
+        let found = tabled(&kg, question);
+        let got = rows(&kg, &found).join(" | ");
+        if got != answer {
+            wrong.push(format!("{question}: {got}; {:?}", program(&found)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

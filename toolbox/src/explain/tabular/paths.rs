@@ -165,8 +165,12 @@ fn longer(
         let explained = explainer.hop(hop);
         let mut last = explained.words.to_vec();
         if thing(Some(&first)) {
+            let some = || ends.iter().step_by(ends.len().div_ceil(COUNTED));
+            // What is in a country is not all cities.
             for class in kg.types(first) {
-                add(&mut last, &explainer.class(class));
+                if some().all(|&end| kg.types(end).contains(&class)) {
+                    add(&mut last, &explainer.class(class));
+                }
             }
         }
         let mut words = path.words.to_vec();
