@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use common::cancel::Cancelled;
 use toolbox::answer::{Answer, AnswerValue};
-use toolbox::call::{Arg, Call, Tool};
+use toolbox::call::{Arg, Call, Tool, ToolTable};
 use toolbox::exec::{ExecOptions, Session};
 use toolbox::explain::{
     Candidate, DecisionTerm, Proposer, SearchLimits, TERM_NAMES, TermWeights, WordTables, decide,
@@ -25,6 +25,10 @@ use crate::planner::Planner;
 /// Log-probabilities are divided by this before they are weighed, so that all terms have similar
 /// sizes.
 const LOGPROB_UNIT: f64 = 10.0;
+
+/// The lowest term of a program with extended tools. The search writes such programs in another way than
+/// training data does, so their log-probability says little.
+const UNUSUAL: f32 = -3.0;
 
 /// The scale of the model's confidence in its own program: `exp(log-probability / SURE_UNIT)`.
 const SURE_UNIT: f64 = 2.0;
@@ -58,7 +62,7 @@ pub fn answer(
     if let Some(planner) = planner {
         let written = kg_agent::run(task, planner, &mut record)?;
         let failed = written.failure.is_some();
-        let own = proposer.ended(&written.session);
+        let own = as_proposed(proposer.ended(&written.session), &candidates);
         candidates
             .retain(|one| one.calls != own.calls && (own.answer.is_some() || one.answer.is_some()));
         candidates.push(own);
@@ -67,8 +71,11 @@ pub fn answer(
             let (_, conversation) = replay(task, &candidate.calls, left)?;
             let samples = conversation.into_samples();
             let logprob = record.plan(|| planner.logprob_of(&samples))?;
-            candidate.terms[DecisionTerm::Model] =
-                logprob.map_or(0.0, |log| (log / LOGPROB_UNIT) as f32);
+            let term = logprob.map_or(0.0, |log| (log / LOGPROB_UNIT) as f32);
+            candidate.terms[DecisionTerm::Model] = match is_extended(candidate) {
+                true => term.max(UNUSUAL),
+                false => term,
+            };
             logprobs.push(logprob);
         }
         if let (false, Some(own), Some(logprob)) = (failed, candidates.last_mut(), logprobs.last())
@@ -118,6 +125,25 @@ pub fn answer(
         })
         .collect();
     Ok(record.finish(Answer::of(&session)))
+}
+
+/// Whether a program uses one of the extended tools.
+fn is_extended(candidate: &Candidate) -> bool {
+    let extended = |call: &Call| !ToolTable::Paper.has(call.tool);
+    candidate.calls.iter().any(extended)
+}
+
+/// The model's own candidate, with the terms of a proposed one that has the same answer if it uses
+/// extended tools: what the words say of tables is known only of programs that the search makes.
+fn as_proposed(own: Candidate, proposed: &[Candidate]) -> Candidate {
+    let same = |one: &&Candidate| one.answer.is_some() && one.answer == own.answer;
+    match proposed.iter().find(same).filter(|_| is_extended(&own)) {
+        Some(same) => Candidate {
+            terms: same.terms,
+            ..own
+        },
+        None => own,
+    }
 }
 
 /// The program that gives up, as models are trained to write it: it lists the relations of the
