@@ -299,6 +299,7 @@ impl Search<'_> {
     ) -> Searched {
         let session = explainer.session;
         let values = &session.linked().values;
+        let range = is_range(explainer);
         for (index, value) in values.iter().enumerate() {
             if year_used(values, index, state.tally.values) {
                 continue;
@@ -306,13 +307,16 @@ impl Search<'_> {
             for one in adjacent.iter().filter(|one| one.out) {
                 self.cancel.check()?;
                 // Both ends of a range are of one relation.
-                let other = is_range(explainer)
+                let other = range
                     && state.plan.steps.iter().any(|step| {
                         matches!(step, PlanStep::Compare(relation, _, Against::Value(_)) if *relation != one.relation)
                     });
+                if other {
+                    continue;
+                }
                 for op in ops(explainer, session, one, index) {
                     let kept = session.satisfying_value(&state.nodes, one.relation, op, value);
-                    if kept.is_empty() || other {
+                    if kept.is_empty() {
                         continue;
                     }
                     let against = Against::Value(index);
