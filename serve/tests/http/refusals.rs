@@ -1,5 +1,5 @@
-//! What every address says to input that it cannot use. What only one address can be told wrong is
-//! tested beside what it does.
+//! What every endpoint says to input that it cannot use. Bad input that only one endpoint can get is
+//! tested in the file of that endpoint.
 
 use std::collections::BTreeSet;
 
