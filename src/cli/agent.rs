@@ -34,8 +34,9 @@ pub(crate) type MakeAgent = fn(&AgentArgs, bool) -> AgentKind;
 /// All agents.
 pub(super) const AGENTS: Names<MakeAgent> = names! {
     "kg-agent": "The tool loop of KG-Agent" => |args, _| args.mode.kind();
-    "oda": "Observe, act, reflect (ODA)" => |args, _| args.oda.kind();
-    "triad": "Triad's three roles in four phases" => |args, linked| args.triad.kind(linked);
+    "oda": "Observe, act, reflect (ODA)" => |args, _| args.mode.of(args.oda.kind());
+    "triad": "Triad's three roles in four phases"
+        => |args, linked| args.mode.of(args.triad.kind(linked));
     "direct": "The model alone, without the graph: its answer at once" => |_, _| AgentKind::Direct;
     "cot": "The model alone: thoughts first, then the answer"
         => |_, _| AgentKind::Cot(ThoughtsOptions::default());
@@ -87,10 +88,8 @@ impl AgentArgs {
     /// decide. Replayed texts and servers give no probabilities, so decide mode is not possible
     /// with them.
     pub(crate) fn for_planner(&self, agent: AgentKind, model: Option<&str>) -> AgentKind {
-        let AgentKind::KgAgentDecide(options) = agent else {
-            return agent;
-        };
-        if self.mode.mode.is_some() {
+        let decides = agent.clone().bare() != agent;
+        if !decides || self.mode.mode.is_some() {
             return agent;
         }
         let silent = |name: &str| {
@@ -100,8 +99,8 @@ impl AgentArgs {
                     .any(|start| name.starts_with(start))
         };
         match model {
-            None => AgentKind::Words(options),
-            Some(name) if silent(name) => AgentKind::KgAgent,
+            None => AgentKind::Words(self.mode.deciding()),
+            Some(name) if silent(name) => agent.bare(),
             Some(_) => agent,
         }
     }
@@ -111,6 +110,14 @@ impl ModeArgs {
     fn deciding(&self) -> Deciding {
         Deciding {
             candidates: usize::from(self.candidates),
+        }
+    }
+
+    /// The agent in this mode; only kg-agent has the robust one.
+    fn of(&self, agent: AgentKind) -> AgentKind {
+        match self.mode {
+            None | Some(ModeName::Decide) => agent.deciding(self.deciding()),
+            Some(ModeName::Paper | ModeName::Robust) => agent,
         }
     }
 
@@ -269,13 +276,13 @@ impl TriadPart {
                 options.select_uris &= self == Self::QuerySelection;
                 options.select_query &= self == Self::UriSelection;
             }
-            (AgentKind::Triad(_), Self::Generalist | Self::AdvisorNames) => return None,
-            (AgentKind::Triad(options), Self::Advisor) => options.work.advisor = false,
-            (AgentKind::Triad(options), _) => {
-                options.work.select_uris &= self == Self::QuerySelection;
-                options.work.select_query &= self == Self::UriSelection;
+            (_, Self::Generalist | Self::AdvisorNames) => return None,
+            (other, Self::Advisor) => other.triad_mut()?.work.advisor = false,
+            (other, _) => {
+                let work = &mut other.triad_mut()?.work;
+                work.select_uris &= self == Self::QuerySelection;
+                work.select_query &= self == Self::UriSelection;
             }
-            _ => return None,
         }
         Some(agent)
     }

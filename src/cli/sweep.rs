@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 use infer::agent::AgentKind;
+use toolbox::agent::Agent;
 
 use super::agent::{REFLECTIONS, TriadPart, with_examples};
 
@@ -108,38 +109,42 @@ impl SweepAxis {
     ) -> Option<(AgentKind, usize)> {
         let number = value.parse::<usize>().unwrap_or_default();
         let mut varied = agent.clone();
-        match (self.parameter, &mut varied) {
-            (Parameter::Examples, one) if agent.takes_examples() => {
-                return Some((with_examples(one.clone(), number), number));
+        match self.parameter {
+            Parameter::Examples if agent.takes_examples() => {
+                return Some((with_examples(varied, number), number));
             }
-            (Parameter::Selected, AgentKind::Triad(options)) => {
-                (options.work.entities, options.work.relations) = (number, number);
+            Parameter::Examples => return None,
+            Parameter::Selected => {
+                if let AgentKind::TriadPaper(options) = &mut varied {
+                    (options.entities, options.relations) = (number, number);
+                } else if let Some(options) = varied.triad_mut() {
+                    (options.work.entities, options.work.relations) = (number, number);
+                } else {
+                    varied.oda_mut()?.kept = number;
+                }
             }
-            (Parameter::Selected, AgentKind::TriadPaper(options)) => {
-                (options.entities, options.relations) = (number, number);
+            Parameter::Tries => {
+                if let AgentKind::TriadPaper(options) = &mut varied {
+                    options.tries = number;
+                } else if let Some(options) = varied.triad_mut() {
+                    options.work.tries = number;
+                } else {
+                    varied.oda_mut()?.iterations = number;
+                }
             }
-            (Parameter::Selected, AgentKind::Oda(options) | AgentKind::OdaPaper(options)) => {
-                options.kept = number;
+            Parameter::LeaveOut => {
+                if let Some(part) = part(value) {
+                    return Some((part.left_out_of(agent)?, shots));
+                }
+                if varied.trained_as() != Agent::Triad {
+                    return None;
+                }
             }
-            (Parameter::Tries, AgentKind::Triad(options)) => options.work.tries = number,
-            (Parameter::Tries, AgentKind::TriadPaper(options)) => options.tries = number,
-            (Parameter::Tries, AgentKind::Oda(options) | AgentKind::OdaPaper(options)) => {
-                options.iterations = number;
-            }
-            (Parameter::LeaveOut, AgentKind::Triad(_) | AgentKind::TriadPaper(_)) => {
-                return match part(value) {
-                    Some(part) => Some((part.left_out_of(agent)?, shots)),
-                    None => Some((varied, shots)),
-                };
-            }
-            (Parameter::Reflection, AgentKind::Oda(options) | AgentKind::OdaPaper(options)) => {
+            Parameter::Reflection => {
                 let mut all = REFLECTIONS.iter();
-                options.reflection = all.find(|(name, ..)| *name == value)?.2;
+                varied.oda_mut()?.reflection = all.find(|(name, ..)| *name == value)?.2;
             }
-            (Parameter::Observation, AgentKind::Oda(options) | AgentKind::OdaPaper(options)) => {
-                options.observation = value == "on";
-            }
-            _ => return None,
+            Parameter::Observation => varied.oda_mut()?.observation = value == "on",
         }
         Some((varied, shots))
     }

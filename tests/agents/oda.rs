@@ -43,7 +43,7 @@ fn scripted(
         watcher: None,
     };
     oda::answer(
-        task,
+        &task,
         options,
         &mut Scripted::new(texts.iter().map(|text| (*text).to_owned()).collect()),
     )
@@ -124,7 +124,7 @@ fn ideal_runs_give_the_answers_of_their_programs() {
             watcher: None,
         };
         let outcome = oda::answer(
-            task,
+            &task,
             &OdaOptions {
                 observation,
                 ..OdaOptions::default()
@@ -483,7 +483,7 @@ fn random_weights_write_only_valid_turns() {
             observation_tokens: 16,
             ..OdaOptions::default()
         };
-        let outcome = oda::answer(task, &options, &mut planner).unwrap();
+        let outcome = oda::answer(&task, &options, &mut planner).unwrap();
         let run = Run::open(
             Session::new(&kg, &question.question, linked, &[], ExecOptions::default()).unwrap(),
             &template,

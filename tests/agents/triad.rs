@@ -110,11 +110,11 @@ fn run(
         watcher: None,
     };
     answer(
+        &task,
         &TriadOptions {
             work,
             select_entities: false,
         },
-        task,
         planner,
     )
 }

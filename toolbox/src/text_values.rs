@@ -4,6 +4,7 @@
 
 use crate::text::{find_words, replace_ranges, word_spans};
 use kg::Kg;
+use kg::search::singular;
 use kg::term::{Literal, Term};
 
 /// Words that never count as a value alone: question words, conjunctions and pronouns.
@@ -39,7 +40,7 @@ pub fn texts_of(kg: &dyn Kg, text: &str) -> Vec<Literal> {
             let begun = length == 1 || prefixes_of[start].len() + 1 == length;
             if alive.is_none() && begun {
                 let words = &text[spans[start].0..spans[start + length - 1].1];
-                let one = one_of(words).and_then(|one| text_value(kg, one, &[true; SPELLINGS]));
+                let one = one_of(words).and_then(|one| value_of(kg, &one));
                 if let Some(literal) = one {
                     used[start..start + length].fill(true);
                     found.push((start, literal));
@@ -64,12 +65,9 @@ pub fn texts_of(kg: &dyn Kg, text: &str) -> Vec<Literal> {
 }
 
 /// The singular of a text in `s`: `the apprentices` are those with the value `Apprentice`.
-fn one_of(words: &str) -> Option<&str> {
-    const SHORTEST: usize = 5;
-    let one = words
-        .strip_suffix('s')
-        .filter(|one| one.len() >= SHORTEST)?;
-    (!one.ends_with('s')).then_some(one)
+fn one_of(words: &str) -> Option<String> {
+    const SHORTEST: usize = 4;
+    singular(words).filter(|one| one.len() >= SHORTEST)
 }
 
 /// For each spelling in [`spellings`], whether some literal of the graph begins with it.
@@ -77,6 +75,11 @@ type Alive = [bool; SPELLINGS];
 
 /// The string literal that equals `words` in one of the case variations and is the value of an
 /// attribute.
+pub(crate) fn value_of(kg: &dyn Kg, words: &str) -> Option<Literal> {
+    text_value(kg, words, &[true; SPELLINGS])
+}
+
+/// [`value_of`] with the case variations of `alive`.
 fn text_value(kg: &dyn Kg, words: &str, alive: &Alive) -> Option<Literal> {
     let forms = spellings(words, alive);
     for (i, form) in forms.iter().enumerate() {

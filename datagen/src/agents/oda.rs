@@ -125,7 +125,7 @@ impl AgentExamples for OdaExamples<'_> {
             },
         ) {
             Ok((run, _)) => {
-                let turns = run.into_turns();
+                let (_, turns) = run.into_parts();
                 Ok(vec![self.builder.example(
                     question,
                     verified,

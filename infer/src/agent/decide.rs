@@ -63,9 +63,7 @@ pub fn answer(
         let written = kg_agent::run(task, planner, &mut record)?;
         let failed = written.failure.is_some();
         let own = as_proposed(proposer.ended(&written.session), &candidates);
-        candidates
-            .retain(|one| one.calls != own.calls && (own.answer.is_some() || one.answer.is_some()));
-        candidates.push(own);
+        join(&mut candidates, own);
         for candidate in &mut candidates {
             let left = left(task, begun, &record)?;
             let (_, conversation) = replay(task, &candidate.calls, left)?;
@@ -80,51 +78,98 @@ pub fn answer(
         }
         if let (false, Some(own), Some(logprob)) = (failed, candidates.last_mut(), logprobs.last())
         {
-            // The model's own program gets a bonus by its confidence.
-            let sure = logprob.map_or(1.0, |log| (log / SURE_UNIT).exp() as f32);
-            own.terms[DecisionTerm::ModelFirst] = sure;
-            if own.answer.is_none() {
-                own.terms[DecisionTerm::ModelGivesUp] = 1.0;
-            }
+            own_choice(own, logprob.unwrap_or_default());
         }
     }
-    let chosen = decide(&candidates, &weights).unwrap_or_default();
-    let calls = match candidates.get(chosen) {
-        Some(candidate) if candidate.answer.is_some() => candidate.calls.clone(),
-        _ => giving_up(task),
+    let decision = Decision {
+        task,
+        begun,
+        weights,
+        candidates,
+        logprobs,
     };
-    let (session, conversation) = replay(task, &calls, left(task, begun, &record)?)?;
-    let why = match rejected(&candidates, &weights, chosen) {
-        // If there is no time left to explain the decision, it stands without reasons.
-        Some(calls) => left(task, begun, &record)
-            .and_then(|left| replay(task, calls, left))
-            .map(|(session, _)| proposer.reasons(&session))
-            .unwrap_or_default(),
-        None => proposer.reasons(&session),
-    };
-    record.event(TraceEvent::Decision {
-        candidates: traced(&candidates, &logprobs, &weights, chosen),
-        why,
-    });
-    for step in session.steps() {
-        record.result(&session, step);
+    decision.conclude(&proposer, record, None)
+}
+
+/// The candidates of a question, before one is chosen.
+pub(super) struct Decision<'t, 'g> {
+    pub(super) task: &'t Task<'g>,
+    pub(super) begun: Instant,
+    pub(super) weights: TermWeights,
+    pub(super) candidates: Vec<Candidate>,
+    /// The model's log-probability of each candidate, if it was asked.
+    pub(super) logprobs: Vec<Option<f64>>,
+}
+
+impl Decision<'_, '_> {
+    /// Chooses a candidate, runs its program, and ends the record. `own` is the answer of the last
+    /// candidate if an agent has reached it already; it stands as it is if that candidate is chosen.
+    pub(super) fn conclude(
+        self,
+        proposer: &Proposer<'_, '_>,
+        mut record: Recorder,
+        own: Option<Answer>,
+    ) -> Result<Outcome, InferError> {
+        let (task, begun, weights) = (self.task, self.begun, self.weights);
+        let candidates = &self.candidates;
+        let chosen = decide(candidates, &weights).unwrap_or_default();
+        let own = own.filter(|_| chosen + 1 == candidates.len());
+        let calls = match candidates.get(chosen) {
+            Some(candidate) if candidate.answer.is_some() => candidate.calls.clone(),
+            _ => giving_up(task),
+        };
+        let (session, conversation) = replay(task, &calls, left(task, begun, &record)?)?;
+        let why = match rejected(candidates, &weights, chosen) {
+            // If there is no time left to explain the decision, it stands without reasons.
+            Some(calls) => left(task, begun, &record)
+                .and_then(|left| replay(task, calls, left))
+                .map(|(session, _)| proposer.reasons(&session))
+                .unwrap_or_default(),
+            None => proposer.reasons(&session),
+        };
+        record.event(TraceEvent::Decision {
+            candidates: traced(candidates, &self.logprobs, &weights, chosen),
+            why,
+        });
+        let outcome = &mut record.outcome;
+        outcome.kg_seconds = begun.elapsed().as_secs_f64() - outcome.model_seconds;
+        outcome.decided = candidates
+            .iter()
+            .map(|one| DecidedAnswer {
+                value: (one.answer.as_ref()).map_or_else(
+                    || AnswerValue::Set(Vec::new()),
+                    |value| AnswerValue::of(task.kg, value),
+                ),
+                terms: one.terms,
+            })
+            .collect();
+        if let Some(answer) = own {
+            return Ok(record.finish(answer));
+        }
+        for step in session.steps() {
+            record.result(&session, step);
+        }
+        let outcome = &mut record.outcome;
+        outcome.calls = session.steps().len();
+        outcome.samples = conversation.into_samples();
+        outcome.failure = None;
+        Ok(record.finish(Answer::of(&session)))
     }
-    let outcome = &mut record.outcome;
-    outcome.calls = session.steps().len();
-    outcome.samples = conversation.into_samples();
-    outcome.failure = None;
-    outcome.kg_seconds = begun.elapsed().as_secs_f64() - outcome.model_seconds;
-    outcome.decided = candidates
-        .iter()
-        .map(|one| DecidedAnswer {
-            value: (one.answer.as_ref()).map_or_else(
-                || AnswerValue::Set(Vec::new()),
-                |value| AnswerValue::of(task.kg, value),
-            ),
-            terms: one.terms,
-        })
-        .collect();
-    Ok(record.finish(Answer::of(&session)))
+}
+
+/// Adds the agent's own candidate as the last one, in place of a proposed one with the same calls.
+pub(super) fn join(candidates: &mut Vec<Candidate>, own: Candidate) {
+    candidates
+        .retain(|one| one.calls != own.calls && (own.answer.is_some() || one.answer.is_some()));
+    candidates.push(own);
+}
+
+/// The terms of an agent's own candidate, by the log-probability with which the model wrote it.
+pub(super) fn own_choice(own: &mut Candidate, logprob: f64) {
+    own.terms[DecisionTerm::ModelFirst] = (logprob / SURE_UNIT).exp() as f32;
+    if own.answer.is_none() {
+        own.terms[DecisionTerm::ModelGivesUp] = 1.0;
+    }
 }
 
 /// Whether a program uses one of the extended tools.

@@ -40,7 +40,16 @@ pub(super) fn answer_instead(
     watcher: Option<TraceWatcher>,
     planner: &mut dyn Planner,
 ) -> Result<Outcome, InferError> {
-    answer_recorded(kg, question, Recorder { outcome, watcher }, planner)
+    answer_recorded(
+        kg,
+        question,
+        Recorder {
+            outcome,
+            logprob: 0.0,
+            watcher,
+        },
+        planner,
+    )
 }
 
 /// Asks the model and records what it says after the events so far.

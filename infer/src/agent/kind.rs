@@ -24,6 +24,10 @@ pub enum AgentKind {
     Oda(OdaOptions),
     /// Triad's three roles.
     Triad(TriadOptions),
+    /// ODA's answer compared with programs around the linked entities.
+    OdaDecide(Voting<OdaOptions>),
+    /// Triad's answer compared with programs around the linked entities.
+    TriadDecide(Voting<TriadOptions>),
     /// ODA as published, for models that were not trained here.
     OdaPaper(OdaOptions),
     /// Triad as published, for models that were not trained here.
@@ -69,6 +73,15 @@ impl Default for Deciding {
     fn default() -> Self {
         Self { candidates: 6 }
     }
+}
+
+/// Options of an agent whose answer is compared with programs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Voting<O> {
+    /// Candidates that are proposed, without the agent's own and the one that gives up.
+    pub candidates: usize,
+    /// The agent's options.
+    pub agent: O,
 }
 
 /// Options of Triad.
@@ -193,6 +206,14 @@ impl AgentKind {
                 trained_as: Agent::Triad,
                 ..baseline("triad", true)
             },
+            Self::OdaDecide(_) => AgentProfile {
+                trained_as: Agent::Oda,
+                ..baseline("oda-decide", true)
+            },
+            Self::TriadDecide(_) => AgentProfile {
+                trained_as: Agent::Triad,
+                ..baseline("triad-decide", true)
+            },
             Self::OdaPaper(_) => AgentProfile {
                 trained_as: Agent::Oda,
                 ..baseline("oda-paper", true)
@@ -254,8 +275,8 @@ impl AgentKind {
             Self::KgAgent | Self::KgAgentRobust(_) | Self::KgAgentDecide(_) => {
                 &[prompts::SERVED_KG_AGENT, prompts::SERVED_KG_AGENT_TOOLS]
             }
-            Self::Oda(_) => &[prompts::SERVED_ODA],
-            Self::Triad(_) => &[prompts::SERVED_TRIAD],
+            Self::Oda(_) | Self::OdaDecide(_) => &[prompts::SERVED_ODA],
+            Self::Triad(_) | Self::TriadDecide(_) => &[prompts::SERVED_TRIAD],
             Self::OdaPaper(_) => &[
                 prompts::ODA_ACTION,
                 prompts::ODA_REFLECTION,
@@ -290,12 +311,50 @@ impl AgentKind {
         (!used.is_empty()).then(|| prompts::hash_of(&used))
     }
 
-    /// The agent as it answers best: the tool loop decides between programs.
+    /// The agent as it answers best: it decides between its own answer and programs.
     #[must_use]
     pub fn best(agent: Agent) -> Self {
-        match agent {
-            Agent::KgAgent => Self::KgAgentDecide(Deciding::default()),
-            other => Self::from(other),
+        Self::from(agent).deciding(Deciding::default())
+    }
+
+    /// The agent, deciding between its own answer and programs if it can.
+    #[must_use]
+    pub fn deciding(self, options: Deciding) -> Self {
+        let candidates = options.candidates;
+        match self {
+            Self::KgAgent => Self::KgAgentDecide(options),
+            Self::Oda(agent) => Self::OdaDecide(Voting { candidates, agent }),
+            Self::Triad(agent) => Self::TriadDecide(Voting { candidates, agent }),
+            other => other,
+        }
+    }
+
+    /// The agent without a decision.
+    #[must_use]
+    pub fn bare(self) -> Self {
+        match self {
+            Self::KgAgentDecide(_) => Self::KgAgent,
+            Self::OdaDecide(voting) => Self::Oda(voting.agent),
+            Self::TriadDecide(voting) => Self::Triad(voting.agent),
+            other => other,
+        }
+    }
+
+    /// ODA's options, if it is ODA in one of its forms.
+    pub fn oda_mut(&mut self) -> Option<&mut OdaOptions> {
+        match self {
+            Self::Oda(options) | Self::OdaPaper(options) => Some(options),
+            Self::OdaDecide(voting) => Some(&mut voting.agent),
+            _ => None,
+        }
+    }
+
+    /// Triad's options, unless it is as published.
+    pub fn triad_mut(&mut self) -> Option<&mut TriadOptions> {
+        match self {
+            Self::Triad(options) => Some(options),
+            Self::TriadDecide(voting) => Some(&mut voting.agent),
+            _ => None,
         }
     }
 
@@ -316,11 +375,12 @@ impl AgentKind {
     pub fn named(name: &str, linked: bool) -> Option<Self> {
         Some(match name {
             "kg-agent" => Self::best(Agent::KgAgent),
-            "oda" => Self::from(Agent::Oda),
+            "oda" => Self::best(Agent::Oda),
             "triad" => Self::Triad(TriadOptions {
                 select_entities: linked,
                 ..TriadOptions::default()
-            }),
+            })
+            .deciding(Deciding::default()),
             "direct" => Self::Direct,
             "words" => Self::Words(Deciding::default()),
             "retrieval" => Self::Retrieval,
@@ -382,7 +442,9 @@ mod tests {
             AgentKind::KgAgentRobust(robust),
             AgentKind::KgAgentDecide(Deciding { candidates: 3 }),
             AgentKind::Words(Deciding::default()),
-            AgentKind::Oda(blind),
+            AgentKind::Oda(blind.clone()),
+            AgentKind::Oda(blind).deciding(Deciding::default()),
+            AgentKind::best(Agent::Triad),
             AgentKind::OdaPaper(OdaOptions::published()),
             AgentKind::TriadPaper(PublishedTriadOptions::default()),
             AgentKind::Direct,

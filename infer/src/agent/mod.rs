@@ -15,9 +15,10 @@ mod task;
 pub mod thoughts;
 pub mod triad;
 pub mod triad_paper;
+pub mod vote;
 
 pub use kind::{
-    AgentKind, AgentProfile, Deciding, GoldTurns, Robust, ThoughtsOptions, TriadOptions,
+    AgentKind, AgentProfile, Deciding, GoldTurns, Robust, ThoughtsOptions, TriadOptions, Voting,
 };
 pub use outcome::{DecidedAnswer, Linkable, Outcome, PLANNER_FAILED, Survived};
 pub use task::{Task, TraceWatcher};
@@ -60,8 +61,10 @@ fn answer_by(
         AgentKind::KgAgentRobust(mode) => robust::answer(*mode, &task, planner),
         AgentKind::KgAgentDecide(options) => decide::answer(*options, &task, Some(planner)),
         AgentKind::Words(options) => decide::answer(*options, &task, None),
-        AgentKind::Oda(options) => oda::answer(task, options, planner),
-        AgentKind::Triad(options) => triad::answer(options, task, planner),
+        AgentKind::Oda(options) => oda::answer(&task, options, planner),
+        AgentKind::Triad(options) => triad::answer(&task, options, planner),
+        AgentKind::OdaDecide(options) => vote::with_oda(options, &task, planner),
+        AgentKind::TriadDecide(options) => vote::with_triad(options, &task, planner),
         AgentKind::OdaPaper(options) => oda_paper::answer(task, options, planner),
         AgentKind::TriadPaper(options) => triad_paper::answer(options, task, planner),
         AgentKind::Direct => direct::answer(&task, planner),

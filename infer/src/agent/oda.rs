@@ -2,7 +2,8 @@
 //! used up. The actions and observations are those of [`toolbox::oda`]. The planner writes the
 //! turns; a turn that cannot be read or executed is requested again (rules B.4).
 
-use toolbox::exec::ExecOptions;
+use toolbox::answer::Answer;
+use toolbox::exec::{ExecOptions, Session};
 use toolbox::oda::{
     Action, AnswerTurn, Awaited, OdaOptions, Run, parse_action_lenient, parse_reflection_lenient,
 };
@@ -25,15 +26,26 @@ const CALLS: usize = 160;
 /// # Errors
 /// [`InferError`] if the planner fails.
 pub fn answer(
-    task: Task<'_>,
+    task: &Task<'_>,
     options: &OdaOptions,
     planner: &mut dyn Planner,
 ) -> Result<Outcome, InferError> {
-    let record = Recorder::open(&task, &AgentKind::Oda(options.clone()));
+    let record = Recorder::open(task, &AgentKind::Oda(options.clone()));
+    let (record, answer, _) = run(task, options, planner, record)?;
+    Ok(record.finish(answer))
+}
+
+/// Runs the loop and records its events. Returns the answer and the session that reached it.
+pub(super) fn run<'g>(
+    task: &Task<'g>,
+    options: &OdaOptions,
+    planner: &mut dyn Planner,
+    record: Recorder,
+) -> Result<(Recorder, Answer, Session<'g>), InferError> {
     let template = task.template;
-    let session = task.into_session(|exec| ExecOptions {
-        max_steps: exec.max_steps.max(CALLS),
-        ..exec
+    let session = task.session_with(ExecOptions {
+        max_steps: task.options.max_steps.max(CALLS),
+        ..task.options.clone()
     })?;
     let no_entity = session.linked().entities.is_empty();
     let mut oda = OdaLoop {
@@ -74,8 +86,9 @@ pub fn answer(
         _ => None,
     };
     record.outcome.calls = steps;
-    record.outcome.samples = vec![run.into_turns()];
-    Ok(record.finish(answer))
+    let (session, turns) = run.into_parts();
+    record.outcome.samples = vec![turns];
+    Ok((record, answer, session))
 }
 
 struct OdaLoop<'r, 'g> {

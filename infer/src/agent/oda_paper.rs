@@ -26,7 +26,7 @@ pub fn answer(
     planner: &mut dyn Planner,
 ) -> Result<Outcome, InferError> {
     let mut record = Recorder::open(&task, &AgentKind::OdaPaper(options.clone()));
-    let session = task.into_session(|exec| exec)?;
+    let session = task.session()?;
     let no_entity = session.linked().entities.is_empty();
     let mut run = record.execute(|| PublishedOda::open(session, options))?;
     let mut forced = false;

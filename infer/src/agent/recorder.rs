@@ -17,6 +17,8 @@ use crate::planner::Proposal;
 /// An outcome being recorded.
 pub(super) struct Recorder {
     pub(super) outcome: Outcome,
+    /// Log-probability of all turns so far.
+    pub(super) logprob: f64,
     /// Sees the events as they happen.
     pub(super) watcher: Option<TraceWatcher>,
 }
@@ -31,6 +33,7 @@ impl Recorder {
     pub(super) fn open_with(task: &Task<'_>, agent: &AgentKind, words: &str) -> Self {
         let mut record = Self {
             outcome: Outcome::unanswered(Vec::new()),
+            logprob: 0.0,
             watcher: task.watcher.clone(),
         };
         record.event(opening(task, agent, words));
@@ -80,6 +83,7 @@ impl Recorder {
             ..
         } = *proposal;
         self.outcome.asked += 1;
+        self.logprob += logprob;
         self.outcome.tokens += read + decided + forced;
         for reply in &proposal.replies {
             *self.outcome.served.get_or_insert_default() += reply.usage;

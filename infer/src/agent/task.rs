@@ -103,13 +103,4 @@ impl<'a> Task<'a> {
             options,
         )
     }
-
-    /// The session on the question with adapted options.
-    pub(super) fn into_session(
-        self,
-        adapt: impl FnOnce(ExecOptions) -> ExecOptions,
-    ) -> Result<Session<'a>, RankError> {
-        let options = adapt(self.options.clone());
-        self.session_with(options)
-    }
 }

@@ -9,7 +9,8 @@ use common::transcript::Turn;
 use kg::Kg;
 use kg::limits::QUERY_DEADLINE;
 use kg::term::{NodeId, RelId};
-use toolbox::exec::{Relation, Session};
+use toolbox::answer::Answer;
+use toolbox::exec::{Relation, Session, Value};
 use toolbox::link;
 use toolbox::triad::{
     self, Ended, FilledQuery, PHASES, Solved, SubTask, TriadFailure, TriadRequest, Tried, Try,
@@ -37,41 +38,45 @@ struct TriadLoop<'q, 'p> {
 /// # Errors
 /// [`InferError`] if the planner fails.
 pub fn answer(
+    task: &Task<'_>,
     options: &TriadOptions,
-    mut task: Task<'_>,
     planner: &mut dyn Planner,
 ) -> Result<Outcome, InferError> {
+    let record = Recorder::open(task, &AgentKind::Triad(options.clone()));
+    let (record, answer, _) = run(task, options, planner, record)?;
+    Ok(record.finish(answer))
+}
+
+/// Runs the phases and records their events. Returns the answer of the last try and its value.
+pub(super) fn run(
+    task: &Task<'_>,
+    options: &TriadOptions,
+    planner: &mut dyn Planner,
+    record: Recorder,
+) -> Result<(Recorder, Answer, Option<Value>), InferError> {
     let begun = Instant::now();
+    let mut linked = task.linked.clone();
     let mut triad = TriadLoop {
         kg: task.kg,
         question: task.question,
         options,
         planner,
-        record: Recorder::open(&task, &AgentKind::Triad(options.clone())),
+        record,
         phases: [0.0; PHASES.len()],
     };
-    let mut meanings: Vec<Vec<NodeId>> = task
-        .linked
-        .entities
-        .iter()
-        .map(|&node| vec![node])
-        .collect();
+    let mut meanings: Vec<Vec<NodeId>> = linked.entities.iter().map(|&node| vec![node]).collect();
     if options.select_entities {
         triad.select_entities(&mut meanings)?;
-        task.linked.entities = meanings
+        linked.entities = meanings
             .iter()
             .filter_map(|nodes| nodes.first().copied())
             .collect();
     }
     let deadline = task.options.deadline.min(QUERY_DEADLINE);
-    let session = task.into_session(|mut exec| {
-        let excluded = exec.exclude.nodes.clone();
-        let meanings = meanings.iter().flatten();
-        exec.exclude
-            .nodes
-            .extend(meanings.filter(|node| !excluded.contains(node)));
-        exec
-    })?;
+    let mut exec = task.options.clone();
+    let meant = meanings.iter().flatten();
+    (exec.exclude.nodes).extend(meant.filter(|node| !task.options.exclude.nodes.contains(node)));
+    let session = Session::new(task.kg, task.question, linked, task.must_offer, exec)?;
     let (found, failures) = triad.tries(&session, &meanings, deadline)?;
     let answer = match &found {
         Some((query, solved)) => triad::from_graph(&session, query, solved),
@@ -87,7 +92,7 @@ pub fn answer(
     outcome.calls = outcome.asked;
     outcome.kg_seconds = (begun.elapsed().as_secs_f64() - outcome.model_seconds).max(0.0);
     outcome.phases = PHASES.into_iter().zip(phases).collect();
-    Ok(record.finish(answer))
+    Ok((record, answer, found.map(|(_, solved)| solved.value)))
 }
 
 impl TriadLoop<'_, '_> {

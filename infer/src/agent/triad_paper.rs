@@ -30,7 +30,7 @@ pub fn answer(
     let kg = task.kg;
     task.linked = Linked::new(kg, task.question, &[]);
     let deadline = task.options.deadline.min(QUERY_DEADLINE);
-    let session = task.into_session(|exec| exec)?;
+    let session = task.session()?;
     let mut phases = [0.0; PHASES.len()];
     let mut since = Instant::now();
     let result = triad::answer(

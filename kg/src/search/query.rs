@@ -9,7 +9,9 @@ use tantivy::{DocAddress, DocSet, Searcher, TERMINATED, TantivyDocument, Term};
 use super::fields::unpack;
 use super::index::LabelIndex;
 use super::open::guarded;
-use super::text::{allowed_edits, edits, normalise, similarity, undistinguished, variants};
+use super::text::{
+    allowed_edits, edits, normalise, same_digits, similarity, undistinguished, variants,
+};
 use super::types::{FoundLabels, LabelMatch, MatchKind, NameKind, NodeRole, SearchError};
 use crate::term::NodeId;
 
@@ -145,7 +147,9 @@ impl LabelIndex {
                 let away = forms
                     .iter()
                     .flatten()
-                    .map(|form| edits(&normalise(form), &normal))
+                    .map(|form| normalise(form))
+                    .filter(|form| same_digits(form, &normal))
+                    .map(|form| edits(&form, &normal))
                     .min()?;
                 (away <= usize::from(allowed)).then(|| {
                     (

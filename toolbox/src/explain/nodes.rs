@@ -25,7 +25,29 @@ pub(super) fn connects(session: &Session<'_>, node: NodeId) -> bool {
     if is_numbered(kg, node) {
         return true;
     }
-    kg.is_statement(node) || is_nameless_row(kg, node)
+    kg.is_statement(node) || is_nameless_row(kg, node) || is_part(kg, node)
+}
+
+/// Whether a node is a part of one thing without a name, such as the rating of a recipe, in a graph whose
+/// things have labels. The first instances of its class must be so too.
+fn is_part(kg: &dyn Kg, node: NodeId) -> bool {
+    const SOME: usize = 3;
+    let unnamed = |node: NodeId| {
+        let relations = kg.in_relations(node);
+        matches!(kg.term(node), Term::Iri(_))
+            && kg.label(node).is_none()
+            && matches!(relations.as_slice(), [only] if kg.heads(*only, node).len() == 1)
+            && !kg.out_relations(node).is_empty()
+    };
+    let instances = |class: NodeId| {
+        kg.instances(class)
+            .iter()
+            .take(SOME)
+            .all(|&one| unnamed(one))
+    };
+    !kg.schema().label_relations.is_empty()
+        && unnamed(node)
+        && kg.types(node).into_iter().all(instances)
 }
 
 /// Whether a node has a number instead of a name (`booking-17`) in a graph whose things have labels.

@@ -220,8 +220,15 @@ impl Asked {
         asked.extreme_of_focus = focus.is_some_and(|word| is_extreme(&placed, word.at));
         asked.wants_place =
             focus.is_some_and(|word| matches!(word.word.as_str(), "birthplace" | "hometown"));
-        asked.wants_people =
-            focus.is_some_and(|word| names_people(word.stem.split(' ').next().unwrap_or_default()));
+        asked.wants_people = is(&[
+            "somebody",
+            "someone",
+            "anybody",
+            "anyone",
+            "everybody",
+            "everyone",
+        ]) || focus
+            .is_some_and(|word| names_people(word.stem.split(' ').next().unwrap_or_default()));
         asked.amount = amounts(&all);
         asked
     }

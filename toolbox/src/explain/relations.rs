@@ -26,7 +26,8 @@ impl Explainer<'_, '_> {
     /// the thing is: `stops` are not `request stops`.
     pub(super) fn speaks_of(&self, relation: Relation, thing: NodeId) -> bool {
         const SPOKEN_OF: f32 = 0.2;
-        const HELPING: &str = "has have is are was can do does offers provides allows accepts";
+        const HELPING: &str =
+            "has have is are was can do does offers provides allows accepts works work uses use";
         let kg = self.session.kg();
         let classes: Vec<String> = (kg.types(thing).into_iter())
             .flat_map(|class| class_words(kg, class))

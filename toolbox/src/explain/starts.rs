@@ -33,7 +33,9 @@ impl Search<'_> {
             (true, false) => self.classes.clone(),
             (true, true) => {
                 let mut classes = Vec::new();
-                if explainer.asked.compare.is_some() || explainer.asked.extreme.is_some() {
+                let values = !session.linked().values.is_empty();
+                let asked = &explainer.asked;
+                if values || asked.compare.is_some() || asked.extreme.is_some() {
                     classes = measured_classes(explainer);
                 }
                 classes.extend(session.classes().iter().copied().take(3));

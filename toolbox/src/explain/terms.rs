@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::plan::Finish;
 use super::state::{Found, State, bit};
 use super::words::Explainer;
-use crate::exec::Value;
+use crate::exec::{EntSet, Value};
 use crate::link::year_of;
 
 /// Probability of a word that nothing explains.
@@ -258,9 +258,11 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
         Value::Set(set) => Some(set),
         Value::Int(_) | Value::Bool(_) | Value::Table(_) => None,
     };
-    let person = (has_mark(&["#who"]) || asked.wants_people)
-        && set.is_some_and(|set| explainer.are_people(set));
-    terms[DecisionTerm::PersonForWho] = flag(person);
+    if has_mark(&["#who"]) || asked.wants_people {
+        let things = |set: &&EntSet| kind.is_none() && !set.is_empty();
+        let people = set.filter(things).map(|set| explainer.are_people(set));
+        terms[DecisionTerm::PersonForWho] = people.map_or(0.0, |so| if so { 1.0 } else { -0.5 });
+    }
     terms[DecisionTerm::SameOfBoth] = if asked.both {
         tally.parallel as f32
     } else {

@@ -175,20 +175,20 @@ pub(super) fn said_classes(explainer: &mut Explainer<'_, '_>) -> Vec<NodeId> {
         .collect()
 }
 
-/// The classes whose first instance has a number or a time that the question speaks of, best first:
-/// what holds 75,000 people has a capacity.
+/// The classes whose first instances have a number or a time that the question speaks of, best
+/// first: what holds 75,000 people has a capacity.
 pub(super) fn measured_classes(explainer: &mut Explainer<'_, '_>) -> Vec<NodeId> {
     const CLASSES: usize = 200;
+    const SOME: usize = 8;
     const BEST: usize = 3;
     let session = explainer.session;
     let kg = session.kg();
     let mut found: Vec<(f32, NodeId)> = Vec::new();
     for &class in kg.classes().iter().take(CLASSES) {
-        let Some(&member) = kg.instances(class).first() else {
-            continue;
-        };
+        let instances = kg.instances(class);
+        let some = &instances[..instances.len().min(SOME)];
         let mut best = 0.0_f32;
-        for one in session.adjacent(&[member]).iter().filter(|one| one.out) {
+        for one in session.adjacent(some).iter().filter(|one| one.out) {
             let kind = kind_of(explainer, one);
             if kind.is_none_or(|kind| kind == Kind::Text) {
                 continue;

@@ -63,7 +63,15 @@ impl Linked {
             .unzip();
         let masked = masked(question, &replaced(question, &spans));
         let mut values = literals(&masked);
-        for value in crate::text_values::texts_of(kg, &masked) {
+        // `Peruvian` mentions Peru, and may be a cuisine too.
+        let adjectives = spans.iter().flatten().filter_map(|&(start, end)| {
+            let text = &question[start..end];
+            language::is_adjective(&text.to_lowercase())
+                .then(|| crate::text_values::value_of(kg, text))
+                .flatten()
+        });
+        let texts = crate::text_values::texts_of(kg, &masked);
+        for value in texts.into_iter().chain(adjectives) {
             if !values.iter().any(|known| known.lexical == value.lexical) {
                 values.push(value);
             }

@@ -135,10 +135,10 @@ impl<'g> Run<'g> {
     pub fn turns(&self) -> &[Turn] {
         &self.turns
     }
-    /// The transcript.
+    /// The session with all executed steps, and the transcript.
     #[must_use]
-    pub fn into_turns(self) -> Vec<Turn> {
-        self.turns
+    pub fn into_parts(self) -> (Session<'g>, Vec<Turn>) {
+        (self.session, self.turns)
     }
     /// The session with all executed steps.
     #[must_use]

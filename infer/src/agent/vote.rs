@@ -1,0 +1,123 @@
+//! ODA and Triad with the words of the question: the agent's answer is compared with programs that
+//! the search finds around the linked entities, as in [`decide`](super::decide). Its own answer
+//! counts more the surer its model was.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use toolbox::answer::Answer;
+use toolbox::exec::Value;
+use toolbox::explain::{Candidate, Proposer, SearchLimits, TermWeights, WordTables};
+use toolbox::oda::OdaOptions;
+
+use super::decide::{Decision, join, own_choice};
+use super::kind::{AgentKind, TriadOptions, Voting};
+use super::outcome::Outcome;
+use super::recorder::Recorder;
+use super::task::Task;
+use super::{oda, triad};
+use crate::InferError;
+use crate::planner::Planner;
+
+/// Answers one question with ODA.
+///
+/// # Errors
+/// [`InferError`] if the planner or the ranker fails.
+pub fn with_oda(
+    options: &Voting<OdaOptions>,
+    task: &Task<'_>,
+    planner: &mut dyn Planner,
+) -> Result<Outcome, InferError> {
+    let vote = Vote::open(task, &AgentKind::OdaDecide(options.clone()), planner);
+    let (record, answer, ran) = oda::run(task, &options.agent, planner, vote.record)?;
+    let vote = Vote { record, ..vote };
+    vote.decide(options.candidates, answer, |proposer, _| {
+        proposer.ended(&ran)
+    })
+}
+
+/// Answers one question with Triad.
+///
+/// # Errors
+/// [`InferError`] if the planner or the ranker fails.
+pub fn with_triad(
+    options: &Voting<TriadOptions>,
+    task: &Task<'_>,
+    planner: &mut dyn Planner,
+) -> Result<Outcome, InferError> {
+    let vote = Vote::open(task, &AgentKind::TriadDecide(options.clone()), planner);
+    let (record, answer, value) = triad::run(task, &options.agent, planner, vote.record)?;
+    let vote = Vote { record, ..vote };
+    vote.decide(options.candidates, answer, |proposer, proposed| {
+        of_value(value, proposed, proposer.abstention())
+    })
+}
+
+/// A question whose answer by an agent is a vote.
+struct Vote<'t, 'g> {
+    task: &'t Task<'g>,
+    begun: Instant,
+    words: Arc<WordTables>,
+    record: Recorder,
+}
+
+impl<'t, 'g> Vote<'t, 'g> {
+    fn open(task: &'t Task<'g>, agent: &AgentKind, planner: &dyn Planner) -> Self {
+        let words = planner.words();
+        Self {
+            task,
+            begun: Instant::now(),
+            record: Recorder::open_with(task, agent, words.name()),
+            words,
+        }
+    }
+
+    /// Decides between the agent's `answer`, as the candidate `own`, and `most` proposed programs.
+    fn decide(
+        self,
+        most: usize,
+        answer: Answer,
+        own: impl FnOnce(&Proposer<'_, '_>, &[Candidate]) -> Candidate,
+    ) -> Result<Outcome, InferError> {
+        let Self {
+            task,
+            begun,
+            words,
+            record,
+        } = self;
+        let session = task.session()?;
+        let proposer = Proposer::new(&session, words);
+        let weights = TermWeights::default();
+        let mut candidates = proposer.propose(&weights, SearchLimits::default(), most)?;
+        let mut own = own(&proposer, &candidates);
+        own_choice(&mut own, record.logprob);
+        join(&mut candidates, own);
+        let decision = Decision {
+            task,
+            begun,
+            weights,
+            logprobs: vec![None; candidates.len()],
+            candidates,
+        };
+        decision.conclude(&proposer, record, Some(answer))
+    }
+}
+
+/// The candidate for an answer without a program. It has the terms of the best proposed program
+/// with the same answer. Without one, no word explains the answer, and it has the terms of giving
+/// up.
+fn of_value(value: Option<Value>, proposed: &[Candidate], abstention: Candidate) -> Candidate {
+    let same = |one: &&Candidate| value.is_some() && one.answer == value;
+    let terms = match proposed.iter().find(same) {
+        Some(same) => same.terms,
+        None => abstention.terms,
+    };
+    match value {
+        Some(_) => Candidate {
+            calls: Vec::new(),
+            answer: value,
+            terms,
+        },
+        None => abstention,
+    }
+}
