@@ -11,7 +11,7 @@ use toolbox::exec::{ExecOptions, Session};
 use toolbox::explain::{
     Candidate, DecisionTerm, Proposer, SearchLimits, TERM_NAMES, TermWeights, WordTables, decide,
 };
-use toolbox::prompt::Conversation;
+use toolbox::prompt::{Conversation, Template};
 use toolbox::trace::{DecidedCandidate, TraceEvent};
 
 use super::kg_agent;
@@ -28,7 +28,7 @@ const LOGPROB_UNIT: f64 = 10.0;
 
 /// The lowest term of a program with extended tools. The search writes such programs in another way than
 /// training data does, so their log-probability says little.
-const UNUSUAL: f32 = -3.0;
+pub(super) const UNUSUAL: f32 = -3.0;
 
 /// The scale of the model's confidence in its own program: `exp(log-probability / SURE_UNIT)`.
 const SURE_UNIT: f64 = 2.0;
@@ -64,18 +64,14 @@ pub fn answer(
         let failed = written.failure.is_some();
         let own = as_proposed(proposer.ended(&written.session), &candidates);
         join(&mut candidates, own);
-        for candidate in &mut candidates {
-            let left = left(task, begun, &record)?;
-            let (_, conversation) = replay(task, &candidate.calls, left)?;
-            let samples = conversation.into_samples();
-            let logprob = record.plan(|| planner.logprob_of(&samples))?;
-            let term = logprob.map_or(0.0, |log| (log / LOGPROB_UNIT) as f32);
-            candidate.terms[DecisionTerm::Model] = match is_extended(candidate) {
-                true => term.max(UNUSUAL),
-                false => term,
-            };
-            logprobs.push(logprob);
-        }
+        logprobs = weigh(
+            &mut candidates,
+            task,
+            task.template,
+            planner,
+            begun,
+            &mut record,
+        )?;
         if let (false, Some(own), Some(logprob)) = (failed, candidates.last_mut(), logprobs.last())
         {
             own_choice(own, logprob.unwrap_or_default());
@@ -118,11 +114,12 @@ impl Decision<'_, '_> {
             Some(candidate) if candidate.answer.is_some() => candidate.calls.clone(),
             _ => giving_up(task),
         };
-        let (session, conversation) = replay(task, &calls, left(task, begun, &record)?)?;
+        let (session, conversation) =
+            replay(task, task.template, &calls, left(task, begun, &record)?)?;
         let why = match rejected(candidates, &weights, chosen) {
             // If there is no time left to explain the decision, it stands without reasons.
             Some(calls) => left(task, begun, &record)
-                .and_then(|left| replay(task, calls, left))
+                .and_then(|left| replay(task, task.template, calls, left))
                 .map(|(session, _)| proposer.reasons(&session))
                 .unwrap_or_default(),
             None => proposer.reasons(&session),
@@ -155,6 +152,32 @@ impl Decision<'_, '_> {
         outcome.failure = None;
         Ok(record.finish(Answer::of(&session)))
     }
+}
+
+/// Gives each candidate the model's log-probability of its program as a conversation of the tool
+/// loop with this template. Returns the log-probabilities.
+pub(super) fn weigh(
+    candidates: &mut [Candidate],
+    task: &Task<'_>,
+    template: &Template,
+    planner: &mut dyn Planner,
+    begun: Instant,
+    record: &mut Recorder,
+) -> Result<Vec<Option<f64>>, InferError> {
+    let mut logprobs = Vec::new();
+    for candidate in candidates {
+        let left = left(task, begun, record)?;
+        let (_, conversation) = replay(task, template, &candidate.calls, left)?;
+        let samples = conversation.into_samples();
+        let logprob = record.plan(|| planner.logprob_of(&samples))?;
+        let term = logprob.map_or(0.0, |log| (log / LOGPROB_UNIT) as f32);
+        candidate.terms[DecisionTerm::Model] = match is_extended(candidate) {
+            true => term.max(UNUSUAL),
+            false => term,
+        };
+        logprobs.push(logprob);
+    }
+    Ok(logprobs)
 }
 
 /// Adds the agent's own candidate as the last one, in place of a proposed one with the same calls.
@@ -242,6 +265,7 @@ fn left(task: &Task<'_>, begun: Instant, record: &Recorder) -> Result<Duration, 
 /// written the calls.
 fn replay<'g>(
     task: &Task<'g>,
+    template: &Template,
     calls: &[Call],
     deadline: Duration,
 ) -> Result<(Session<'g>, Conversation), InferError> {
@@ -249,9 +273,9 @@ fn replay<'g>(
         deadline,
         ..task.options.clone()
     })?;
-    let mut conversation = Conversation::open(task.template, &session);
+    let mut conversation = Conversation::open(template, &session);
     for call in calls {
-        let text = task.template.call(&session, call).to_string();
+        let text = template.call(&session, call).to_string();
         match session.run(call) {
             Ok(_) => conversation.record(&session, &text)?,
             Err(error) => {

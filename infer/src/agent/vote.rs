@@ -7,10 +7,10 @@ use std::time::Instant;
 
 use toolbox::answer::Answer;
 use toolbox::exec::Value;
-use toolbox::explain::{Candidate, Proposer, SearchLimits, TermWeights, WordTables};
+use toolbox::explain::{Candidate, DecisionTerm, Proposer, SearchLimits, TermWeights, WordTables};
 use toolbox::oda::OdaOptions;
 
-use super::decide::{Decision, join, own_choice};
+use super::decide::{Decision, UNUSUAL, join, own_choice, weigh};
 use super::kind::{AgentKind, TriadOptions, Voting};
 use super::outcome::Outcome;
 use super::recorder::Recorder;
@@ -31,7 +31,7 @@ pub fn with_oda(
     let vote = Vote::open(task, &AgentKind::OdaDecide(options.clone()), planner);
     let (record, answer, ran) = oda::run(task, &options.agent, planner, vote.record)?;
     let vote = Vote { record, ..vote };
-    vote.decide(options.candidates, answer, |proposer, _| {
+    vote.decide(options.candidates, answer, planner, |proposer, _| {
         proposer.ended(&ran)
     })
 }
@@ -48,7 +48,7 @@ pub fn with_triad(
     let vote = Vote::open(task, &AgentKind::TriadDecide(options.clone()), planner);
     let (record, answer, value) = triad::run(task, &options.agent, planner, vote.record)?;
     let vote = Vote { record, ..vote };
-    vote.decide(options.candidates, answer, |proposer, proposed| {
+    vote.decide(options.candidates, answer, planner, |proposer, proposed| {
         of_value(value, proposed, proposer.abstention())
     })
 }
@@ -72,35 +72,62 @@ impl<'t, 'g> Vote<'t, 'g> {
         }
     }
 
-    /// Decides between the agent's `answer`, as the candidate `own`, and `most` proposed programs.
+    /// Decides between the agent's `answer`, as the candidate `own`, and `most` proposed programs. If the
+    /// model was trained for the tool loop too, its log-probabilities of the programs count.
     fn decide(
         self,
         most: usize,
         answer: Answer,
+        planner: &mut dyn Planner,
         own: impl FnOnce(&Proposer<'_, '_>, &[Candidate]) -> Candidate,
     ) -> Result<Outcome, InferError> {
         let Self {
             task,
             begun,
             words,
-            record,
+            mut record,
         } = self;
         let session = task.session()?;
         let proposer = Proposer::new(&session, words);
-        let weights = TermWeights::default();
+        let template = planner.program_template();
+        let weights = match template {
+            Some(_) => TermWeights::with_model(),
+            None => TermWeights::default(),
+        };
         let mut candidates = proposer.propose(&weights, SearchLimits::default(), most)?;
         let mut own = own(&proposer, &candidates);
         own_choice(&mut own, record.logprob);
         join(&mut candidates, own);
+        let mut logprobs = Vec::new();
+        if let Some(template) = &template
+            && let Some((own, proposed)) = candidates.split_last_mut()
+        {
+            logprobs = weigh(proposed, task, template, planner, begun, &mut record)?;
+            if own.answer.is_some() {
+                own.terms[DecisionTerm::Model] = as_likely(own, proposed);
+            } else {
+                let own = std::slice::from_mut(own);
+                logprobs.extend(weigh(own, task, template, planner, begun, &mut record)?);
+            }
+        }
+        // The agent's own answer is no conversation of the tool loop.
+        logprobs.resize(candidates.len(), None);
         let decision = Decision {
             task,
             begun,
             weights,
-            logprobs: vec![None; candidates.len()],
+            logprobs,
             candidates,
         };
         decision.conclude(&proposer, record, Some(answer))
     }
+}
+
+/// The term of the model for an agent's own answer: that of the likeliest program with this answer.
+fn as_likely(own: &Candidate, proposed: &[Candidate]) -> f32 {
+    let same = proposed.iter().filter(|one| one.answer == own.answer);
+    same.map(|one| one.terms[DecisionTerm::Model])
+        .fold(UNUSUAL, f32::max)
 }
 
 /// The candidate for an answer without a program. It has the terms of the best proposed program

@@ -383,6 +383,10 @@ impl Planner for LocalPlanner {
         Ok(Some(rounded(sum)))
     }
 
+    fn program_template(&self) -> Option<Template> {
+        self.model.template(Agent::KgAgent).ok()
+    }
+
     fn words(&self) -> Arc<WordTables> {
         Arc::clone(&self.model.words)
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use common::cancel::Cancel;
 use common::transcript::Turn;
+use toolbox::agent::Agent;
 use toolbox::call::Call;
 use toolbox::exec::Session;
 use toolbox::explain::WordTables;
@@ -106,6 +107,10 @@ pub trait Planner {
     fn logprob_of(&mut self, samples: &[Vec<Turn>]) -> Result<Option<f64>, InferError> {
         let _ = samples;
         Ok(None)
+    }
+    /// The template of the tool loop's conversations, if the planner has log-probabilities of them.
+    fn program_template(&self) -> Option<Template> {
+        None
     }
     /// The translation tables that explain programs: those of the program, and for a model those of
     /// its training data too.
@@ -222,6 +227,11 @@ impl Planner for Scripted {
 
     fn words(&self) -> Arc<WordTables> {
         Arc::clone(&self.words)
+    }
+
+    fn program_template(&self) -> Option<Template> {
+        let known = !self.logprobs.as_slice().is_empty();
+        known.then(|| Template::of(Agent::KgAgent))
     }
 
     fn logprob_of(&mut self, _samples: &[Vec<Turn>]) -> Result<Option<f64>, InferError> {

@@ -81,6 +81,9 @@ pub(super) fn counts(all: &[String]) -> bool {
         || follows(all, "count", &["of", "the", "all"])
 }
 
+/// What is worse the more of it there is.
+const BAD: &str = "delay damage loss debt accident error fault crime flood drought pollution outage injur casualt death";
+
 /// Whether a word begins what happened: `how often did he win`.
 fn is_past(word: &str) -> bool {
     matches!(word, "did" | "has" | "have" | "had" | "was" | "were")
@@ -119,6 +122,10 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
             "more" | "fewer" if or && next != "than" && !follows(all, "or", &["more", "fewer"]) => {
                 let more = word == "more";
                 either = Some([if more { Extreme::Max } else { Extreme::Min }; 2]);
+            }
+            // The worst of what is bad is the most of it.
+            "worst" if BAD.split(' ').any(|bad| next.starts_with(bad)) => {
+                extreme = Some([Extreme::Max; 2]);
             }
             "most" | "max" | "maximum" | "highest" | "top" if before != "at" => {
                 extreme = Some([Extreme::Max; 2]);

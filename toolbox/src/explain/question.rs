@@ -15,7 +15,7 @@ use super::mentions;
 use super::naming::names_people;
 use super::table::WordTables;
 use super::vocabulary::is_chatter;
-use crate::link::Linked;
+use crate::link::{Linked, words_of_code};
 
 /// A content word of a question.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,7 +113,11 @@ impl Asked {
             ..Self::default()
         };
         let values: Vec<Vec<String>> = (linked.values.iter())
-            .map(|value| words(&value.lexical))
+            .map(|value| {
+                // `norwegian` is of the value `NO`.
+                let of_code = words_of_code(&value.lexical).iter().cloned();
+                words(&value.lexical).into_iter().chain(of_code).collect()
+            })
             .collect();
         // `weddings` are of the value `Wedding`.
         let one = |word: &str| word.strip_suffix('s').unwrap_or(word).to_owned();

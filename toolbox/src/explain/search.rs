@@ -7,7 +7,7 @@ use common::cancel::{Cancel, Cancelled};
 use kg::term::NodeId;
 use kg::value::{Kind, Op};
 
-use super::nodes::{is_event_row, is_key_of};
+use super::nodes::{has_reference, is_event_row, is_key_of};
 use super::plan::{Against, Finish, Hop, PlanStep, Start, Way};
 use super::state::{Found, State, explains_all};
 use super::terms::{TermWeights, of_state};
@@ -276,6 +276,11 @@ impl Search<'_> {
                 && !explainer.asked.keys
                 && state.nodes.len() == nodes.len()
                 && is_key_of(session.kg(), state.nodes[0], nodes[0]);
+            // The key of another row stands for that row, which a second relation leads to.
+            let key = key
+                || hop.way == Way::Out
+                    && !explainer.asked.keys
+                    && has_reference(session.kg(), hop.relation);
             // Equal texts connect things only where the question says so: `rooms of the same wing`.
             let alike = hop.way == Way::In
                 && !explainer.asked.others

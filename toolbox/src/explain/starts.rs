@@ -27,8 +27,18 @@ impl Search<'_> {
             all.dedup();
             starts.push(State::start(Start::Entities, all.into(), explainer));
         }
-        // A question that names entities is about them.
-        let mut classes = match (entities.is_empty(), self.classes.is_empty()) {
+        // A question that names entities is about them. An adjective that is a value too need not
+        // name its nation: `Peruvian dishes`.
+        let values = &session.linked().values;
+        let is_value = |index: usize| {
+            let (start, end) = session.linked().span(index).unwrap_or_default();
+            let text = &session.question()[start..end];
+            values
+                .iter()
+                .any(|value| value.lexical.eq_ignore_ascii_case(text))
+        };
+        let nothing = (0..entities.len()).all(is_value);
+        let mut classes = match (nothing, self.classes.is_empty()) {
             (false, _) => Vec::new(),
             (true, false) => self.classes.clone(),
             (true, true) => {
@@ -43,7 +53,7 @@ impl Search<'_> {
                 classes
             }
         };
-        if entities.is_empty() {
+        if nothing {
             let more = classes_with_texts(explainer);
             classes.extend(
                 more.into_iter()

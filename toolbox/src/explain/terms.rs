@@ -306,7 +306,9 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     terms[DecisionTerm::ComparedWithTopic] = state.tally.compared as f32;
     // The place of `place of birth` is a relation's word and not a class.
     let said = state.class_said || state.relation_said;
-    terms[DecisionTerm::ClassMissing] = flag(explainer.class_asked && !judged && !said);
+    // `who made the booking` asks for no booking.
+    let person = has_mark(&["#who"]) && terms[DecisionTerm::PersonForWho] > 0.0;
+    terms[DecisionTerm::ClassMissing] = flag(explainer.class_asked && !judged && !said && !person);
     terms[DecisionTerm::BackUnasked] = if asked.others {
         0.0
     } else {

@@ -11,6 +11,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 struct Nations {
     /// The normalised names of each nation.
     names: Vec<Vec<String>>,
+    /// The words of each nation's names and adjectives, and its codes in ISO 3166.
+    coded: Vec<(Vec<String>, Vec<&'static str>)>,
     by_adjective: FxHashMap<String, Vec<usize>>,
     by_name: FxHashMap<String, Vec<usize>>,
 }
@@ -21,13 +23,20 @@ static NATIONS: LazyLock<Nations> = LazyLock::new(|| {
         let Some((names, adjectives)) = line.split_once(':') else {
             continue;
         };
+        let (adjectives, codes) = adjectives.split_once(':').unwrap_or((adjectives, ""));
         let at = nations.names.len();
         let names: Vec<String> = names
             .split(['|', ','])
             .map(normalise)
             .filter(|name| !name.is_empty())
             .collect();
-        for adjective in adjectives.split(',').map(normalise) {
+        let forms: Vec<String> = adjectives.split(',').map(normalise).collect();
+        let words = names.iter().chain(&forms).flat_map(|name| name.split(' '));
+        let words = words.map(str::to_owned).collect();
+        nations
+            .coded
+            .push((words, codes.split_whitespace().collect()));
+        for adjective in forms {
             let known = nations.by_adjective.entry(adjective).or_default();
             if !names.is_empty() {
                 known.push(at);
@@ -70,6 +79,23 @@ static BY_LENGTH: LazyLock<FxHashMap<usize, Vec<&str>>> = LazyLock::new(|| {
 fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
     text.lines()
         .filter(|line| !line.starts_with('#') && !line.is_empty())
+}
+
+/// The codes of the nations of a normalised name or adjective: `NO` and `NOR` of `norwegian`.
+pub(super) fn codes(name: &str) -> impl Iterator<Item = &'static str> {
+    let adjectives = NATIONS.by_adjective.get(name);
+    let found = adjectives.or_else(|| NATIONS.by_name.get(name));
+    let all = found.into_iter().flatten();
+    all.flat_map(|&at| NATIONS.coded[at].1.iter().copied())
+}
+
+/// The words of the names and adjectives of the nation with this code.
+pub(crate) fn words_of_code(code: &str) -> &'static [String] {
+    let found = NATIONS
+        .coded
+        .iter()
+        .find(|(_, codes)| codes.contains(&code));
+    found.map_or(&[], |(words, _)| words)
 }
 
 /// The names of the nations of a normalised adjective or noun (`french`, `Germans`), in the

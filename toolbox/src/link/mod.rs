@@ -16,7 +16,7 @@ mod words;
 pub use choose::choose;
 pub use detect::{Mention, detect};
 pub use error::{LinkError, QuestionTooLong, check_question};
-pub(crate) use language::is_adjective as is_nationality;
+pub(crate) use language::{is_adjective as is_nationality, words_of_code};
 pub use literals::literals;
 pub(crate) use literals::{LAST_DAY, decade_of_word, number_of_word, year_of};
 
@@ -28,7 +28,7 @@ use crate::rank::Ranker;
 use crate::text::{find_words, replace_ranges, word_spans};
 use kg::Kg;
 use kg::search::{LabelMatch, SearchError, edits_of, letters, nearly, normal_letters, normalise};
-use kg::term::{Literal, NodeId};
+use kg::term::{Literal, NodeId, Term};
 
 /// The linked items of a question. The planner sees them as `e0 = <id> [label]` and `x0 = 2011`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,7 +71,8 @@ impl Linked {
                 .flatten()
         });
         let texts = crate::text_values::texts_of(kg, &masked);
-        for value in texts.into_iter().chain(adjectives) {
+        let codes = country_codes(kg, &masked);
+        for value in texts.into_iter().chain(adjectives).chain(codes) {
             if !values.iter().any(|known| known.lexical == value.lexical) {
                 values.push(value);
             }
@@ -128,6 +129,30 @@ impl Linked {
             .iter()
             .position(|value| value.lexical == literal.lexical)
     }
+}
+
+/// The codes of the countries that a text names, as far as the graph has them as countries: `NO` for
+/// `Norwegian passengers`.
+fn country_codes(kg: &dyn Kg, text: &str) -> Vec<Literal> {
+    const LONGEST: usize = 3;
+    let of_country = |node: NodeId| {
+        let names = kg.in_relations(node).into_iter();
+        let mut names = names.map(|relation| kg.name(relation.node()).to_lowercase());
+        names.any(|name| name.contains("country") || name.contains("nation"))
+    };
+    let spans = word_spans(text);
+    let mut found: Vec<Literal> = Vec::new();
+    for first in 0..spans.len() {
+        for last in first..spans.len().min(first + LONGEST) {
+            let name = normalise(&text[spans[first].0..spans[last].1]);
+            let coded = language::codes(&name).map(Literal::plain);
+            found.extend(coded.filter(|code| {
+                kg.find(&Term::Literal(code.clone()))
+                    .is_some_and(of_country)
+            }));
+        }
+    }
+    found
 }
 
 /// The byte range at which a question mentions a node: by its label, else by its name (both
