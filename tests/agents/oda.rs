@@ -9,8 +9,8 @@ use common::transcript::{Role, Turn};
 use datagen::agents::{AgentExamples, OdaExamples};
 use datagen::pipeline::{GenerateOptions, generate};
 use datagen::verify::{VerifyOptions, verify};
-use infer::agent::{Outcome, Task, oda};
-use infer::planner::{LocalPlanner, Scripted};
+use infer::agent::{AgentKind, Outcome, Task, answer_with, oda};
+use infer::planner::{LocalPlanner, Proposal, Scripted};
 use kg::{FrozenKg, Kg};
 use toolbox::agent::Agent;
 use toolbox::answer::AnswerValue;
@@ -507,4 +507,52 @@ fn random_weights_write_only_valid_turns() {
         turns += outcome.asked;
     }
     assert!(turns > 40, "{turns}");
+}
+
+/// The answer of the words to a question about Chinatown, with what ODA wrote before and how sure its
+/// model was.
+fn with_words(kg: &FrozenKg, texts: &[&str], logprob: f64) -> Outcome {
+    let question = "who directed Chinatown?";
+    let nodes = [kg.by_name("chinatown").unwrap()];
+    let template = Template::of(Agent::Oda);
+    let options = ExecOptions::default();
+    let task = Task::about(kg, question, &nodes, options, &template, "scripted");
+    let turns = texts.iter().map(|text| Proposal {
+        text: (*text).to_owned(),
+        logprob,
+        ..Proposal::default()
+    });
+    let agent = AgentKind::best(Agent::Oda);
+    answer_with(&agent, task, &mut Scripted::with(turns.collect())).unwrap()
+}
+
+/// The words of the question correct an unsure ODA, and a right answer of its own stands with its
+/// own evidence.
+#[test]
+fn the_words_of_the_question_take_part() {
+    let kg = graph();
+    let labels = |outcome: &Outcome| match &outcome.answer.value {
+        AnswerValue::Set(members) => (members.iter())
+            .map(|member| member.label.clone())
+            .collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    };
+    let unsure = with_words(&kg, &["answer none"], -9.0);
+    assert_eq!(labels(&unsure), ["Roman Polanski"]);
+    assert!(
+        unsure
+            .answer
+            .program
+            .iter()
+            .any(|call| call.contains("directed_by"))
+    );
+    let explored = ["neighbor e0", "film.film.directed_by", "answer s1"];
+    let own = with_words(&kg, &explored, 0.0);
+    assert_eq!(labels(&own), ["Roman Polanski"]);
+    assert!(!own.answer.evidence.is_empty());
+    for outcome in [&unsure, &own] {
+        let decisions = outcome.events.iter();
+        let decided = |event: &&TraceEvent| matches!(event, TraceEvent::Decision { .. });
+        assert_eq!(decisions.filter(decided).count(), 1);
+    }
 }

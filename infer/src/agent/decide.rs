@@ -28,7 +28,7 @@ const LOGPROB_UNIT: f64 = 10.0;
 
 /// The lowest term of a program with extended tools. The search writes such programs in another way than
 /// training data does, so their log-probability says little.
-pub(super) const UNUSUAL: f32 = -3.0;
+const UNUSUAL: f32 = -3.0;
 
 /// The scale of the model's confidence in its own program: `exp(log-probability / SURE_UNIT)`.
 const SURE_UNIT: f64 = 2.0;
@@ -188,7 +188,7 @@ pub(super) fn join(candidates: &mut Vec<Candidate>, own: Candidate) {
 }
 
 /// The terms of an agent's own candidate, by the log-probability with which the model wrote it.
-pub(super) fn own_choice(own: &mut Candidate, logprob: f64) {
+fn own_choice(own: &mut Candidate, logprob: f64) {
     own.terms[DecisionTerm::ModelFirst] = (logprob / SURE_UNIT).exp() as f32;
     if own.answer.is_none() {
         own.terms[DecisionTerm::ModelGivesUp] = 1.0;

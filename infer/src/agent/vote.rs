@@ -10,7 +10,7 @@ use toolbox::exec::Value;
 use toolbox::explain::{Candidate, DecisionTerm, Proposer, SearchLimits, TermWeights, WordTables};
 use toolbox::oda::OdaOptions;
 
-use super::decide::{Decision, UNUSUAL, join, own_choice, weigh};
+use super::decide::{Decision, join, weigh};
 use super::kind::{AgentKind, TriadOptions, Voting};
 use super::outcome::Outcome;
 use super::recorder::Recorder;
@@ -18,6 +18,14 @@ use super::task::Task;
 use super::{oda, triad};
 use crate::InferError;
 use crate::planner::Planner;
+
+// Fitted on the development questions of the demo graph, with ODA and Triad together.
+/// How much more an agent's own answer counts than the tool loop's own program, if its model is sure.
+const SURE: f32 = 2.0;
+/// How much its giving up counts, as a share of what it counts in the tool loop.
+const GIVES_UP: f32 = 1.0 / 3.0;
+/// The term of the model for an answer that no proposed program has.
+const OWN: f32 = -1.0;
 
 /// Answers one question with ODA.
 ///
@@ -96,7 +104,10 @@ impl<'t, 'g> Vote<'t, 'g> {
         };
         let mut candidates = proposer.propose(&weights, SearchLimits::default(), most)?;
         let mut own = own(&proposer, &candidates);
-        own_choice(&mut own, record.logprob);
+        own.terms[DecisionTerm::ModelFirst] = SURE * record.logprob.exp() as f32;
+        if own.answer.is_none() {
+            own.terms[DecisionTerm::ModelGivesUp] = GIVES_UP;
+        }
         join(&mut candidates, own);
         let mut logprobs = Vec::new();
         if let Some(template) = &template
@@ -123,11 +134,13 @@ impl<'t, 'g> Vote<'t, 'g> {
     }
 }
 
-/// The term of the model for an agent's own answer: that of the likeliest program with this answer.
+/// The term of the model for an agent's own answer: that of the likeliest program with this answer,
+/// or [`OWN`].
 fn as_likely(own: &Candidate, proposed: &[Candidate]) -> f32 {
     let same = proposed.iter().filter(|one| one.answer == own.answer);
     same.map(|one| one.terms[DecisionTerm::Model])
-        .fold(UNUSUAL, f32::max)
+        .reduce(f32::max)
+        .unwrap_or(OWN)
 }
 
 /// The candidate for an answer without a program. It has the terms of the best proposed program

@@ -279,6 +279,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn another_digit_is_no_typing_error() {
+        assert!(nearly("inc 2155 outge", "inc 2155 outage"));
+        assert!(!nearly("inc 2198 outage", "inc 2155 outage"));
+        assert!(!nearly("qc 2020 02", "qc 2021 02"));
+        assert!(nearly("hitchcok", "hitchcock"));
+    }
+
+    #[test]
     fn equivalent_names_have_one_normal_form() {
         for (name, normal) in [
             (

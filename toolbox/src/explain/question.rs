@@ -385,6 +385,8 @@ mod tests {
             ("how long is the river", None),
             ("the tiniest country", LOW),
             ("when was it first opened", None),
+            ("the worst delay", HIGH),
+            ("the worst grade", LOW),
         ] {
             assert_eq!(asked(question).extreme, extreme, "{question}");
         }

@@ -246,14 +246,10 @@ impl State {
         // The relations that lead to a relative count as one.
         tally.hops -= relations.saturating_sub(1).min(tally.hops);
         tally.both += usize::from(hop.way == Way::Both);
-        // From the parts that were chosen back to their things.
-        let to_owner =
-            self.statements && !matches!(self.plan.steps.last(), Some(PlanStep::Walk(_)));
-        let returns = !to_owner
-            && self.plan.steps.iter().any(|step| {
-                matches!(step, PlanStep::Walk(earlier)
+        let returns = self.plan.steps.iter().any(|step| {
+            matches!(step, PlanStep::Walk(earlier)
                 if earlier.relation == hop.relation && earlier.way != hop.way)
-            });
+        });
         // A relation that the question says once is followed once.
         let again = relations == 0 && self.plan.steps.contains(&PlanStep::Walk(hop));
         tally.unsaid += usize::from(again);

@@ -481,6 +481,60 @@ fn rows_of_tables_have_the_names_that_people_use() {
     assert!(room.is_empty(), "the room is none of the rooms: {room:?}");
 }
 
+/// A firm: codes of countries, people with flags, dishes with parts that have no name, cases with codes.
+const FIRM: &str = r#"
+@prefix : <http://firm.example/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:ana a :Person ; rdfs:label "Ana Berg" ; :countryCode "NO" ; :worksRemotely true ; :reportsTo :kim ; :hired "2019-05-01"^^<http://www.w3.org/2001/XMLSchema#date> .
+:bo a :Person ; rdfs:label "Bo Lund" ; :countryCode "SE" ; :worksRemotely false ; :reportsTo :kim ; :hired "2021-05-01"^^<http://www.w3.org/2001/XMLSchema#date> .
+:kim a :Person ; rdfs:label "Kim Dahl" ; :countryCode "NO" ; :worksRemotely true ; :hired "2012-05-01"^^<http://www.w3.org/2001/XMLSchema#date> .
+:stew a :Dish ; rdfs:label "Fish Stew" ; :category "soup" ; :cuisine "Norwegian" ; :nutrition :stew_n .
+:broth a :Dish ; rdfs:label "Leek Broth" ; :category "soup" ; :cuisine "Swedish" ; :nutrition :broth_n .
+:tart a :Dish ; rdfs:label "Plum Tart" ; :category "cake" ; :cuisine "Norwegian" ; :nutrition :tart_n .
+:stew_n a :Nutrition ; :calories 410 ; :grams 300 . :broth_n a :Nutrition ; :calories 90 ; :grams 250 .
+:tart_n a :Nutrition ; :calories 520 ; :grams 150 .
+:c1 a :Incident ; rdfs:label "INC-2155 mail outage" ; :cause "power" ; :handler :ana .
+:c2 a :Incident ; rdfs:label "INC-2198 web outage" ; :cause "disk" ; :handler :bo .
+"#;
+
+#[test]
+fn codes_flags_and_parts_of_things_are_understood() {
+    let kg = graph_of(FIRM);
+    for (question, answer) in [
+        ("list the norwegian people", "ana kim"),
+        ("people from Sweden", "bo"),
+        ("list the people who work remotely", "ana kim"),
+        ("the people who report to Kim Dahl", "ana bo"),
+        ("how many calories does the Fish Stew have", "410"),
+        ("list the soups", "broth stew"),
+        ("who was hired in 2021", "bo"),
+    ] {
+        let decided = decided(&kg, question, WordTables::base());
+        assert_eq!(decided, answer, "{question}");
+    }
+    let about_part = usual(&kg, "nutrition of the Plum Tart");
+    let part = |one: &Candidate| text(&kg, one.answer.as_ref()).contains("tart_n");
+    assert!(
+        !about_part.iter().any(part),
+        "a part without a name is no answer"
+    );
+}
+
+#[test]
+fn the_key_of_another_row_stands_for_that_row() {
+    let kg = graph_of(
+        r#"
+@base <http://air.example/db/> .
+<flight/id=1> a <flight> ; <flight#no> "NV1" ; <flight#plane_id> 7 ; <flight#ref-plane_id> <plane/id=7> .
+<flight/id=2> a <flight> ; <flight#no> "NV2" ; <flight#plane_id> 8 ; <flight#ref-plane_id> <plane/id=8> .
+<plane/id=7> a <plane> ; <plane#id> 7 ; <plane#model> "Heron" .
+<plane/id=8> a <plane> ; <plane#id> 8 ; <plane#model> "Stork" .
+"#,
+    );
+    let found = decided(&kg, "which plane flew NV1", WordTables::base());
+    assert_eq!(found, "id=7");
+}
+
 #[test]
 fn equal_texts_connect_things_only_if_the_question_says_so() {
     let kg = graph_of(INN);
