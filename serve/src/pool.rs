@@ -5,6 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Jobs that may wait however few threads there are: one person's burst, such as the page's comparison
+/// of three agents or a few calls of an assistant.
+const LEAST_QUEUE: usize = 4;
+
 /// Work for one thread of the pool.
 pub(crate) type Job = Box<dyn FnOnce() + Send>;
 
@@ -20,12 +24,13 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Starts `workers` threads with a queue of `queue` jobs.
+    /// Starts `workers` threads with a queue of `queue` jobs; by default as many jobs may wait as there
+    /// are threads, so that waiting takes about as long as one answer, but at least [`LEAST_QUEUE`].
     ///
     /// # Errors
     /// If a thread cannot be started.
-    pub(crate) fn start(workers: usize, queue: usize) -> std::io::Result<Self> {
-        let (jobs, taken) = sync_channel(queue);
+    pub(crate) fn start(workers: usize, queue: Option<usize>) -> std::io::Result<Self> {
+        let (jobs, taken) = sync_channel(queue.unwrap_or(workers.max(LEAST_QUEUE)));
         let taken = Arc::new(Mutex::new(taken));
         let waiting = Arc::new(AtomicUsize::new(0));
         let running = Arc::new(AtomicUsize::new(0));
@@ -89,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_full_queue_refuses_and_a_panic_costs_one_job_only() {
-        let pool = Pool::start(1, 1).unwrap();
+        let pool = Pool::start(1, Some(1)).unwrap();
         let (begun, has_begun) = channel();
         let (go, gone) = channel::<()>();
         pool.submit(Box::new(move || {
@@ -106,5 +111,32 @@ mod tests {
         assert_eq!(pool.submit(Box::new(|| ())), Err(QueueFull));
         go.send(()).unwrap();
         assert_eq!(is_done.recv(), Ok(7));
+    }
+
+    /// The number of jobs that wait at most while all threads are busy.
+    fn default_queue(workers: usize) -> usize {
+        let pool = Pool::start(workers, None).unwrap();
+        let gate = Arc::new(Mutex::new(()));
+        let closed = gate.lock().unwrap();
+        let (begun, has_begun) = channel();
+        for _ in 0..workers {
+            let (begun, gate) = (begun.clone(), Arc::clone(&gate));
+            let job = move || {
+                begun.send(()).unwrap();
+                drop(gate.lock());
+            };
+            pool.submit(Box::new(job)).unwrap();
+            has_begun.recv().unwrap();
+        }
+        while pool.submit(Box::new(|| ())).is_ok() {}
+        let waiting = pool.waiting();
+        drop(closed);
+        waiting
+    }
+
+    #[test]
+    fn as_many_jobs_wait_as_there_are_threads_but_a_small_burst_always_may() {
+        let found = [1, 2, 4, 16].map(|workers| (workers, default_queue(workers)));
+        assert_eq!(found, [(1, 4), (2, 4), (4, 4), (16, 16)]);
     }
 }

@@ -38,8 +38,9 @@ pub struct ServiceOptions {
     pub workers: Option<usize>,
     /// Number of questions that share the steps of a model; by default what is fast for the model.
     pub batch: Option<usize>,
-    /// Number of questions and queries that may wait for a thread.
-    pub queue: usize,
+    /// Number of questions and queries that may wait for a thread; by default as many as there are
+    /// threads, but at least four.
+    pub queue: Option<usize>,
     /// Time for a question, from its arrival to its answer.
     pub deadline: Duration,
     /// File to which feedback is appended; without it, there is no feedback.

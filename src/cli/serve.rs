@@ -40,9 +40,10 @@ pub(crate) struct ServedArgs {
     /// Number of threads that answer [default: all cores, or the size of a batch].
     #[arg(long, value_name = "N", value_parser = number::<u16>(1..=1024))]
     pub(crate) workers: Option<u16>,
-    /// Number of questions and queries that may wait for a thread; more are refused with status 503.
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = number::<u16>(1..=10_000))]
-    pub(crate) queue: u16,
+    /// Number of questions and queries that may wait for a thread; more are refused with status 503
+    /// [default: the number of threads, at least 4].
+    #[arg(long, value_name = "N", value_parser = number::<u16>(1..=10_000))]
+    pub(crate) queue: Option<u16>,
     /// Time for a question in seconds, from its arrival to its answer.
     #[arg(
         long,

@@ -64,7 +64,7 @@ fn options(args: &ServedArgs) -> Result<ServiceOptions> {
         ranker: ranking::open(&args.ranking)?,
         workers: args.workers.map(usize::from),
         batch: args.batch.map(usize::from),
-        queue: usize::from(args.queue),
+        queue: args.queue.map(usize::from),
         deadline: Duration::from_secs(args.deadline),
         feedback: None,
     })

@@ -46,7 +46,7 @@ pub(crate) fn options() -> ServiceOptions {
         ranker: toolbox::rank::lexical(),
         workers: Some(2),
         batch: None,
-        queue: 8,
+        queue: Some(8),
         deadline: Duration::from_secs(60),
         feedback: None,
         tools: toolbox::call::ToolTable::Extended,
