@@ -10,6 +10,7 @@ use datagen::synth::SynthOptions;
 use kg::Kg;
 use serde_json::{Value, json};
 use toolbox::agent::Agent;
+use toolbox::call::ToolTable;
 use toolbox::exec::Naming;
 use toolbox::prompt::{Layout, Template};
 
@@ -97,6 +98,16 @@ pub(in crate::commands) fn synth_naming(graph: &dyn Kg) -> Naming {
         Naming::Handles
     } else {
         Naming::Mixed
+    }
+}
+
+/// The tools of synthesized data by default. The layout of the papers keeps their tools, and only
+/// kg-agent has others.
+pub(in crate::commands) fn synth_tools(layout: Layout, agents: &[Agent]) -> ToolTable {
+    if layout == Layout::Dialogue && agents.contains(&Agent::KgAgent) {
+        ToolTable::Extended
+    } else {
+        ToolTable::Paper
     }
 }
 
