@@ -133,11 +133,15 @@ fn is_extended(candidate: &Candidate) -> bool {
     candidate.calls.iter().any(extended)
 }
 
-/// The model's own candidate, with the terms of a proposed one that has the same answer if it uses
-/// extended tools: what the words say of tables is known only of programs that the search makes.
+/// The model's own candidate, with the terms of a proposed one that has the same calls, or the same
+/// answer if it uses extended tools: what the words say of tables is known only of programs that the
+/// search makes.
 fn as_proposed(own: Candidate, proposed: &[Candidate]) -> Candidate {
-    let same = |one: &&Candidate| one.answer.is_some() && one.answer == own.answer;
-    match proposed.iter().find(same).filter(|_| is_extended(&own)) {
+    let tables = is_extended(&own);
+    let same = |one: &&Candidate| {
+        one.calls == own.calls || tables && one.answer.is_some() && one.answer == own.answer
+    };
+    match proposed.iter().find(same) {
         Some(same) => Candidate {
             terms: same.terms,
             ..own
