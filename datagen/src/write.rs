@@ -352,3 +352,38 @@ fn run_json(kg: &dyn Kg, options: &GenerateOptions, run: &serde_json::Value) -> 
         "run": run,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use toolbox::exec::ExcludeWhen;
+
+    use super::*;
+    use crate::question::GoldQuery;
+
+    #[test]
+    fn synthesised_questions_with_several_relations_teach_no_words() {
+        let question = |source: &str, id: &str| GoldQuestion {
+            id: id.to_owned(),
+            source: source.to_owned(),
+            question: "the age and the town of each teacher".to_owned(),
+            query: GoldQuery::Text(String::new()),
+            topics: Vec::new(),
+            answers: None,
+            answers_bind: false,
+            hops: None,
+            kind: None,
+            exclude: ExcludeWhen::Never,
+        };
+        let pair = |relations: &[&str]| WordPair {
+            question: String::new(),
+            relations: relations.iter().map(|&name| name.to_owned()).collect(),
+        };
+        let (one, two) = (pair(&["age"]), pair(&["age", "town"]));
+        let synthesised = question("synth", "synth-000001");
+        assert!(teaches_words(&synthesised, &one) && !teaches_words(&synthesised, &two));
+        // A model that rewords a question chooses words of its own.
+        let reworded = question("synth", "synth-000001~reworded1");
+        assert!(teaches_words(&reworded, &two));
+        assert!(teaches_words(&question("jsonl", "1"), &two));
+    }
+}

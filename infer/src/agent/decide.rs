@@ -249,3 +249,39 @@ fn traced(
         })
         .collect()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use toolbox::call::parse_program;
+    use toolbox::exec::Value;
+    use toolbox::explain::{TERMS, Terms};
+
+    use super::*;
+
+    fn candidate(program: &str, answer: i64, term: f32) -> Candidate {
+        Candidate {
+            calls: parse_program(program).unwrap(),
+            answer: Some(Value::Int(answer)),
+            terms: Terms([term; TERMS]),
+        }
+    }
+
+    #[test]
+    fn the_models_own_program_has_the_terms_of_the_same_proposed_one() {
+        let plain = "v0 = get_entity_by_type(a); v1 = count(v0); ans = end(v1)";
+        let table = "v0 = get_entity_by_type(a); v1 = extend(v0, b); ans = end(v1)";
+        let other = "v0 = get_entity_by_type(c); v1 = count(v0); ans = end(v1)";
+        let proposed = [candidate(other, 3, 1.0), candidate(plain, 3, 2.0)];
+        let term = |program: &str, answer| {
+            let own = as_proposed(candidate(program, answer, 0.5), &proposed);
+            assert_eq!(own.calls, parse_program(program).unwrap());
+            own.terms.0[0]
+        };
+        assert_eq!(term(plain, 3), 2.0, "the same calls");
+        assert_eq!(term(table, 3), 1.0, "a table with the same answer");
+        assert_eq!(term(table, 4), 0.5, "a table with another answer");
+        let unknown = "v0 = get_entity_by_type(d); v1 = count(v0); ans = end(v1)";
+        assert_eq!(term(unknown, 3), 0.5, "other calls of the thirteen tools");
+    }
+}

@@ -131,3 +131,18 @@ pub(in crate::commands) fn agents(named: &[Agent]) -> Vec<Agent> {
         .filter(|agent| named.contains(agent))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn synthesised_data_has_the_extended_tools_where_they_can_be_called() {
+        let tools = |layout, agents: &[Agent]| synth_tools(layout, agents);
+        let (extended, paper) = (ToolTable::Extended, ToolTable::Paper);
+        assert_eq!(tools(Layout::Dialogue, &[Agent::KgAgent]), extended);
+        assert_eq!(tools(Layout::Dialogue, &Agent::ALL), extended);
+        assert_eq!(tools(Layout::Dialogue, &[Agent::Oda, Agent::Triad]), paper);
+        assert_eq!(tools(Layout::Paper, &[Agent::KgAgent]), paper);
+    }
+}
