@@ -259,7 +259,7 @@ mod tests {
 
     use super::*;
 
-    fn candidate(program: &str, answer: i64, term: f32) -> Candidate {
+    fn candidate(program: &str, answer: u64, term: f32) -> Candidate {
         Candidate {
             calls: parse_program(program).unwrap(),
             answer: Some(Value::Int(answer)),
@@ -273,15 +273,16 @@ mod tests {
         let table = "v0 = get_entity_by_type(a); v1 = extend(v0, b); ans = end(v1)";
         let other = "v0 = get_entity_by_type(c); v1 = count(v0); ans = end(v1)";
         let proposed = [candidate(other, 3, 1.0), candidate(plain, 3, 2.0)];
-        let term = |program: &str, answer| {
+        let terms = |program: &str, answer| {
             let own = as_proposed(candidate(program, answer, 0.5), &proposed);
             assert_eq!(own.calls, parse_program(program).unwrap());
-            own.terms.0[0]
+            own.terms
         };
-        assert_eq!(term(plain, 3), 2.0, "the same calls");
-        assert_eq!(term(table, 3), 1.0, "a table with the same answer");
-        assert_eq!(term(table, 4), 0.5, "a table with another answer");
+        let own = Terms([0.5; TERMS]);
+        assert_eq!(terms(plain, 3), proposed[1].terms, "the same calls");
+        assert_eq!(terms(table, 3), proposed[0].terms, "a table, equal answers");
+        assert_eq!(terms(table, 4), own, "a table, another answer");
         let unknown = "v0 = get_entity_by_type(d); v1 = count(v0); ans = end(v1)";
-        assert_eq!(term(unknown, 3), 0.5, "other calls of the thirteen tools");
+        assert_eq!(terms(unknown, 3), own, "other calls of the thirteen tools");
     }
 }
