@@ -13,9 +13,6 @@ use common::fs::{StagedFolder, check_target};
 use common::hex::hex;
 use common::journal::{Journal, JournalEntry};
 use common::wordings::{self, Wordings};
-use toolbox::explain::learn;
-
-use crate::word_pairs;
 
 /// The name of the file with translation tables; `train` copies it into the model folder.
 const WORDS_FILE: &str = "words.tsv";
@@ -23,6 +20,7 @@ use kg::Kg;
 use serde_json::{Map, json};
 use sha2::{Digest, Sha256};
 use toolbox::exec::ExcludeWhen;
+use toolbox::explain::{WordPair, learn};
 
 use crate::card::card;
 use crate::example::Example;
@@ -33,7 +31,7 @@ use crate::question::GoldQuestion;
 use crate::record::{QuestionOutcome, Record};
 use crate::report::Report;
 use crate::select::{DatasetPart, Fate};
-use crate::{Error, limits, wording};
+use crate::{Error, limits, reword, synth, word_pairs, wording};
 
 /// Files that identify a data folder.
 const MARKS: [&str; 2] = ["report.json", "run.json"];
@@ -116,7 +114,8 @@ fn write_examples(
                 trained.add(wording::of_masked(&fingerprint.masked));
                 let payload = journal.read(entry)?;
                 let lines = example_lines(&payload);
-                pairs.extend(word_pairs::of_example(&fingerprint.masked, lines));
+                let pair = word_pairs::of_example(&fingerprint.masked, lines);
+                pairs.extend(pair.filter(|pair| teaches_words(question, pair)));
                 if options.scrambles(question) {
                     push_scrambled(&mut train, lines, options)?;
                 } else {
@@ -136,6 +135,15 @@ fn write_examples(
     folder.file(wordings::FILE, trained.to_text().as_bytes())?;
     folder.file(WORDS_FILE, learn(&pairs).as_bytes())?;
     Ok(counts)
+}
+
+/// Whether the words of a question may be learned as words of its relations. `synth` combines
+/// relations at random and names each by its own words: with several in one question, the words of
+/// one would be learned for the others.
+fn teaches_words(question: &GoldQuestion, pair: &WordPair) -> bool {
+    let synthesised =
+        question.source == synth::SOURCE && reword::original(&question.id) == question.id;
+    !synthesised || pair.relations.len() == 1
 }
 
 /// Writes examples with scrambled relation names.
@@ -343,4 +351,39 @@ fn run_json(kg: &dyn Kg, options: &GenerateOptions, run: &serde_json::Value) -> 
         },
         "run": run,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use toolbox::exec::ExcludeWhen;
+
+    use super::*;
+    use crate::question::GoldQuery;
+
+    #[test]
+    fn synthesised_questions_with_several_relations_teach_no_words() {
+        let question = |source: &str, id: &str| GoldQuestion {
+            id: id.to_owned(),
+            source: source.to_owned(),
+            question: "the age and the town of each teacher".to_owned(),
+            query: GoldQuery::Text(String::new()),
+            topics: Vec::new(),
+            answers: None,
+            answers_bind: false,
+            hops: None,
+            kind: None,
+            exclude: ExcludeWhen::Never,
+        };
+        let pair = |relations: &[&str]| WordPair {
+            question: String::new(),
+            relations: relations.iter().map(|&name| name.to_owned()).collect(),
+        };
+        let (one, two) = (pair(&["age"]), pair(&["age", "town"]));
+        let synthesised = question("synth", "synth-000001");
+        assert!(teaches_words(&synthesised, &one) && !teaches_words(&synthesised, &two));
+        // A model that rewords a question chooses words of its own.
+        let reworded = question("synth", "synth-000001~reworded1");
+        assert!(teaches_words(&reworded, &two));
+        assert!(teaches_words(&question("jsonl", "1"), &two));
+    }
 }

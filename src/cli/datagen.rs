@@ -270,9 +270,10 @@ pub(crate) struct SynthArgs {
     #[command(flatten)]
     pub(crate) samples: SampleArgs,
     /// Tools that the programs of the tool loop may use; with `extended`, questions also ask for
-    /// tables, groups and sums.
-    #[arg(long, value_parser = one_of(TOOLS), default_value = "paper")]
-    pub(crate) tools: ToolTable,
+    /// tables, groups and sums [default: extended; paper with `--layout paper` and without the
+    /// agent kg-agent].
+    #[arg(long, value_parser = one_of(TOOLS))]
+    pub(crate) tools: Option<ToolTable>,
     /// Share of additional examples in which a needed relation is hidden and the right call is
     /// `end([])`.
     #[arg(long, default_value_t = SYNTH_ABSTAIN, value_name = "SHARE")]

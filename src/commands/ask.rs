@@ -149,7 +149,13 @@ pub(super) fn print_text(ui: &Ui, question: &str, entities: &[String], outcome: 
     let answer = &outcome.answer;
     ui.say(format!("question  {}", clean_value(question)));
     if entities.is_empty() {
-        ui.say("entities  none found in the question (name one with --entity)");
+        // A question about a class or the whole graph names none.
+        let hint = if answer.value.is_empty() {
+            " (name one with --entity)"
+        } else {
+            ""
+        };
+        ui.say(format!("entities  none found in the question{hint}"));
     } else {
         ui.say(format!("entities  {}", clean_value(&entities.join(", "))));
     }

@@ -69,7 +69,7 @@ pub(super) fn candidate(
         };
         let question = GoldQuestion {
             id: format!("{:016x}", slot.seed),
-            source: "synth".to_owned(),
+            source: super::SOURCE.to_owned(),
             question: text,
             query: GoldQuery::Algebra(Box::new(query)),
             topics,

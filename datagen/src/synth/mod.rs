@@ -39,6 +39,9 @@ use lexicon::Lexicon;
 use profile::GraphProfile;
 use steering::Steering;
 
+/// The source of synthesised questions.
+pub(crate) const SOURCE: &str = "synth";
+
 /// Consecutive rounds with almost no new question after which synthesis ends.
 const IDLE: usize = 6;
 

@@ -201,11 +201,15 @@ fn is_extended(candidate: &Candidate) -> bool {
     candidate.calls.iter().any(extended)
 }
 
-/// The model's own candidate, with the terms of a proposed one that has the same answer if it uses
-/// extended tools: what the words say of tables is known only of programs that the search makes.
+/// The model's own candidate, with the terms of a proposed one that has the same calls, or the same
+/// answer if it uses extended tools: what the words say of tables is known only of programs that the
+/// search makes.
 fn as_proposed(own: Candidate, proposed: &[Candidate]) -> Candidate {
-    let same = |one: &&Candidate| one.answer.is_some() && one.answer == own.answer;
-    match proposed.iter().find(same).filter(|_| is_extended(&own)) {
+    let tables = is_extended(&own);
+    let same = |one: &&Candidate| {
+        one.calls == own.calls || tables && one.answer.is_some() && one.answer == own.answer
+    };
+    match proposed.iter().find(same) {
         Some(same) => Candidate {
             terms: same.terms,
             ..own
@@ -313,4 +317,41 @@ fn traced(
             terms: terms(candidate),
         })
         .collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use toolbox::call::parse_program;
+    use toolbox::exec::Value;
+    use toolbox::explain::{TERMS, Terms};
+
+    use super::*;
+
+    fn candidate(program: &str, answer: u64, term: f32) -> Candidate {
+        Candidate {
+            calls: parse_program(program).unwrap(),
+            answer: Some(Value::Int(answer)),
+            terms: Terms([term; TERMS]),
+        }
+    }
+
+    #[test]
+    fn the_models_own_program_has_the_terms_of_the_same_proposed_one() {
+        let plain = "v0 = get_entity_by_type(a); v1 = count(v0); ans = end(v1)";
+        let table = "v0 = get_entity_by_type(a); v1 = extend(v0, b); ans = end(v1)";
+        let other = "v0 = get_entity_by_type(c); v1 = count(v0); ans = end(v1)";
+        let proposed = [candidate(other, 3, 1.0), candidate(plain, 3, 2.0)];
+        let terms = |program: &str, answer| {
+            let own = as_proposed(candidate(program, answer, 0.5), &proposed);
+            assert_eq!(own.calls, parse_program(program).unwrap());
+            own.terms
+        };
+        let own = Terms([0.5; TERMS]);
+        assert_eq!(terms(plain, 3), proposed[1].terms, "the same calls");
+        assert_eq!(terms(table, 3), proposed[0].terms, "a table, equal answers");
+        assert_eq!(terms(table, 4), own, "a table, another answer");
+        let unknown = "v0 = get_entity_by_type(d); v1 = count(v0); ans = end(v1)";
+        assert_eq!(terms(unknown, 3), own, "other calls of the thirteen tools");
+    }
 }

@@ -10,6 +10,7 @@ use datagen::synth::SynthOptions;
 use kg::Kg;
 use serde_json::{Value, json};
 use toolbox::agent::Agent;
+use toolbox::call::ToolTable;
 use toolbox::exec::Naming;
 use toolbox::prompt::{Layout, Template};
 
@@ -100,6 +101,16 @@ pub(in crate::commands) fn synth_naming(graph: &dyn Kg) -> Naming {
     }
 }
 
+/// The tools of synthesized data by default. The layout of the papers keeps their tools, and only
+/// kg-agent has others.
+pub(in crate::commands) fn synth_tools(layout: Layout, agents: &[Agent]) -> ToolTable {
+    if layout == Layout::Dialogue && agents.contains(&Agent::KgAgent) {
+        ToolTable::Extended
+    } else {
+        ToolTable::Paper
+    }
+}
+
 /// The template of the tool loop's examples; `naming` is the default for relations.
 pub(super) fn template(args: &SampleArgs, naming: Naming) -> Result<Template> {
     let mut template = Template::new(args.layout);
@@ -119,4 +130,19 @@ pub(in crate::commands) fn agents(named: &[Agent]) -> Vec<Agent> {
         .into_iter()
         .filter(|agent| named.contains(agent))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn synthesised_data_has_the_extended_tools_where_they_can_be_called() {
+        let tools = |layout, agents: &[Agent]| synth_tools(layout, agents);
+        let (extended, paper) = (ToolTable::Extended, ToolTable::Paper);
+        assert_eq!(tools(Layout::Dialogue, &[Agent::KgAgent]), extended);
+        assert_eq!(tools(Layout::Dialogue, &Agent::ALL), extended);
+        assert_eq!(tools(Layout::Dialogue, &[Agent::Oda, Agent::Triad]), paper);
+        assert_eq!(tools(Layout::Paper, &[Agent::KgAgent]), paper);
+    }
 }

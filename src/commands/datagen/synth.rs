@@ -7,7 +7,7 @@ use datagen::verify::VerifyOptions;
 use toolbox::prompt::Template;
 
 use super::super::{graph, output};
-use super::generate::{agents, synth_naming, synthesize, template};
+use super::generate::{agents, synth_naming, synth_tools, synthesize, template};
 use super::report::{print, row};
 use crate::cli::SynthArgs;
 use crate::exit::ExitStatus;
@@ -19,8 +19,9 @@ pub(crate) fn run(args: &SynthArgs, ui: &Ui) -> Result<ExitStatus> {
     let graph = graph::open(&args.graph)?;
     let samples = &args.samples;
     let threads = samples.threads.unwrap_or(0);
+    let tools = (args.tools).unwrap_or_else(|| synth_tools(samples.layout, &samples.agents));
     let verify = VerifyOptions {
-        tools: args.tools,
+        tools,
         ..VerifyOptions::default()
     };
     let synth = SynthOptions {
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &SynthArgs, ui: &Ui) -> Result<ExitStatus> {
     };
     let options = GenerateOptions {
         template: Template {
-            tools: args.tools,
+            tools,
             ..template(samples, synth_naming(&graph))?
         },
         agents: agents(&samples.agents),

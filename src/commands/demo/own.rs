@@ -79,6 +79,11 @@ pub(super) fn run(args: &DemoArgs, ui: &Ui) -> Result<()> {
 /// Generates questions about the graph and the training data.
 fn synthesize_data(demo: &Demo<'_>) -> Result<datagen::report::Report> {
     let args = demo.args;
+    let tools = generate::synth_tools(Layout::Dialogue, &args.agents);
+    let verify = VerifyOptions {
+        tools,
+        ..VerifyOptions::default()
+    };
     let synth = SynthOptions {
         count: if args.quick {
             QUICK.min(args.count)
@@ -86,17 +91,19 @@ fn synthesize_data(demo: &Demo<'_>) -> Result<datagen::report::Report> {
             args.count
         },
         seed: args.seed,
+        verify: verify.clone(),
         ..SynthOptions::default()
     };
     let options = GenerateOptions {
         template: Template {
             naming: generate::synth_naming(&demo.graph),
+            tools,
             ..Template::new(Layout::Dialogue)
         },
         agents: generate::agents(&args.agents),
         verify: VerifyOptions {
             abstain: true,
-            ..VerifyOptions::default()
+            ..verify
         },
         seed: args.seed,
         abstain: SYNTH_ABSTAIN,

@@ -1076,6 +1076,27 @@ fn groups_are_kept_by_their_number_of_rows() {
     ]);
 }
 
+/// `more than 4 cylinders` compares the number of cylinders, which each car has, and counts no other
+/// things that there are more than four of.
+#[test]
+fn a_number_is_compared_with_what_stands_behind_it() {
+    let kg = graph_of(
+        r#"
+@prefix : <http://cars.example/> .
+:n a :countries ; :countryname "Norland" . :s a :countries ; :countryname "Sudonia" .
+:m1 a :car_makers ; :in_country :n ; :fullname "Aster" . :m2 a :car_makers ; :in_country :n ; :fullname "Bolt" .
+:m3 a :car_makers ; :in_country :n ; :fullname "Comet" . :m4 a :car_makers ; :in_country :s ; :fullname "Dart" .
+:m5 a :car_makers ; :in_country :n ; :fullname "Ember" . :m6 a :car_makers ; :in_country :n ; :fullname "Flint" .
+:d1 a :cars_data ; :cylinders 4 ; :weight 900 . :d2 a :cars_data ; :cylinders 6 ; :weight 1200 .
+:d3 a :cars_data ; :cylinders 8 ; :weight 1500 .
+"#,
+    );
+    let cars = tabled(&kg, "How many cars have more than 4 cylinders?");
+    assert_eq!(text(&kg, cars.answer.as_ref()), "2", "{:?}", program(&cars));
+    let countries = tabled(&kg, "Which countries have more than 4 car makers?");
+    assert_eq!(rows(&kg, &countries), ["n"], "{:?}", program(&countries));
+}
+
 #[test]
 fn things_that_have_something_are_left_out() {
     check_rows(&[

@@ -8,7 +8,7 @@ use kg::value::Extreme;
 use super::super::state::{State, bit};
 use super::super::words::{Explainer, names};
 use super::columns::{Columns, Composer};
-use super::paths::{KNOWN, Path, add, nameless};
+use super::paths::{EXPLAINED, KNOWN, Path, add, nameless};
 use super::plan::{Kept, Shown, TablePlan};
 use super::request::{Phrase, Request, Role};
 use crate::call::Aggregate;
@@ -173,12 +173,22 @@ impl Composer<'_, '_, '_> {
     fn kept(&self) -> Option<Kept> {
         let request = self.request;
         let number = request.having.map(|(op, number)| Kept::Number(op, number));
-        // A number that the set compares with is used.
-        let number = number.filter(|_| !self.compares_number());
+        // A number that the set compares with is used, and `more than 4 cylinders` counts cylinders.
+        let number = number.filter(|_| !self.compares_number() && self.explains_had());
         number.or(request
             .most
             .filter(|_| self.base.tally.extremes == 0)
             .map(Kept::Extreme))
+    }
+
+    /// Whether the plan explains what the question compares the number of.
+    fn explains_had(&self) -> bool {
+        let phrase = self.request.phrases.get(self.request.had);
+        let explained = |at: &usize| self.words.get(*at).is_some_and(|p| *p >= EXPLAINED);
+        phrase.is_none_or(|phrase| {
+            let mut words = phrase.words.iter().chain(&phrase.of);
+            phrase.words.is_empty() || words.any(explained)
+        })
     }
 
     /// Whether the set compares something with the number of the things that are counted.

@@ -436,6 +436,7 @@ impl Reader<'_> {
         }
         self.request.having = Some((op, number));
         self.begin(Role::Counted);
+        self.request.had = self.request.phrases.len();
         Some(read)
     }
 

@@ -61,6 +61,8 @@ pub(super) struct Request {
     pub(super) count_beside: bool,
     /// How many of something each thing of the answer has.
     pub(super) having: Option<(Op, u64)>,
+    /// The index of the phrase that says of what.
+    pub(super) had: usize,
     /// Whether the answer has most or fewest of something.
     pub(super) most: Option<Extreme>,
     /// Whether rows are grouped: `per`, `each`.
