@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Everything that has to be run once an NVIDIA GPU is at hand, in about 40 minutes after the builds: build both
-# GPU programs, train the demo on the GPU (all weights, LoRA on them), answer with both on the GPU
+# Everything that has to be run once an NVIDIA GPU is at hand, in about 40 minutes after the builds: build
+# kgagent for GPUs, train the demo on the GPU (all weights, LoRA on them), answer with it on the GPU
 # and on the CPU and compare the answers, then the comparisons with torch and transformers at 1.1
 # billion parameters. One table of the steps with their seconds and figures: OUT/table.md.
 #
@@ -18,13 +18,11 @@ mkdir -p "$out/logs" "$out/rows"
 out=$(cd "$out" && pwd)
 small=${2:-}
 if [ "$small" = --small ]; then
-    trainer=${3:?--small needs the path of a kgagent that is built already}
-    answerer=$trainer
+    kgagent=${3:?--small needs the path of a kgagent that is built already}
     device=cpu
     count=120 base=scratch:tiny epochs=1 limit=20
 elif [ -z "$small" ]; then
-    trainer=$out/bin/kgagent-train
-    answerer=$out/bin/kgagent-answer
+    kgagent=$out/bin/kgagent
     device=cuda
     count=8000 base=scratch:base epochs=3 limit=400
 else
@@ -82,23 +80,19 @@ export -f metrics same
 if [ "$device" = cuda ]; then
     step "the machine" 1 "cat" nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader
     mkdir -p "$out/bin"
-    build() {
-        step "build $1" 40 "tail -1" bash -c "cargo build --release --features $2 --bin kgagent && cp \${CARGO_TARGET_DIR:-target}/release/kgagent '$3'"
-    }
-    build "for training" cuda "$trainer"
-    build "for answering" cuda-infer "$answerer"
+    step "build" 40 "tail -1" bash -c "cargo build --release --features cuda --bin kgagent && cp \${CARGO_TARGET_DIR:-target}/release/kgagent '$kgagent'"
 else
     step "the machine" 1 "echo CPU, small shapes: the figures say nothing" true
 fi
 
-step "graph" 5 "tail -1" "$trainer" kg load --kg "$out/graph" data/graph.ttl data/ontology.ttl
+step "graph" 5 "tail -1" "$kgagent" kg load --kg "$out/graph" data/graph.ttl data/ontology.ttl
 step "data" 10 "python3 -c 'import json; print(json.load(open(\"$out/data/report.json\"))[\"examples\"], \"examples\")'" \
-    "$trainer" datagen synth --kg "$out/graph" --count "$count" --hold-back 0.1 --out "$out/data"
+    "$kgagent" datagen synth --kg "$out/graph" --count "$count" --hold-back 0.1 --out "$out/data"
 
 source="jsonl=$out/data/heldout.jsonl"
 answers() { # NAME MODEL DEVICE
     step "answer with $1 on $3" 10 "metrics '$out/eval-$1-$3'" \
-        "$answerer" eval --kg "$out/graph" --model "$2" --device "$3" --source "$source" --limit "$limit" --out "$out/eval-$1-$3"
+        "$kgagent" eval --kg "$out/graph" --model "$2" --device "$3" --source "$source" --limit "$limit" --out "$out/eval-$1-$3"
 }
 compared() { # NAME
     if [ "$device" = cuda ]; then
@@ -108,16 +102,16 @@ compared() { # NAME
 }
 
 if step "train all weights" 15 "grep -a tokens/s | tail -1 | tr -s ' '" \
-    "$trainer" train --data "$out/data" --base "$base" --epochs "$epochs" --device "$device" --out "$out/full"; then
+    "$kgagent" train --data "$out/data" --base "$base" --epochs "$epochs" --device "$device" --out "$out/full"; then
     answers full "$out/full" "$device"
     compared full "$out/full"
     if step "train LoRA on them" 10 "grep -a tokens/s | tail -1 | tr -s ' '" \
-        "$trainer" train --data "$out/data" --base "$out/full" --recipe finetune --method lora --adapter --epochs 1 --device "$device" --out "$out/lora"; then
+        "$kgagent" train --data "$out/data" --base "$out/full" --recipe finetune --method lora --adapter --epochs 1 --device "$device" --out "$out/lora"; then
         answers lora "$out/lora" "$device"
         compared lora "$out/lora"
     fi
     step "LoRA with checkpointing" 10 "grep -a tokens/s | tail -1 | tr -s ' '" \
-        "$trainer" train --data "$out/data" --base "$out/full" --recipe finetune --method lora --adapter --gradient-checkpointing --epochs 1 --device "$device" --out "$out/checkpointed"
+        "$kgagent" train --data "$out/data" --base "$out/full" --recipe finetune --method lora --adapter --gradient-checkpointing --epochs 1 --device "$device" --out "$out/checkpointed"
 fi
 
 peer() { # NAME MINUTES FIGURE COMMAND…, if torch and transformers are installed
@@ -129,11 +123,11 @@ peer() { # NAME MINUTES FIGURE COMMAND…, if torch and transformers are install
     fi
 }
 if [ "$device" = cuda ]; then
-    bench() { cargo bench -p train --features cuda --bench step --no-run 2>&1 | grep -o '[^(]*/step-[0-9a-f]*'; }
+    bench() { cargo bench -p train --features gpu/cuda --bench step --no-run 2>&1 | grep -o '[^(]*/step-[0-9a-f]*'; }
     export -f bench
     peer "1.1 billion parameters beside torch" 30 "grep median | paste -sd' '" \
         bash -c 'python3 benches/peers/torch_train_gpu.py "$(bench)" 2 6'
-    step "build the speed test" 20 "tail -1" cargo build --release -p engine --features cuda --example gguf_speed
+    step "build the speed test" 20 "tail -1" cargo build --release -p engine --features gpu/cuda --example gguf_speed
     peer "decoding beside transformers" 15 "grep -a tokens | paste -sd' '" \
         python3 benches/peers/transformers_engine_gpu.py "$out/speed" --rounds 2
 elif [ -x target/release/examples/gguf_speed ]; then

@@ -1,7 +1,7 @@
 """Training steps of a LLaMA of 1.1 billion parameters on an NVIDIA GPU in torch (SDPA) and here, in turn, in bf16 with f32 master weights.
 
     pip install torch
-    cargo bench -p train --features cuda --bench step --no-run          # prints the binary's path
+    cargo bench -p train --features gpu/cuda --bench step --no-run          # prints the binary's path
     python benches/peers/torch_train_gpu.py BINARY [ROUNDS] [STEPS] [checkpointing]
 
 Width 2,048, 22 layers, 32 heads with 4 for keys and values, 32,000 tokens; a step is 4 sequences of 2,048 tokens, one a forward pass: forward pass, loss on every

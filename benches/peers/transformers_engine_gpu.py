@@ -1,7 +1,7 @@
 """kgagent's engine on an NVIDIA GPU beside transformers (static cache, SDPA): random weights in the shape of a LLaMA of 1.1 billion parameters, bf16.
 
     pip install torch transformers safetensors
-    cargo build --release -p engine --features cuda --example gguf_speed
+    cargo build --release -p engine --features gpu/cuda --example gguf_speed
     python benches/peers/transformers_engine_gpu.py DIR [--rounds 3] [--prompt 512] [--decode 128] [--compile] [--speed PATH/TO/gguf_speed]
 
 Width 2,048, 22 layers, 32 heads with 4 for keys and values, 32,000 tokens, output layer of its own. One conversation: a prompt at once, then token after token,

@@ -1,6 +1,9 @@
 //! Rewording: a model writes questions in other words. A rewording becomes a question of its own
 //! with the same query, if linking finds in it exactly what it finds in the original, its program
-//! is verified again, and nothing is worded like it yet.
+//! is verified again, and nothing is worded like it yet. On request the model also has to pick its
+//! program among others.
+
+mod meaning;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -35,6 +38,12 @@ pub trait Reworder: Sync {
     /// A message, if the model fails.
     fn reword(&self, question: &str, keep: &[String], wanted: usize)
     -> Result<Vec<String>, String>;
+    /// Which of the programs, counted from 0, answers the question; `None` if none does or the
+    /// reply names none. Asked only with [`RewordOptions::check`].
+    ///
+    /// # Errors
+    /// A message, if the model fails.
+    fn pick(&self, question: &str, programs: &[String]) -> Result<Option<usize>, String>;
 }
 
 /// Options of rewording.
@@ -44,6 +53,8 @@ pub struct RewordOptions {
     pub wanted: usize,
     /// Questions that are reworded at a time.
     pub concurrency: usize,
+    /// Whether the model has to pick a rewording's program among others.
+    pub check: bool,
     /// How originals and rewordings are verified.
     pub verify: VerifyOptions,
 }
@@ -71,13 +82,22 @@ pub struct RewordCounts {
     pub values: usize,
     /// Dropped: empty or too long.
     pub unusable: usize,
+    /// Rewordings for which the model had to pick the program.
+    #[serde(default)]
+    pub checked: usize,
+    /// Kept without this check: no other program has an answer.
+    #[serde(default)]
+    pub unchecked: usize,
+    /// Dropped: the model did not pick the program of the question.
+    #[serde(default)]
+    pub meaning: usize,
 }
 
 impl RewordCounts {
     /// The counts as a sentence of the data card.
     #[must_use]
     pub fn sentence(&self) -> String {
-        format!(
+        let mut text = format!(
             "Reworded by {}: {} questions, {} wordings written, {} kept; dropped: {} duplicates, {} with other entities, {} with \
              other values or a refused program, {} empty or too long. At {} questions the model failed.",
             self.by,
@@ -89,7 +109,14 @@ impl RewordCounts {
             self.values,
             self.unusable,
             self.failed
-        )
+        );
+        if self.checked + self.unchecked > 0 {
+            text.push_str(&format!(
+                " The model had to pick the program of {} wordings among others: {} dropped; {} had no other program.",
+                self.checked, self.meaning, self.unchecked
+            ));
+        }
+        text
     }
 }
 
@@ -100,6 +127,32 @@ pub fn original(id: &str) -> &str {
     match id.rsplit_once(MARK) {
         Some((id, rest)) if number(rest) => id,
         _ => id,
+    }
+}
+
+/// How often the model was asked and failed.
+#[derive(Default)]
+struct Tally {
+    answered: AtomicUsize,
+    failed: AtomicUsize,
+}
+
+impl Tally {
+    fn success(&self) {
+        self.answered.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a failure; an error if there are only failures.
+    fn failure(&self, message: String) -> Result<(), Error> {
+        let failures = self.failed.fetch_add(1, Ordering::Relaxed) + 1;
+        if failures >= HOPELESS && self.answered.load(Ordering::Relaxed) == 0 {
+            return Err(Error::Reworder(message));
+        }
+        Ok(())
+    }
+
+    fn asked(&self) -> usize {
+        self.answered.load(Ordering::Relaxed) + self.failed.load(Ordering::Relaxed)
     }
 }
 
@@ -130,11 +183,7 @@ pub fn reworded(
     let fingerprint = reworder.fingerprint().replace('\n', " ");
     let (journal, known) = Journal::open(cache, &fingerprint)?;
     let known: HashMap<u64, JournalEntry> = known.into_iter().map(|one| (one.piece, one)).collect();
-    let (done, failed, answered) = (
-        AtomicUsize::new(0),
-        AtomicUsize::new(0),
-        AtomicUsize::new(0),
-    );
+    let (done, tally) = (AtomicUsize::new(0), Tally::default());
     let one = |question: &GoldQuestion| {
         if stop.load(Ordering::Relaxed) {
             return Err(Error::Stopped {
@@ -154,16 +203,13 @@ pub fn reworded(
                     Some(texts) => Written::Texts(original, texts, true),
                     None => match reworder.reword(asked.0, asked.1, asked.2) {
                         Ok(texts) => {
-                            answered.fetch_add(1, Ordering::Relaxed);
+                            tally.success();
                             journal
                                 .append(piece, serde_json::json!(texts).to_string().as_bytes())?;
                             Written::Texts(original, texts, false)
                         }
                         Err(message) => {
-                            let failures = failed.fetch_add(1, Ordering::Relaxed) + 1;
-                            if failures >= HOPELESS && answered.load(Ordering::Relaxed) == 0 {
-                                return Err(Error::Reworder(message));
-                            }
+                            tally.failure(message)?;
                             Written::Failed
                         }
                     },
@@ -199,6 +245,10 @@ pub fn reworded(
                 all.extend(checked.kept(&texts, &mut wordings, &mut counts));
             }
         }
+    }
+    if options.check {
+        let cache = (&journal, &known);
+        all = meaning::checked(kg, all, reworder, options, cache, stop, &mut counts)?;
     }
     Ok((all, counts))
 }

@@ -7,7 +7,7 @@
 //! ranker: orders relations by the vectors of a sentence encoder
 //! ```
 //!
-//! A local model runs in [`engine`]: on the CPU on our own kernels, on NVIDIA GPUs on candle.
+//! A local model runs in [`engine`]: on the CPU on our own kernels, on NVIDIA GPUs on burn.
 //!
 //! Invariants: this crate knows neither burn nor a dataset format, does not print, and does not
 //! read the environment.

@@ -34,7 +34,7 @@ const EXCLUSIONS: Names<ExcludeWhen> = names! {
 
 pub(super) const DEVICES: Names<EngineDevice> = names! {
     "cpu": "The CPU" => EngineDevice::Cpu;
-    "cuda": "The first NVIDIA GPU (builds with `--features cuda-infer`; CUDA_VISIBLE_DEVICES sets \
+    "cuda": "The first NVIDIA GPU (builds with `--features cuda`; CUDA_VISIBLE_DEVICES sets \
              the order)" => EngineDevice::Cuda;
 };
 

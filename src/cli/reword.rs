@@ -21,6 +21,10 @@ pub(crate) struct RewordArgs {
     /// Rewording: number of wordings to ask for per question.
     #[arg(long, default_value_t = 2, value_name = "N", value_parser = number::<u8>(1..=16))]
     pub(crate) rewordings: u8,
+    /// Rewording: keep a wording only if the model, shown its program and up to three that differ
+    /// from it in one relation, picks the right one.
+    #[arg(long)]
+    pub(crate) reword_check: bool,
     /// Rewording: name of the model on the server.
     #[arg(long, default_value = "default", value_name = "NAME")]
     pub(crate) reword_model: String,

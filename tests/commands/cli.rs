@@ -449,7 +449,7 @@ fn bad_input_is_named_and_leaves_nothing_behind() {
 
 /// A CPU build explains how to build for a GPU; tests have no GPU.
 #[test]
-#[cfg(not(feature = "cuda-infer"))]
+#[cfg(not(feature = "cuda"))]
 fn a_missing_gpu_is_an_error() {
     let place = Workplace::new();
     model(&place.0.path().join("model"));
@@ -458,7 +458,7 @@ fn a_missing_gpu_is_an_error() {
     ));
     assert_eq!(code(&out), 2);
     assert!(
-        text(&out.stderr).contains("--features cuda-infer"),
+        text(&out.stderr).contains("--features cuda"),
         "{}",
         text(&out.stderr)
     );

@@ -4,12 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Every library crate and where its sources are.
-pub(crate) const CRATES: [(&str, &str); 9] = [
+pub(crate) const CRATES: [(&str, &str); 10] = [
     ("common", "common"),
     ("kg", "kg"),
     ("toolbox", "toolbox"),
     ("datagen", "datagen"),
     ("model", "model"),
+    ("gpu", "gpu"),
     ("train", "train"),
     ("engine", "infer/engine"),
     ("infer", "infer"),

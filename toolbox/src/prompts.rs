@@ -62,6 +62,8 @@ prompt_files! {
     THOUGHTS_EXAMPLES = "baselines/examples";
     /// Other wordings of a question, for training data.
     REWORD = "data/reword";
+    /// Which program a wording means.
+    REWORD_CHECK = "data/reword-check";
     /// What the turns of the tool loop mean.
     SERVED_KG_AGENT = "served/kg-agent";
     /// The same for tool calls.

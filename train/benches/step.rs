@@ -5,7 +5,7 @@
 //! untied output layer) on 8 sequences of 512 tokens. `benches/peers/torch_train_cpu.py` compares
 //! it with torch.
 //!
-//! `cargo bench -p train --features cuda --bench step -- STEPS cuda [lora] [checkpointing]`: on a
+//! `cargo bench -p train --features gpu/cuda --bench step -- STEPS cuda [lora] [checkpointing]`: on a
 //! GPU in bf16, a LLaMA of 1.1 billion (width 2,048, 22 layers, 32 heads with 4, 32,000 tokens) on
 //! 4 sequences of 2,048 tokens, one per forward pass. `benches/peers/torch_train_gpu.py` compares
 //! it with torch.

@@ -64,7 +64,7 @@ pub(crate) fn open(
     let devices = match processor {
         // Replicas on the CPU are threads, of which there can be any number.
         Processor::Cpu => vec![Device::flex(); count],
-        Processor::Cuda => cuda::open(count)?,
+        Processor::Cuda => gpu::open(count).map_err(TrainError::Device)?,
     };
     if compute == Compute::Stock(Precision::Bf16)
         && !devices
@@ -87,87 +87,7 @@ pub(crate) fn open(
 pub fn memory(processor: Processor, devices: usize) -> Result<Option<u64>, TrainError> {
     match processor {
         Processor::Cpu => Ok(None),
-        Processor::Cuda => cuda::memory(devices),
-    }
-}
-
-#[cfg(not(feature = "cuda"))]
-mod cuda {
-    use super::*;
-
-    fn missing() -> TrainError {
-        TrainError::Device(
-            "this build trains on the CPU only; for NVIDIA GPUs use `cargo build --release --features cuda`".to_owned(),
-        )
-    }
-    pub(super) fn open(_: usize) -> Result<Vec<Device>, TrainError> {
-        Err(missing())
-    }
-    pub(super) fn memory(_: usize) -> Result<Option<u64>, TrainError> {
-        Err(missing())
-    }
-}
-
-#[cfg(feature = "cuda")]
-mod cuda {
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-
-    use burn::tensor::{DeviceType, Tensor};
-    use cubecl::cuda::{CudaDevice, install};
-
-    use super::*;
-
-    /// Share of the GPU's memory available to a run; the rest is for the driver, kernels and
-    /// fragmentation.
-    const SHARE: f64 = 0.92;
-
-    /// Opens the first `count` devices and tests each. cubecl panics if a dependency is missing,
-    /// hence the checks before the first use and the caught panic.
-    pub(super) fn open(count: usize) -> Result<Vec<Device>, TrainError> {
-        let missing = |what: &str| TrainError::Device(what.to_owned());
-        let mut devices = Device::enumerate(DeviceType::Cuda).into_vec();
-        if devices.is_empty() {
-            return Err(missing(
-                "no NVIDIA GPU found: the driver is not installed or lists no GPU (see `nvidia-smi`)",
-            ));
-        }
-        if devices.len() < count {
-            let found = devices.len();
-            return Err(TrainError::Device(format!(
-                "`devices` is {count}, but the driver lists {found} GPUs (see `nvidia-smi`)"
-            )));
-        }
-        devices.truncate(count);
-        if install::cuda_path().is_none() {
-            return Err(missing(
-                "training compiles kernels with the CUDA toolkit (headers and NVRTC): install it or set CUDA_PATH",
-            ));
-        }
-        for (index, device) in devices.iter().enumerate() {
-            let test = || -> Option<Vec<f32>> {
-                let ones = Tensor::<2>::ones([16, 16], device);
-                ones.clone().matmul(ones).try_into_vec_as::<f32>().ok()
-            };
-            if !matches!(catch_unwind(AssertUnwindSafe(test)), Ok(Some(product)) if product.iter().all(|x| (x - 16.0).abs() < 0.1))
-            {
-                return Err(TrainError::Device(format!(
-                    "GPU {index} failed to multiply two small matrices; check that the CUDA toolkit (libnvrtc) matches the driver"
-                )));
-            }
-        }
-        Ok(devices)
-    }
-
-    pub(super) fn memory(count: usize) -> Result<Option<u64>, TrainError> {
-        let whole = |index: usize| {
-            cubecl::Device::Cuda(CudaDevice::new(index))
-                .client()
-                .properties()
-                .memory
-                .max_memory()
-        };
-        let least = (0..open(count)?.len()).filter_map(whole).min();
-        Ok(least.map(|bytes| (bytes as f64 * SHARE) as u64))
+        Processor::Cuda => gpu::memory(devices).map_err(TrainError::Device),
     }
 }
 
@@ -213,14 +133,10 @@ mod tests {
         let open = |count| super::open(Processor::Cuda, count, Compute::Stock(Precision::Bf16));
         match open(1) {
             Ok(devices) => {
-                assert!(cfg!(feature = "cuda") && devices.len() == 1 && devices[0].is_autodiff());
+                assert!(gpu::BUILT && devices.len() == 1 && devices[0].is_autodiff());
             }
             Err(error) => {
-                let says = if cfg!(feature = "cuda") {
-                    "GPU"
-                } else {
-                    "--features cuda"
-                };
+                let says = if gpu::BUILT { "GPU" } else { "--features cuda" };
                 assert!(error.to_string().contains(says), "{error}");
                 assert_eq!(
                     memory(Processor::Cuda, 1).unwrap_err().to_string(),

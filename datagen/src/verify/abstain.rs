@@ -110,7 +110,7 @@ pub(super) fn absent(
 }
 
 /// The relation list last shown for a set argument.
-fn listed<'s>(session: &'s Session<'_>, set: &Arg) -> Option<&'s Shown> {
+pub(super) fn listed<'s>(session: &'s Session<'_>, set: &Arg) -> Option<&'s Shown> {
     session
         .steps()
         .iter()

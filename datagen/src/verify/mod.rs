@@ -6,6 +6,7 @@ mod gold;
 mod linked;
 mod published;
 mod refused;
+mod rivals;
 
 use gold::{AnswerFit, GoldAnswer, describe, size};
 use kg::spargebra::Query;

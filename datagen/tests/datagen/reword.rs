@@ -29,9 +29,13 @@ fn questions(kg: &FrozenKg, most: usize) -> Vec<GoldQuestion> {
     all
 }
 
+type Pick = fn(&str, &[String]) -> Option<usize>;
+
 /// A reworder by a function; it counts its calls.
 struct Writes<F> {
     write: F,
+    /// The program that it picks; without it nothing is checked.
+    pick: Option<Pick>,
     calls: AtomicUsize,
 }
 
@@ -43,6 +47,10 @@ impl<F: Fn(&str, &[String]) -> Result<Vec<String>, String> + Sync> Reworder for 
         self.calls.fetch_add(1, Ordering::Relaxed);
         (self.write)(question, keep)
     }
+    fn pick(&self, question: &str, programs: &[String]) -> Result<Option<usize>, String> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        Ok(self.pick.and_then(|pick| pick(question, programs)))
+    }
 }
 
 fn with(
@@ -51,13 +59,25 @@ fn with(
     cache: &Path,
     write: impl Fn(&str, &[String]) -> Result<Vec<String>, String> + Sync,
 ) -> Result<(Vec<GoldQuestion>, RewordCounts, usize), datagen::Error> {
+    checked(kg, questions, cache, write, None)
+}
+
+fn checked(
+    kg: &FrozenKg,
+    questions: &[GoldQuestion],
+    cache: &Path,
+    write: impl Fn(&str, &[String]) -> Result<Vec<String>, String> + Sync,
+    pick: Option<Pick>,
+) -> Result<(Vec<GoldQuestion>, RewordCounts, usize), datagen::Error> {
     let reworder = Writes {
         write,
+        pick,
         calls: AtomicUsize::new(0),
     };
     let options = RewordOptions {
         wanted: 2,
         concurrency: 3,
+        check: pick.is_some(),
         verify: VerifyOptions::default(),
     };
     let stop = AtomicBool::new(false);
@@ -171,4 +191,42 @@ fn a_model_that_fails_now_and_then_costs_its_question_and_one_that_always_fails_
     })
     .unwrap_err();
     assert!(error.to_string().contains("no route"), "{error}");
+}
+
+/// The programs differ in one relation each, one of them is the gold program, and its place says
+/// nothing. Only wordings for which it is picked are kept; a second run asks nothing.
+#[test]
+fn a_wording_is_kept_only_if_its_program_is_picked() {
+    let kg = demo();
+    let asked = questions(&kg, 60);
+    let dir = tempfile::tempdir().unwrap();
+    let please = |question: &str, _: &[String]| Ok(vec![format!("please say: {question}")]);
+    let run = |name: &str, pick: Option<Pick>| {
+        checked(&kg, &asked, &dir.path().join(name), please, pick).unwrap()
+    };
+    let (_, free, _) = run("free", None);
+    assert_eq!((free.checked, free.unchecked), (0, 0));
+    // The same wordings, then the choices on top: nothing is written again.
+    let first: Pick = |_, programs| {
+        let lines: Vec<Vec<&str>> = programs.iter().map(|one| one.lines().collect()).collect();
+        assert!((2..=4).contains(&lines.len()), "{programs:?}");
+        for other in &lines[1..] {
+            let differ = lines[0].iter().zip(other).filter(|(a, b)| a != b).count();
+            assert!((1..=2).contains(&differ), "{programs:?}");
+        }
+        Some(0)
+    };
+    let (all, counts, calls) = run("free", Some(first));
+    assert_eq!((counts.cached, calls), (free.questions, counts.checked));
+    assert_eq!(counts.kept + counts.meaning, free.kept);
+    assert_eq!(all.len(), asked.len() + counts.kept);
+    // The first is right about once in the number of programs.
+    let right = counts.checked - counts.meaning;
+    assert!(counts.checked > 30 && right > 4, "{counts:?}");
+    assert!(right * 4 < counts.checked * 3, "{counts:?}");
+    assert!(counts.sentence().contains("had to pick"));
+    assert_eq!(run("free", Some(first)), (all, counts, 0));
+    // Who says of none that it fits keeps only what could not be checked.
+    let (_, none, _) = run("none", Some(|_, _| None));
+    assert_eq!((none.kept, none.meaning), (none.unchecked, none.checked));
 }

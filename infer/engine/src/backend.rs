@@ -1,4 +1,4 @@
-//! The model behind an engine: packed for the CPU kernels, or candle tensors on a device.
+//! The model behind an engine: packed for the CPU kernels, or tensors of burn on a device.
 
 use common::cancel::Cancel;
 use model::ModelConfig;

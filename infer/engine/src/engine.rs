@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use candle_core::Device;
+use burn::tensor::Device;
 use model::{ModelConfig, WeightSource};
 
 use crate::backend::Backend;
@@ -36,12 +36,12 @@ impl Engine {
         let backend = match device {
             EngineDevice::Cpu => Backend::Packed(PackedLlama::new(config, source)?),
             EngineDevice::Cuda => tensors(device::cuda()?)?,
-            EngineDevice::Tensors => tensors(Device::Cpu)?,
+            EngineDevice::Tensors => tensors(Device::flex())?,
         };
         Ok(Self(Arc::new(backend)))
     }
 
-    /// Whether the model computes in candle tensors, as on a GPU. Sessions on separate threads then
+    /// Whether the model computes in tensors of burn, as on a GPU. Sessions on separate threads then
     /// run faster only by sharing steps.
     #[must_use]
     pub fn is_on_device(&self) -> bool {

@@ -1,11 +1,11 @@
 //! Language model inference: LLaMA-family models, sessions that reuse a common prefix, decoding
 //! constrained by a grammar, and sentence encoders.
 //!
-//! On the CPU the models run on our own kernels; on NVIDIA GPUs they run on candle.
+//! On the CPU the models run on our own kernels; on NVIDIA GPUs they run on burn.
 //!
 //! ```text
 //! llama ── linear, attention ── kernels, packed   weights and arithmetic on the CPU; stateless
-//! device ── candle                                the same model as tensors, for GPUs
+//! device ── burn                                  the same model as tensors, for GPUs
 //!   ▲
 //! backend ── engine                               one of the two, shared by all threads
 //!   ▲

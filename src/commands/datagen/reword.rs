@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use common::transcript::Part;
+use common::transcript::{Part, Turn};
 use datagen::question::GoldQuestion;
 use datagen::reword::{RewordCounts, RewordOptions, Reworder, reworded};
 use datagen::verify::VerifyOptions;
@@ -13,7 +13,7 @@ use infer::planner::{
     LocalModel, LocalPlanner, Planner, RemoteOptions, RemotePlanner, public_address,
 };
 use kg::Kg;
-use toolbox::prompts::{REWORD, hash_of};
+use toolbox::prompts::{REWORD, REWORD_CHECK, hash_of};
 
 use crate::cli::{RewordArgs, server_key};
 use crate::ui::Ui;
@@ -60,11 +60,21 @@ impl ModelReworder {
                 args.reword_model, args.reword_temperature
             ));
         }
-        fingerprint.push_str(&format!(", prompt {}", hash_of(&[REWORD])));
+        // Of both prompts, so that turning the check on keeps the wordings of earlier runs.
+        let prompts = hash_of(&[REWORD, REWORD_CHECK]);
+        fingerprint.push_str(&format!(", prompts {prompts}"));
         Ok(Self {
             model: opened,
             fingerprint,
         })
+    }
+
+    fn reply(&self, turns: &[Turn]) -> Result<String, String> {
+        let written = match &self.model {
+            Model::Served(planner) => planner.clone().reply(turns),
+            Model::Local(model) => LocalPlanner::new(model).reply(turns),
+        };
+        Ok(written.map_err(|error| error.to_string())?.text)
     }
 }
 
@@ -89,13 +99,29 @@ impl Reworder for ModelReworder {
             ("keep", Part::kg(keep)),
             ("question", Part::user(question)),
         ])];
-        let written = match &self.model {
-            Model::Served(planner) => planner.clone().reply(&turns),
-            Model::Local(model) => LocalPlanner::new(model).reply(&turns),
-        };
-        let text = written.map_err(|error| error.to_string())?.text;
-        Ok(lines(&text, wanted))
+        Ok(lines(&self.reply(&turns)?, wanted))
     }
+
+    fn pick(&self, question: &str, programs: &[String]) -> Result<Option<usize>, String> {
+        let shown: Vec<String> = (1..)
+            .zip(programs)
+            .map(|(number, program)| format!("{number}.\n{program}"))
+            .collect();
+        let turns = [REWORD_CHECK.turn(&[
+            ("programs", Part::kg(shown.join("\n\n"))),
+            ("question", Part::user(question)),
+        ])];
+        Ok(picked(&self.reply(&turns)?, programs.len()))
+    }
+}
+
+/// The program that a reply names, counted from 0: its last number.
+fn picked(text: &str, programs: usize) -> Option<usize> {
+    let numbers = text.split(|c: char| !c.is_ascii_digit());
+    let number: usize = numbers
+        .filter_map(|digits| digits.parse().ok())
+        .next_back()?;
+    (1..=programs).contains(&number).then(|| number - 1)
 }
 
 /// The wordings in a reply, without numbers and marks before them.
@@ -130,6 +156,7 @@ pub(super) fn with_rewordings(
     let options = RewordOptions {
         wanted: usize::from(args.rewordings),
         concurrency: usize::from(args.reword_concurrency),
+        check: args.reword_check,
         verify: verify.clone(),
     };
     let cache = out.with_added_extension("reworded");
@@ -160,7 +187,16 @@ pub(super) fn with_rewordings(
 
 #[cfg(test)]
 mod tests {
-    use super::lines;
+    use super::{lines, picked};
+
+    #[test]
+    fn the_last_number_of_a_reply_is_its_choice() {
+        assert_eq!(picked("2", 3), Some(1));
+        assert_eq!(picked("Not 1. The answer: **3**.", 3), Some(2));
+        for text in ["0", "4", "", "none", "99999999999999999999999"] {
+            assert_eq!(picked(text, 3), None, "{text}");
+        }
+    }
 
     #[test]
     fn wordings_are_read_line_by_line() {

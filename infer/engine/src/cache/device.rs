@@ -1,17 +1,15 @@
 //! Keys and values of one session in a device's memory.
 
-use std::sync::Arc;
-
-use candle_core::{DType, Device, Result, Tensor};
+use burn::tensor::{Device, FloatDType, Tensor};
 
 /// Positions of the first allocation; doubled when full.
 const FIRST_POSITIONS: usize = 256;
 
-/// Keys and values of every layer, `[kv heads, capacity, dim]` each, written in place. A clone
-/// shares them until one of the two grows or is written.
+/// Keys and values of every layer, `[kv heads, capacity, dim]` each. burn writes them in place,
+/// except the first time after a clone, when it copies them.
 #[derive(Clone, Default)]
 pub(crate) struct DeviceKvCache {
-    layers: Arc<Vec<(Tensor, Tensor)>>,
+    layers: Vec<Option<(Tensor<3>, Tensor<3>)>>,
     capacity: usize,
 }
 
@@ -22,59 +20,58 @@ pub(crate) struct CacheShape<'a> {
     pub(crate) dim: usize,
     /// Maximum number of positions.
     pub(crate) context: usize,
-    pub(crate) dtype: DType,
+    pub(crate) dtype: FloatDType,
     pub(crate) device: &'a Device,
 }
 
 impl DeviceKvCache {
-    /// Makes room for `len` positions, of which `held` are written, in buffers not shared with a
-    /// clone.
-    pub(crate) fn reserve(
-        &mut self,
-        held: usize,
-        len: usize,
-        shape: &CacheShape<'_>,
-    ) -> Result<()> {
-        if len <= self.capacity && Arc::get_mut(&mut self.layers).is_some() {
-            return Ok(());
+    /// Makes room for `len` positions, of which `held` are written.
+    pub(crate) fn reserve(&mut self, held: usize, len: usize, shape: &CacheShape<'_>) {
+        if len <= self.capacity {
+            return;
         }
         let capacity = len
             .next_power_of_two()
             .clamp(FIRST_POSITIONS, shape.context.max(FIRST_POSITIONS))
-            .max(self.capacity);
-        let dims = (shape.kv_heads, capacity, shape.dim);
-        let moved = |old: Option<&Tensor>| -> Result<Tensor> {
-            let new = Tensor::zeros(dims, shape.dtype, shape.device)?;
-            if let Some(old) = old.filter(|_| held > 0) {
-                new.slice_set(&old.narrow(1, 0, held)?.contiguous()?, 1, 0)?;
+            .max(len);
+        let dims = [shape.kv_heads, capacity, shape.dim];
+        let moved = |old: Option<Tensor<3>>| {
+            let new = Tensor::zeros(dims, (shape.device, shape.dtype.into()));
+            match old.filter(|_| held > 0) {
+                Some(old) => set(new, 0, old.narrow(1, 0, held)),
+                None => new,
             }
-            Ok(new)
         };
-        let layer = |l: usize| {
-            let old = self.layers.get(l);
-            Ok((moved(old.map(|old| &old.0))?, moved(old.map(|old| &old.1))?))
-        };
-        self.layers = Arc::new((0..shape.layers).map(layer).collect::<Result<_>>()?);
+        self.layers.resize(shape.layers, None);
+        for layer in &mut self.layers {
+            let (keys, values) = layer.take().unzip();
+            *layer = Some((moved(keys), moved(values)));
+        }
         self.capacity = capacity;
-        Ok(())
     }
 
-    /// Writes `[kv heads, rows, dim]` after `first` positions.
+    /// Writes `[kv heads, rows, dim]` after `first` positions and returns keys and values of all
+    /// positions up to there. `None` if nothing is reserved.
     pub(crate) fn write(
-        &self,
+        &mut self,
         layer: usize,
         first: usize,
-        keys: &Tensor,
-        values: &Tensor,
-    ) -> Result<()> {
-        let (k, v) = &self.layers[layer];
-        k.slice_set(keys, 1, first)?;
-        v.slice_set(values, 1, first)
+        keys: Tensor<3>,
+        values: Tensor<3>,
+    ) -> Option<(Tensor<3>, Tensor<3>)> {
+        let slot = self.layers.get_mut(layer)?;
+        let len = first + keys.dims()[1];
+        // Taken out, so that the tensors have no second owner and are written in place.
+        let (k, v) = slot.take()?;
+        let (k, v) = (set(k, first, keys), set(v, first, values));
+        let read = (k.clone().narrow(1, 0, len), v.clone().narrow(1, 0, len));
+        *slot = Some((k, v));
+        Some(read)
     }
+}
 
-    /// Keys and values of the first `len` positions.
-    pub(crate) fn read(&self, layer: usize, len: usize) -> Result<(Tensor, Tensor)> {
-        let (k, v) = &self.layers[layer];
-        Ok((k.narrow(1, 0, len)?, v.narrow(1, 0, len)?))
-    }
+/// `tensor` with `rows` from position `first` on.
+fn set(tensor: Tensor<3>, first: usize, rows: Tensor<3>) -> Tensor<3> {
+    let [heads, count, dim] = rows.dims();
+    tensor.slice_assign([0..heads, first..first + count, 0..dim], rows)
 }

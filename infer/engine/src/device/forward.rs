@@ -1,15 +1,15 @@
 //! One block of rows of several sessions through the layers.
 
-use candle_core::{DType, Result, Tensor};
+use burn::tensor::{FloatDType, Int, Tensor, TensorData, activation};
 
 use super::weights::{DeviceLayer, DeviceLinear, DeviceLlama};
 use super::{device_error, ops};
 use crate::EngineError;
-use crate::cache::{CacheShape, DeviceKvCache};
+use crate::cache::CacheShape;
 use crate::segment::{TokenSegment, angles};
 
 /// Added to the score of a key that a query may not see; finite, so that scores stay finite.
-const HIDDEN: f64 = -1e30;
+const HIDDEN: f32 = -1e30;
 
 /// A session's rows in a block.
 struct SegmentRows {
@@ -18,29 +18,19 @@ struct SegmentRows {
     rows: usize,
     /// Position of the first row in the conversation.
     first: usize,
-    /// Added to the scores, `[rows, 1, positions]`, to hide later keys from earlier rows.
-    mask: Option<Tensor>,
+    /// Added to the scores, `[1, rows, 1, positions]`, to hide later keys from earlier rows.
+    mask: Option<Tensor<4>>,
     /// Leading rows whose logits are not read.
     skip: usize,
 }
 
-/// A matrix product. On the CPU candle has no bf16 product, so it is computed in f32.
-fn product(x: &Tensor, y: &Tensor) -> Result<Tensor> {
-    if x.dtype() == DType::BF16 && x.device().is_cpu() {
-        return x
-            .to_dtype(DType::F32)?
-            .matmul(&y.to_dtype(DType::F32)?)?
-            .to_dtype(DType::BF16);
-    }
-    x.matmul(y)
-}
-
 impl DeviceLinear {
-    fn run(&self, x: &Tensor) -> Result<Tensor> {
-        let y = product(x, &self.weight.t()?)?;
-        self.bias
-            .as_ref()
-            .map_or(Ok(y.clone()), |bias| y.broadcast_add(bias))
+    fn run(&self, x: Tensor<2>) -> Tensor<2> {
+        let y = x.matmul(self.weight.clone().transpose());
+        match &self.bias {
+            Some(bias) => y + bias.clone().unsqueeze(),
+            None => y,
+        }
     }
 }
 
@@ -49,11 +39,11 @@ impl DeviceLlama {
     ///
     /// # Errors
     /// A failed operation on the device; the caches then hold what they held before.
-    pub(crate) fn block(
-        &self,
-        segments: &mut [TokenSegment<'_>],
-    ) -> std::result::Result<(), EngineError> {
-        let logits = self.run(segments).map_err(device_error)?;
+    pub(crate) fn block(&self, segments: &mut [TokenSegment<'_>]) -> Result<(), EngineError> {
+        let logits = match self.run(segments) {
+            Some(logits) => logits.try_into_vec_as::<f32>().map_err(device_error)?,
+            None => Vec::new(),
+        };
         let mut rows = logits.chunks_exact(self.config.vocab_size);
         for segment in segments {
             segment.cache.advance(segment.ids.len());
@@ -71,55 +61,45 @@ impl DeviceLlama {
         Ok(())
     }
 
-    /// The requested logits, row after row.
-    fn run(&self, segments: &mut [TokenSegment<'_>]) -> Result<Vec<f32>> {
+    /// The requested logits, row after row; `None` if there are none.
+    fn run(&self, segments: &mut [TokenSegment<'_>]) -> Option<Tensor<2>> {
         let c = &self.config;
-        let (ids, parts) = self.parts(segments)?;
-        let rows = ids.len();
-        let (cos, sin) = self.rotation(&parts, rows)?;
-        let mut x = self
-            .embeddings
-            .index_select(&Tensor::from_vec(ids, rows, &self.device)?, 0)?;
+        let (ids, parts) = self.parts(segments);
+        let rotation = self.rotation(&parts, ids.len());
+        let mut x = self.embeddings.clone().select(0, self.indices(ids));
         for (l, layer) in self.layers.iter().enumerate() {
             let last = l + 1 == self.layers.len();
-            let y = layer.qkv.run(&self.norm(&x, &layer.input_norm)?)?;
-            let (q, k, v) = self.heads(layer, &y, &cos, &sin)?;
+            let y = layer.qkv.run(self.norm(&x, &layer.input_norm));
+            let (q, k, v) = self.heads(layer, &y, &rotation);
             let mut mixed = Vec::with_capacity(parts.len());
             for (part, segment) in parts.iter().zip(segments.iter_mut()) {
-                let of_part = |x: &Tensor| {
-                    x.narrow(0, part.begin, part.rows)?
-                        .transpose(0, 1)?
-                        .contiguous()
-                };
-                let cache = &segment.cache.device;
-                cache.write(l, part.first, &of_part(&k)?, &of_part(&v)?)?;
+                let of_part =
+                    |x: &Tensor<3>| x.clone().narrow(0, part.begin, part.rows).swap_dims(0, 1);
+                let cache = &mut segment.cache.device;
+                let (keys, values) = cache.write(l, part.first, of_part(&k), of_part(&v))?;
                 // After the last layer's keys and values only rows with read logits matter.
                 let skip = if last { part.skip } else { 0 };
                 if skip < part.rows {
-                    mixed.push(self.attend(&q, part, skip, l, cache)?);
+                    mixed.push(self.attend(&q, part, skip, keys, values));
                 }
             }
             if mixed.is_empty() {
-                return Ok(Vec::new());
+                return None;
             }
-            let mixed = Tensor::cat(&mixed, 0)?;
             if last {
-                x = read_rows(&x, &parts)?;
+                x = self.read_rows(x, &parts);
             }
-            x = (x + layer.o.run(&mixed)?)?;
-            let y = layer.gate_up.run(&self.norm(&x, &layer.post_norm)?)?;
-            let (gate, up) = (
-                y.narrow(1, 0, c.intermediate_size)?,
-                y.narrow(1, c.intermediate_size, c.intermediate_size)?,
-            );
-            x = (x + layer.down.run(&(gate.silu()? * up)?)?)?;
+            x = x + layer.o.run(Tensor::cat(mixed, 0));
+            let y = layer.gate_up.run(self.norm(&x, &layer.post_norm));
+            let gate = activation::silu(y.clone().narrow(1, 0, c.intermediate_size));
+            let up = y.narrow(1, c.intermediate_size, c.intermediate_size);
+            x = x + layer.down.run(gate * up);
         }
-        let logits = self.head.run(&self.norm(&x, &self.norm)?)?;
-        logits.to_dtype(DType::F32)?.flatten_all()?.to_vec1()
+        Some(self.head.run(self.norm(&x, &self.norm)))
     }
 
     /// The tokens of the block and the rows of each session. Reserves room in the caches.
-    fn parts(&self, segments: &mut [TokenSegment<'_>]) -> Result<(Vec<u32>, Vec<SegmentRows>)> {
+    fn parts(&self, segments: &mut [TokenSegment<'_>]) -> (Vec<i64>, Vec<SegmentRows>) {
         let c = &self.config;
         let shape = CacheShape {
             layers: c.num_hidden_layers,
@@ -132,43 +112,45 @@ impl DeviceLlama {
         let (mut ids, mut parts) = (Vec::new(), Vec::with_capacity(segments.len()));
         for segment in segments {
             let (first, rows) = (segment.cache.len(), segment.ids.len());
-            segment.cache.device.reserve(first, first + rows, &shape)?;
+            segment.cache.device.reserve(first, first + rows, &shape);
             parts.push(SegmentRows {
                 begin: ids.len(),
                 rows,
                 first,
-                mask: self.mask(first, rows)?,
+                mask: self.mask(first, rows),
                 skip: segment.unread_rows(),
             });
-            ids.extend_from_slice(segment.ids);
+            ids.extend(segment.ids.iter().map(|&id| i64::from(id)));
         }
-        Ok((ids, parts))
+        (ids, parts)
+    }
+
+    fn indices(&self, list: Vec<i64>) -> Tensor<1, Int> {
+        let count = list.len();
+        Tensor::from_data(TensorData::new(list, [count]), &self.device)
     }
 
     /// The causal mask of `rows` rows after `first` positions; `None` for a single row.
-    fn mask(&self, first: usize, rows: usize) -> Result<Option<Tensor>> {
-        if rows == 1 {
-            return Ok(None);
-        }
+    fn mask(&self, first: usize, rows: usize) -> Option<Tensor<4>> {
         let seen = first + rows;
-        // f32 holds integers up to 2²⁴ exactly, more than any context.
-        let rows_at =
-            Tensor::arange(first as f32, seen as f32, &self.device)?.reshape((rows, 1))?;
-        let keys = Tensor::arange(0.0, seen as f32, &self.device)?.reshape((1, seen))?;
-        let hidden = keys
-            .broadcast_gt(&rows_at)?
-            .to_dtype(DType::F32)?
-            .affine(HIDDEN, 0.0)?;
-        Ok(Some(hidden.to_dtype(self.dtype)?.reshape((rows, 1, seen))?))
+        let places = |from: usize| Tensor::<1, Int>::arange(from as i64..seen as i64, &self.device);
+        (rows > 1).then(|| {
+            let hidden = places(0)
+                .reshape([1, 1, 1, seen])
+                .greater(places(first).reshape([1, rows, 1, 1]));
+            hidden.float().mul_scalar(HIDDEN).cast(self.dtype)
+        })
     }
 
-    /// Cosines and sines of every row's position, `[rows, dim / 2]`.
-    fn rotation(&self, parts: &[SegmentRows], rows: usize) -> Result<(Tensor, Tensor)> {
-        let mut all = Vec::with_capacity(rows * self.frequencies.len());
+    /// Cosines and sines of every row's position, `[rows, 1, dim / 2]`.
+    fn rotation(&self, parts: &[SegmentRows], rows: usize) -> (Tensor<3>, Tensor<3>) {
+        let half = self.frequencies.len();
+        let mut all = Vec::with_capacity(rows * half);
+        let amplitude = self.config.rope.amplitude();
         for part in parts {
             angles(
                 &self.frequencies,
-                self.config.rope.amplitude(),
+                amplitude,
                 part.first,
                 part.rows,
                 &mut all,
@@ -176,14 +158,14 @@ impl DeviceLlama {
         }
         let table = |of: fn(&(f32, f32)) -> f32| {
             let values: Vec<f32> = all.iter().map(of).collect();
-            Tensor::from_vec(values, (rows, self.frequencies.len()), &self.device)?
-                .to_dtype(self.dtype)
+            let data = TensorData::new(values, [rows, 1, half]);
+            Tensor::from_data(data, (&self.device, FloatDType::F32.into()))
         };
-        Ok((table(|angle| angle.0)?, table(|angle| angle.1)?))
+        (table(|angle| angle.0), table(|angle| angle.1))
     }
 
-    fn norm(&self, x: &Tensor, weight: &Tensor) -> Result<Tensor> {
-        ops::rms_norm(x, weight, self.config.rms_norm_eps)
+    fn norm<const D: usize>(&self, x: &Tensor<D>, weight: &Tensor<1>) -> Tensor<D> {
+        ops::rms_norm(x.clone(), weight, self.config.rms_norm_eps)
     }
 
     /// Queries, keys and values, `[rows, heads, dim]`; queries and keys are normed, if the model
@@ -191,85 +173,79 @@ impl DeviceLlama {
     fn heads(
         &self,
         layer: &DeviceLayer,
-        qkv: &Tensor,
-        cos: &Tensor,
-        sin: &Tensor,
-    ) -> Result<(Tensor, Tensor, Tensor)> {
+        qkv: &Tensor<2>,
+        rotation: &(Tensor<3>, Tensor<3>),
+    ) -> (Tensor<3>, Tensor<3>, Tensor<3>) {
         let (heads, kv_heads, dim) = (
             self.config.num_attention_heads,
             self.config.num_key_value_heads,
             self.config.head_dim,
         );
-        let rows = qkv.dim(0)?;
+        let rows = qkv.dims()[0];
         let part = |first: usize, count: usize| {
-            qkv.narrow(1, first * dim, count * dim)?
-                .contiguous()?
-                .reshape((rows, count, dim))
+            qkv.clone()
+                .narrow(1, first * dim, count * dim)
+                .reshape([rows, count, dim])
         };
-        let rotate = |x: &Tensor| ops::rotate(x, cos, sin);
-        let v = part(heads + kv_heads, kv_heads)?;
+        let v = part(heads + kv_heads, kv_heads);
         if let Some((q_norm, k_norm)) = &layer.head_norms {
-            let q = rotate(&self.norm(&part(0, heads)?, q_norm)?)?;
-            return Ok((q, rotate(&self.norm(&part(heads, kv_heads)?, k_norm)?)?, v));
+            let q = ops::rotate(self.norm(&part(0, heads), q_norm), rotation);
+            let k = ops::rotate(self.norm(&part(heads, kv_heads), k_norm), rotation);
+            return (q, k, v);
         }
-        let both = rotate(&part(0, heads + kv_heads)?)?;
-        Ok((
-            both.narrow(1, 0, heads)?,
-            both.narrow(1, heads, kv_heads)?,
-            v,
-        ))
+        let both = ops::rotate(part(0, heads + kv_heads), rotation);
+        let q = both.clone().narrow(1, 0, heads);
+        (q, both.narrow(1, heads, kv_heads), v)
     }
 
-    /// Attention of a session's rows from `skip` on over its cache, `[rows, heads · dim]`.
+    /// Attention of a session's rows from `skip` on, `[rows, heads · dim]`.
     fn attend(
         &self,
-        q: &Tensor,
+        q: &Tensor<3>,
         part: &SegmentRows,
         skip: usize,
-        layer: usize,
-        cache: &DeviceKvCache,
-    ) -> Result<Tensor> {
+        keys: Tensor<3>,
+        values: Tensor<3>,
+    ) -> Tensor<2> {
         let (heads, kv_heads, dim) = (
             self.config.num_attention_heads,
             self.config.num_key_value_heads,
             self.config.head_dim,
         );
         let (rows, group, seen) = (part.rows - skip, heads / kv_heads, part.first + part.rows);
-        let (keys, values) = cache.read(layer, seen)?;
         // All query heads that share a key/value head are rows of one product.
         let q = q
-            .narrow(0, part.begin + skip, rows)?
-            .reshape((rows, kv_heads, group, dim))?
-            .transpose(0, 1)?;
-        let q = (q.contiguous()?.reshape((kv_heads, rows * group, dim))?
-            * (1.0 / (dim as f64).sqrt()))?;
-        let mut scores = product(&q, &keys.transpose(1, 2)?)?;
+            .clone()
+            .narrow(0, part.begin + skip, rows)
+            .reshape([rows, kv_heads, group, dim])
+            .swap_dims(0, 1)
+            .reshape([kv_heads, rows * group, dim])
+            .mul_scalar(1.0 / (dim as f32).sqrt());
+        let mut scores = q.matmul(keys.swap_dims(1, 2));
         if let Some(mask) = &part.mask {
-            let mask = mask.narrow(0, skip, rows)?;
-            scores = scores
-                .reshape((kv_heads, rows, group, seen))?
-                .broadcast_add(&mask)?
-                .reshape((kv_heads, rows * group, seen))?;
+            let mask = mask.clone().narrow(1, skip, rows);
+            scores = (scores.reshape([kv_heads, rows, group, seen]) + mask).reshape([
+                kv_heads,
+                rows * group,
+                seen,
+            ]);
         }
-        let mixed = product(&ops::softmax(&scores)?, &values)?;
-        mixed
-            .reshape((kv_heads, rows, group, dim))?
-            .transpose(0, 1)?
-            .contiguous()?
-            .reshape((rows, heads * dim))
+        ops::softmax(scores)
+            .matmul(values)
+            .reshape([kv_heads, rows, group, dim])
+            .swap_dims(0, 1)
+            .reshape([rows, heads * dim])
     }
-}
 
-/// The rows of the block whose logits are read.
-fn read_rows(x: &Tensor, parts: &[SegmentRows]) -> Result<Tensor> {
-    if parts.iter().all(|part| part.skip == 0) {
-        return Ok(x.clone());
+    /// The rows of the block whose logits are read.
+    fn read_rows(&self, x: Tensor<2>, parts: &[SegmentRows]) -> Tensor<2> {
+        if parts.iter().all(|part| part.skip == 0) {
+            return x;
+        }
+        let rows = parts
+            .iter()
+            .flat_map(|part| part.begin + part.skip..part.begin + part.rows);
+        let rows = rows.map(|row| row as i64).collect();
+        x.select(0, self.indices(rows))
     }
-    let rows: Vec<u32> = parts
-        .iter()
-        .flat_map(|part| part.begin + part.skip..part.begin + part.rows)
-        .map(|row| row as u32)
-        .collect();
-    let count = rows.len();
-    x.index_select(&Tensor::from_vec(rows, count, x.device())?, 0)
 }

@@ -1,4 +1,4 @@
-//! The same model in candle tensors, for devices that our kernels do not run on.
+//! The same model in tensors of burn, for devices that our kernels do not run on.
 //!
 //! Sessions share steps as on the CPU: all rows go through the products together, so that weights
 //! are read once; attention is computed per session over buffers that stay on the device. Logits
@@ -8,7 +8,7 @@ mod forward;
 mod ops;
 mod weights;
 
-use candle_core::Device;
+use burn::tensor::Device;
 
 use crate::EngineError;
 
@@ -23,8 +23,8 @@ pub enum EngineDevice {
     /// The CPU, with our own kernels, in the format of the weights.
     #[default]
     Cpu,
-    /// The first NVIDIA GPU listed by the driver, in builds with the feature `cuda`: f32 if the
-    /// weights are f32, otherwise bf16.
+    /// The first NVIDIA GPU listed by the driver, in builds with the feature `cuda` of the crate
+    /// `gpu`: f32 if the weights are f32, otherwise bf16.
     Cuda,
     /// The GPU's computation on the CPU: slow, for comparison with [`Cpu`](Self::Cpu).
     Tensors,
@@ -35,20 +35,9 @@ fn device_error(error: impl std::fmt::Display) -> EngineError {
 }
 
 /// The first GPU.
-#[cfg(feature = "cuda")]
 pub(crate) fn cuda() -> Result<Device, EngineError> {
-    Device::new_cuda(0).map_err(|error| {
-        device_error(format!(
-            "the GPU cannot be used ({error}); `nvidia-smi` lists what the driver shows"
-        ))
-    })
-}
-
-/// Not in this build.
-#[cfg(not(feature = "cuda"))]
-pub(crate) fn cuda() -> Result<Device, EngineError> {
-    Err(device_error(
-        "this build answers on the CPU only; build with `cargo build --release --features \
-         cuda-infer` to answer on NVIDIA GPUs",
-    ))
+    let mut devices = gpu::open(1).map_err(EngineError::Device)?;
+    devices
+        .pop()
+        .ok_or_else(|| device_error("no GPU was opened"))
 }

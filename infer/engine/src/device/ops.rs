@@ -1,68 +1,27 @@
-//! Operations that candle-nn fuses, which saves a GPU four of five kernel launches. Without the
-//! feature `nn` they are composed of candle's own operations, so that default builds do without the
-//! crate; that is enough to test the device path on the CPU.
-//!
-//! `rms_norm(x, weight, eps)` and `softmax(x)` work on the last dimension; `rotate(x, cos, sin)`
-//! rotates `[rows, heads, dim]`, half against half, by `[rows, dim / 2]`.
+//! Operations that burn has not in this form. Norms, softmax and rotation are computed in f32; on a GPU
+//! burn fuses their steps.
 
-#[cfg(feature = "nn")]
-pub(super) use fused::{rms_norm, rotate, softmax};
-#[cfg(not(feature = "nn"))]
-pub(super) use plain::{rms_norm, rotate, softmax};
+use burn::tensor::{FloatDType, Tensor, activation};
 
-#[cfg(feature = "nn")]
-mod fused {
-    use candle_core::{Result, Tensor};
-
-    pub(in super::super) fn rms_norm(x: &Tensor, weight: &Tensor, eps: f64) -> Result<Tensor> {
-        candle_nn::ops::rms_norm(x, weight, eps as f32)
-    }
-
-    pub(in super::super) fn softmax(x: &Tensor) -> Result<Tensor> {
-        candle_nn::ops::softmax_last_dim(x)
-    }
-
-    pub(in super::super) fn rotate(x: &Tensor, cos: &Tensor, sin: &Tensor) -> Result<Tensor> {
-        candle_nn::rotary_emb::rope_thd(&x.unsqueeze(0)?, cos, sin)?.squeeze(0)
-    }
+/// RMS norm over the last dimension.
+pub(super) fn rms_norm<const D: usize>(x: Tensor<D>, weight: &Tensor<1>, eps: f64) -> Tensor<D> {
+    let kind = x.dtype();
+    let x = x.cast(FloatDType::F32);
+    let inverse = x.clone().square().mean_dim(D - 1).add_scalar(eps as f32);
+    (x * inverse.sqrt().recip() * weight.clone().cast(FloatDType::F32).unsqueeze()).cast(kind)
 }
 
-#[cfg(not(feature = "nn"))]
-mod plain {
-    use candle_core::{D, DType, Result, Tensor};
+/// Softmax over the last dimension.
+pub(super) fn softmax(x: Tensor<3>) -> Tensor<3> {
+    let kind = x.dtype();
+    activation::softmax(x.cast(FloatDType::F32), 2).cast(kind)
+}
 
-    pub(in super::super) fn rms_norm(x: &Tensor, weight: &Tensor, eps: f64) -> Result<Tensor> {
-        let wide = x.to_dtype(DType::F32)?;
-        let inverse = (wide.sqr()?.mean_keepdim(D::Minus1)? + eps)?
-            .sqrt()?
-            .recip()?;
-        wide.broadcast_mul(&inverse)?
-            .broadcast_mul(&weight.to_dtype(DType::F32)?)?
-            .to_dtype(x.dtype())
-    }
-
-    pub(in super::super) fn softmax(x: &Tensor) -> Result<Tensor> {
-        let wide = x.to_dtype(DType::F32)?;
-        let weights = wide.broadcast_sub(&wide.max_keepdim(D::Minus1)?)?.exp()?;
-        weights
-            .broadcast_div(&weights.sum_keepdim(D::Minus1)?)?
-            .to_dtype(x.dtype())
-    }
-
-    pub(in super::super) fn rotate(x: &Tensor, cos: &Tensor, sin: &Tensor) -> Result<Tensor> {
-        let half = x.dim(D::Minus1)? / 2;
-        let (low, high) = (
-            x.narrow(D::Minus1, 0, half)?,
-            x.narrow(D::Minus1, half, half)?,
-        );
-        let (cos, sin) = (cos.unsqueeze(1)?, sin.unsqueeze(1)?);
-        let first = (low.broadcast_mul(&cos)? - high.broadcast_mul(&sin)?)?;
-        Tensor::cat(
-            &[
-                first,
-                (high.broadcast_mul(&cos)? + low.broadcast_mul(&sin)?)?,
-            ],
-            D::Minus1,
-        )
-    }
+/// Rotates `[rows, heads, dim]`, half against half, by the cosines and sines `[rows, 1, dim / 2]`.
+pub(super) fn rotate(x: Tensor<3>, (cos, sin): &(Tensor<3>, Tensor<3>)) -> Tensor<3> {
+    let (kind, half) = (x.dtype(), x.dims()[2] / 2);
+    let x = x.cast(FloatDType::F32);
+    let (low, high) = (x.clone().narrow(2, 0, half), x.narrow(2, half, half));
+    let first = low.clone() * cos.clone() - high.clone() * sin.clone();
+    Tensor::cat(vec![first, high * cos.clone() + low * sin.clone()], 2).cast(kind)
 }

@@ -1,25 +1,24 @@
 //! The model's weights as tensors on a device.
 
-use candle_core::{DType, Device, Tensor};
+use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 use model::gguf::BlockFormat;
 use model::{ModelConfig, WeightSource};
 
-use super::device_error;
 use crate::EngineError;
 use crate::layer::LayerWeights;
 use crate::tensors::{open, values};
 
-pub(super) type DeviceLayer = LayerWeights<DeviceLinear, Tensor>;
+pub(super) type DeviceLayer = LayerWeights<DeviceLinear, Tensor<1>>;
 
 /// A model ready to run on a device; see [`PackedLlama`](crate::PackedLlama) for the computation.
 pub(crate) struct DeviceLlama {
     pub(super) config: ModelConfig,
     pub(super) device: Device,
-    pub(super) dtype: DType,
+    pub(super) dtype: FloatDType,
     /// `[vocabulary, hidden]`.
-    pub(super) embeddings: Tensor,
+    pub(super) embeddings: Tensor<2>,
     pub(super) layers: Vec<DeviceLayer>,
-    pub(super) norm: Tensor,
+    pub(super) norm: Tensor<1>,
     pub(super) head: DeviceLinear,
     pub(super) frequencies: Vec<f32>,
 }
@@ -27,8 +26,8 @@ pub(crate) struct DeviceLlama {
 /// `y = x Wᵀ (+ b)`.
 pub(super) struct DeviceLinear {
     /// `[outputs, inputs]`.
-    pub(super) weight: Tensor,
-    pub(super) bias: Option<Tensor>,
+    pub(super) weight: Tensor<2>,
+    pub(super) bias: Option<Tensor<1>>,
 }
 
 impl DeviceLlama {
@@ -49,18 +48,26 @@ impl DeviceLlama {
         let (hidden, vocab) = (config.hidden_size, config.vocab_size);
         let table = "model.embed_tokens.weight";
         let dtype = if open(source, table, &[vocab, hidden])?.format == BlockFormat::F32 {
-            DType::F32
+            FloatDType::F32
         } else {
-            DType::BF16
+            FloatDType::BF16
         };
         // Only one tensor at a time is held in f32 in main memory.
-        let tensor = |name: &str, shape: &[usize]| -> Result<Tensor, EngineError> {
-            Tensor::from_vec(values(source, name, shape)?, shape, &Device::Cpu)
-                .and_then(|tensor| tensor.to_dtype(dtype)?.to_device(&device))
-                .map_err(device_error)
+        let data = |name: &str, shape: &[usize]| -> Result<TensorData, EngineError> {
+            Ok(TensorData::new(values(source, name, shape)?, shape).convert_dtype(dtype.into()))
         };
-        let row = |name: &str, width: usize| tensor(name, &[width]);
-        let stack = |parts: Vec<Tensor>| Tensor::cat(&parts, 0).map_err(device_error);
+        let tensor = |name: &str, shape: [usize; 2]| -> Result<Tensor<2>, EngineError> {
+            Ok(Tensor::from_data(
+                data(name, &shape)?,
+                (&device, dtype.into()),
+            ))
+        };
+        let row = |name: &str, width: usize| -> Result<Tensor<1>, EngineError> {
+            Ok(Tensor::from_data(
+                data(name, &[width])?,
+                (&device, dtype.into()),
+            ))
+        };
         let layer = |index| {
             LayerWeights::load(
                 &config,
@@ -68,13 +75,13 @@ impl DeviceLlama {
                 |linear| {
                     let (mut weights, mut biases) = (Vec::new(), Vec::new());
                     for (name, rows) in &linear.matrices {
-                        weights.push(tensor(&format!("{name}.weight"), &[*rows, linear.inputs])?);
+                        weights.push(tensor(&format!("{name}.weight"), [*rows, linear.inputs])?);
                         if linear.biased {
                             biases.push(row(&format!("{name}.bias"), *rows)?);
                         }
                     }
-                    let bias = linear.biased.then(|| stack(biases)).transpose()?;
-                    let weight = stack(weights)?;
+                    let bias = linear.biased.then(|| Tensor::cat(biases, 0));
+                    let weight = Tensor::cat(weights, 0);
                     Ok(DeviceLinear { weight, bias })
                 },
                 row,
@@ -84,11 +91,11 @@ impl DeviceLlama {
             .map(layer)
             .collect::<Result<Vec<_>, _>>()?;
         let norm = row("model.norm.weight", hidden)?;
-        let embeddings = tensor(table, &[vocab, hidden])?;
+        let embeddings = tensor(table, [vocab, hidden])?;
         let weight = if config.tie_word_embeddings {
             embeddings.clone()
         } else {
-            tensor("lm_head.weight", &[vocab, hidden])?
+            tensor("lm_head.weight", [vocab, hidden])?
         };
         Ok(Self {
             head: DeviceLinear { weight, bias: None },
@@ -109,7 +116,8 @@ impl DeviceLlama {
 
     /// Bytes of all matrices.
     pub(crate) fn bytes(&self) -> usize {
-        let of = |tensor: &Tensor| tensor.elem_count() * self.dtype.size_in_bytes();
+        let size = DType::from(self.dtype).size();
+        let of = |tensor: &Tensor<2>| tensor.shape().num_elements() * size;
         let layers = self.layers.iter().flat_map(LayerWeights::linears);
         let table = if self.config.tie_word_embeddings {
             0

@@ -1,4 +1,4 @@
-//! The model in candle tensors against the kernels, on candle's CPU device.
+//! The model in tensors of burn against the kernels, on burn's CPU device.
 
 use engine::{Batch, DecodeSession, Decoder, Engine, EngineDevice, TokenTrie, Vocab, generate};
 use model::gguf::BlockFormat;
@@ -225,18 +225,14 @@ fn constrained_decoding_writes_the_same_texts_as_the_kernels() {
     assert_eq!(there.vocab_size(), here.vocab_size());
 }
 
-/// With and without the feature `cuda`.
+/// With and without the feature `cuda` of `gpu`.
 #[test]
 fn a_missing_gpu_is_an_error_with_advice() {
     let c = config();
     match Engine::on(EngineDevice::Cuda, c.clone(), &random_weights(&c, 1)) {
-        Ok(engine) => assert!(cfg!(feature = "cuda") && engine.is_on_device()),
+        Ok(engine) => assert!(gpu::BUILT && engine.is_on_device()),
         Err(error) => {
-            let says = if cfg!(feature = "cuda") {
-                "nvidia-smi"
-            } else {
-                "--features cuda"
-            };
+            let says = if gpu::BUILT { "GPU" } else { "--features cuda" };
             assert!(error.to_string().contains(says), "{error}");
         }
     }
