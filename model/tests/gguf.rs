@@ -438,3 +438,43 @@ fn damaged_tensors(good: &[u8]) -> Vec<DamagedCase> {
         ),
     ]
 }
+
+/// Candle reads and writes the block formats of GGUF too. Both read the same numbers from the same
+/// bytes, whoever quantised them.
+#[test]
+fn candle_reads_the_same_numbers() {
+    use candle_core::quantized::{GgmlDType, QStorage, QTensor};
+    use candle_core::{Device, Tensor as CandleTensor};
+
+    let values: Vec<f32> = (0..8 * 256)
+        .map(|i| ((i * 37 % 101) as f32 - 50.0) / 17.0 * (1.0 + (i / 256) as f32))
+        .collect();
+    for (ours, theirs) in [
+        (BlockFormat::Q8_0, GgmlDType::Q8_0),
+        (BlockFormat::Q4K, GgmlDType::Q4K),
+        (BlockFormat::Q6K, GgmlDType::Q6K),
+    ] {
+        let tensor = CandleTensor::from_slice(&values, (8, 256), &Device::Cpu).unwrap();
+        let by_candle = QTensor::quantize(&tensor, theirs).unwrap();
+        let by_candle = by_candle.data().unwrap().into_owned();
+        let mut by_us = Vec::new();
+        blocks::quantise(ours, &values, &mut by_us);
+        assert_eq!(by_us.len(), by_candle.len(), "{ours:?}");
+        for bytes in [by_candle, by_us] {
+            let mut read = vec![0.0; values.len()];
+            blocks::dequantise(ours, &bytes, &mut read);
+            let storage =
+                QStorage::from_data(bytes.as_slice().into(), &Device::Cpu, theirs).unwrap();
+            let same = QTensor::new(storage, (8, 256)).unwrap();
+            let same = same
+                .dequantize(&Device::Cpu)
+                .unwrap()
+                .flatten_all()
+                .unwrap();
+            assert_eq!(read, same.to_vec1::<f32>().unwrap(), "{ours:?}");
+            let away = read.iter().zip(&values).map(|(a, b)| (a - b).abs());
+            let away = away.fold(0.0_f32, f32::max);
+            assert!(away > 0.0 && away < 2.0, "{ours:?}: {away}");
+        }
+    }
+}

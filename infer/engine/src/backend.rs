@@ -13,6 +13,8 @@ use crate::segment::TokenSegment;
 /// tokens; in 16 GiB a model of 70 billion parameters has 26,000.
 const CACHE_BYTES: usize = 16 << 30;
 
+// There is one for each model, behind a pointer.
+#[allow(clippy::large_enum_variant)]
 pub(crate) enum Backend {
     Packed(PackedLlama),
     Tensors(DeviceLlama),

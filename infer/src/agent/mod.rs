@@ -65,7 +65,7 @@ fn answer_by(
         AgentKind::Triad(options) => triad::answer(&task, options, planner),
         AgentKind::OdaDecide(options) => vote::with_oda(options, &task, planner),
         AgentKind::TriadDecide(options) => vote::with_triad(options, &task, planner),
-        AgentKind::OdaPaper(options) => oda_paper::answer(task, options, planner),
+        AgentKind::OdaPaper(options) => oda_paper::answer(&task, options, planner),
         AgentKind::TriadPaper(options) => triad_paper::answer(options, task, planner),
         AgentKind::Direct => direct::answer(&task, planner),
         AgentKind::Cot(options) | AgentKind::SelfConsistency(options) => {

@@ -21,11 +21,11 @@ const REASKS: usize = 2;
 /// # Errors
 /// [`InferError`] if the planner fails.
 pub fn answer(
-    task: Task<'_>,
+    task: &Task<'_>,
     options: &OdaOptions,
     planner: &mut dyn Planner,
 ) -> Result<Outcome, InferError> {
-    let mut record = Recorder::open(&task, &AgentKind::OdaPaper(options.clone()));
+    let mut record = Recorder::open(task, &AgentKind::OdaPaper(options.clone()));
     let session = task.session()?;
     let no_entity = session.linked().entities.is_empty();
     let mut run = record.execute(|| PublishedOda::open(session, options))?;
