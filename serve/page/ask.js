@@ -230,14 +230,16 @@ function answerView(question) {
 }
 
 function candidateList(candidates, reasons) {
-  const best = [...candidates].sort((a, b) => b.score - a.score).find((one) => one.program.length > 1);
-  const gaveUp = !candidates.some((one) => one.chosen && one.program.length > 1);
+  const answers = (one) => one.program.length !== 1;
+  const best = [...candidates].sort((a, b) => b.score - a.score).find(answers);
+  const gaveUp = !candidates.some((one) => one.chosen && answers(one));
   const program = gaveUp && best ? "best program that was not chosen" : "program";
   const because = reasons.map((one) =>
     el("li", {}, one.by ? `“${one.word}” is explained by ${one.by}` : `nothing in the ${program} explains “${one.word}”`));
   const rows = [...candidates].sort((a, b) => b.score - a.score).map((one) =>
     el("li", { class: one.chosen ? "chosen" : null },
-      one.program.map((call) => el("div", {}, callLine(call))),
+      // Triad's own answer has a query and no calls.
+      one.program.length ? one.program.map((call) => el("div", {}, callLine(call))) : el("div", {}, "the agent's own answer"),
       el("div", { class: "hint" }, `score ${one.score.toFixed(2)}${one.chosen ? ", chosen" : ""}`)));
   return el("details", {}, el("summary", {}, `${candidates.length} programs were compared`), el("ul", {}, because), el("ul", { class: "candidates" }, rows));
 }
@@ -270,7 +272,7 @@ function showValue(head, answer) {
   head.append(line);
   if (value.table?.rows.length) head.append(answerTable(answer.graph, value.table));
   if (answer.reason) head.append(el("p", { class: "why" }, answer.reason));
-  else if (emptied && provenance === "none") head.append(el("p", { class: "why" }, `Step ${emptied.step}: ${emptied.call}: ${emptied.why}`));
+  else if (emptied && provenance === "none" && answer.entities.length) head.append(el("p", { class: "why" }, `Step ${emptied.step}: ${emptied.call}: ${emptied.why}`));
   if (provenance === "model") head.append(el("p", { class: "why" }, "From the model's own knowledge; nothing in the graph proves it."));
   const timing = answer.trace.find((event) => event.event === "timing");
   const seconds = timing ? timing.kg + timing.model : 0;

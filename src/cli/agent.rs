@@ -6,6 +6,7 @@ use infer::agent::Deciding;
 use infer::agent::Robust;
 use infer::agent::ThoughtsOptions;
 use infer::agent::TriadOptions;
+use toolbox::agent::Agent;
 use toolbox::observe::ObserveOptions;
 use toolbox::oda::{OdaOptions, Reflection};
 use toolbox::published::triad::{Advice, PublishedTriadOptions};
@@ -56,21 +57,21 @@ pub(super) const AGENTS: Names<MakeAgent> = names! {
 /// How the kg-agent loop deals with failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ModeName {
-    /// As in the paper: a call that cannot be executed ends the question.
+    /// As in the agent's paper. kg-agent: a call that cannot be executed ends the question.
     Paper,
-    /// Compare the model's program with programs that are found around the linked entities, by the
-    /// words of the question that each explains; see --candidates.
+    /// Compare the agent's own answer with programs that are found around the linked entities, by
+    /// the words of the question that each explains; see --candidates.
     Decide,
-    /// Return errors to the model, at most twice per step, and never repeat a call; see
+    /// kg-agent: return errors to the model, at most twice per step, and never repeat a call; see
     /// --answer-types.
     Robust,
 }
 
-/// Options of kg-agent.
+/// How kg-agent, ODA and Triad reach an answer.
 #[derive(Clone, Debug, Args)]
 struct ModeArgs {
-    /// How kg-agent chooses its program [default: decide; paper for `oracle`, `scripted:…` and
-    /// servers].
+    /// How kg-agent, oda and triad choose their answer [default: decide; paper for `oracle`,
+    /// `scripted:…` and servers].
     ///
     /// Without a model, the default is the agent `words`.
     #[arg(long, value_enum)]
@@ -99,9 +100,9 @@ impl AgentArgs {
                     .any(|start| name.starts_with(start))
         };
         match model {
-            None => AgentKind::Words(self.mode.deciding()),
+            None if agent.trained_as() == Agent::KgAgent => AgentKind::Words(self.mode.deciding()),
             Some(name) if silent(name) => agent.bare(),
-            Some(_) => agent,
+            _ => agent,
         }
     }
 }

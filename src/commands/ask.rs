@@ -232,6 +232,8 @@ fn print_why(ui: &Ui, events: &[TraceEvent]) {
         };
         let what = if gave_up(second) {
             "giving up".to_owned()
+        } else if second.program.is_empty() {
+            "the agent's own answer".to_owned()
         } else {
             second.program.join("; ")
         };

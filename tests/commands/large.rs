@@ -273,6 +273,8 @@ fn rewordings_are_checked_counted_and_cached() {
             "graph",
             "--count",
             "30",
+            "--tools",
+            "paper",
             "--reword",
             &url,
             "--rewordings",

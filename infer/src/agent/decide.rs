@@ -111,7 +111,7 @@ impl Decision<'_, '_> {
         let chosen = decide(candidates, &weights).unwrap_or_default();
         let own = own.filter(|_| chosen + 1 == candidates.len());
         let calls = match candidates.get(chosen) {
-            Some(candidate) if candidate.answer.is_some() => candidate.calls.clone(),
+            Some(candidate) if candidate.answer.is_some() => calls_of(candidate, candidates),
             _ => giving_up(task),
         };
         let (session, conversation) =
@@ -122,6 +122,7 @@ impl Decision<'_, '_> {
                 .and_then(|left| replay(task, task.template, calls, left))
                 .map(|(session, _)| proposer.reasons(&session))
                 .unwrap_or_default(),
+            None if calls.is_empty() => Vec::new(),
             None => proposer.reasons(&session),
         };
         record.event(TraceEvent::Decision {
@@ -152,6 +153,18 @@ impl Decision<'_, '_> {
         outcome.failure = None;
         Ok(record.finish(Answer::of(&session)))
     }
+}
+
+/// The calls of a candidate; of an answer without calls, those of a candidate with the same answer.
+fn calls_of(one: &Candidate, candidates: &[Candidate]) -> Vec<Call> {
+    let mut same = candidates.iter().filter(|other| other.answer == one.answer);
+    let with_calls = same.find(|other| !other.calls.is_empty());
+    let calls = if one.calls.is_empty() {
+        with_calls
+    } else {
+        Some(one)
+    };
+    calls.map(|one| one.calls.clone()).unwrap_or_default()
 }
 
 /// Gives each candidate the model's log-probability of its program as a conversation of the tool

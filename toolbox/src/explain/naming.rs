@@ -40,6 +40,12 @@ pub(super) fn names_people(name: &str) -> bool {
     NOUNS.iter().any(|one| one == name)
 }
 
+/// Whether a word asks for people: `I need somebody who knows it`.
+pub(super) fn is_anybody(word: &str) -> bool {
+    const ANYBODY: &str = "somebody someone anybody anyone everybody everyone";
+    ANYBODY.split(' ').any(|one| one == word)
+}
+
 /// Whether a stem names any person.
 pub(super) fn is_person(name: &str) -> bool {
     static PERSONS: LazyLock<Vec<String>> =

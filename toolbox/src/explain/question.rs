@@ -12,10 +12,13 @@ use super::cues::{
 use super::focus::{COUNTING, focus, is_content, is_extreme};
 use super::marks::{asking_marks, base};
 use super::mentions;
-use super::naming::names_people;
+use super::naming::{is_anybody, names_people};
 use super::table::WordTables;
 use super::vocabulary::is_chatter;
 use crate::link::{Linked, words_of_code};
+
+/// Words that ask for keys.
+const KEYS: &str = "number numbers no nr id ids code codes key keys identifier";
 
 /// A content word of a question.
 #[derive(Clone, Debug, PartialEq)]
@@ -200,19 +203,9 @@ impl Asked {
         asked.others = others(&all);
         let is = |list: &[&str]| all.iter().any(|word| list.contains(&word.as_str()));
         asked.times = is(&["times", "often"]);
-        asked.keys = is(&[
-            "number",
-            "numbers",
-            "no",
-            "nr",
-            "id",
-            "ids",
-            "code",
-            "codes",
-            "key",
-            "keys",
-            "identifier",
-        ]);
+        asked.keys = all
+            .iter()
+            .any(|word| KEYS.split(' ').any(|key| key == word));
         asked.same = is(&["same", "share", "shares", "shared", "common", "similar"]);
         asked.both = is(&["both"]) || mentions::are_joined(question, linked);
         asked.place = mentions::stand_for_places(question, linked);
@@ -224,15 +217,9 @@ impl Asked {
         asked.extreme_of_focus = focus.is_some_and(|word| is_extreme(&placed, word.at));
         asked.wants_place =
             focus.is_some_and(|word| matches!(word.word.as_str(), "birthplace" | "hometown"));
-        asked.wants_people = is(&[
-            "somebody",
-            "someone",
-            "anybody",
-            "anyone",
-            "everybody",
-            "everyone",
-        ]) || focus
-            .is_some_and(|word| names_people(word.stem.split(' ').next().unwrap_or_default()));
+        let people =
+            |word: &AskedWord| names_people(word.stem.split(' ').next().unwrap_or_default());
+        asked.wants_people = all.iter().any(|word| is_anybody(word)) || focus.is_some_and(people);
         asked.amount = amounts(&all);
         asked
     }
