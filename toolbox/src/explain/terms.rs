@@ -278,8 +278,14 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     terms[DecisionTerm::TruthNotAsked] = flag(judged && !asked.judge);
     terms[DecisionTerm::TruthHolds] = flag(found.answer == Value::Bool(true));
     let topics = &explainer.session.linked().entities;
-    let has_topic = set.is_some_and(|set| set.iter().any(|node| topics.contains(node)));
-    terms[DecisionTerm::AnswerIsTopic] = flag(has_topic && asked.either.is_none() && !asked.others);
+    // Of several things, the topic may be one: `all films by the director of this one`.
+    let share = |set: &EntSet| {
+        let found = set.iter().filter(|node| topics.contains(node)).count();
+        found as f32 / set.len().max(1) as f32
+    };
+    if asked.either.is_none() && !asked.others {
+        terms[DecisionTerm::AnswerIsTopic] = set.map_or(0.0, share);
+    }
     terms[DecisionTerm::AnswerSize] = set.map_or(0.0, |set| (set.len().max(1) as f32).ln());
     terms[DecisionTerm::TimeForWhen] = flag(when && kind == Some(Kind::Time));
     terms[DecisionTerm::ThingForWhen] = flag(when && set.is_some() && kind != Some(Kind::Time));
