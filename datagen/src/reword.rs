@@ -248,7 +248,16 @@ pub fn reworded(
     }
     if options.check {
         let cache = (&journal, &known);
-        all = meaning::checked(kg, all, reworder, options, cache, stop, &mut counts)?;
+        let inputs: HashSet<&str> = questions.iter().map(|one| one.id.as_str()).collect();
+        all = meaning::checked(
+            kg,
+            (all, &inputs),
+            reworder,
+            options,
+            cache,
+            stop,
+            &mut counts,
+        )?;
     }
     Ok((all, counts))
 }

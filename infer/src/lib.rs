@@ -9,7 +9,7 @@
 //!
 //! A local model runs in [`engine`]: on the CPU on our own kernels, on NVIDIA GPUs on burn.
 //!
-//! Invariants: this crate knows neither burn nor a dataset format, does not print, and does not
+//! Invariants: this crate does not use burn itself, knows no dataset format, does not print, and does not
 //! read the environment.
 
 pub mod agent;

@@ -73,10 +73,10 @@ struct ModeArgs {
     /// How kg-agent, oda and triad choose their answer [default: decide; paper for `oracle`,
     /// `scripted:…` and servers].
     ///
-    /// Without a model, the default is the agent `words`.
+    /// kg-agent without a model is the agent `words`.
     #[arg(long, value_enum)]
     mode: Option<ModeName>,
-    /// Decide mode and agent `words`: number of programs compared with the model's own.
+    /// Decide mode and agent `words`: number of programs compared with the agent's own.
     #[arg(long, default_value_t = 6, value_name = "N", value_parser = number::<u8>(1..=32))]
     candidates: u8,
     /// Robust mode: reject answers of a kind that the question's first words do not ask for.
@@ -85,9 +85,9 @@ struct ModeArgs {
 }
 
 impl AgentArgs {
-    /// The agent for a planner, if no mode was named. Without a model, the words of the question
-    /// decide. Replayed texts and servers give no probabilities, so decide mode is not possible
-    /// with them.
+    /// The agent for a planner, if no mode was named. Without a model, the words of the question decide
+    /// for the tool loop. Replayed texts and servers give no probabilities, so agents run alone with
+    /// them.
     pub(crate) fn for_planner(&self, agent: AgentKind, model: Option<&str>) -> AgentKind {
         let decides = agent.clone().bare() != agent;
         if !decides || self.mode.mode.is_some() {
@@ -124,12 +124,11 @@ impl ModeArgs {
 
     fn kind(&self) -> AgentKind {
         match self.mode {
-            Some(ModeName::Paper) => AgentKind::KgAgent,
-            None | Some(ModeName::Decide) => AgentKind::KgAgentDecide(self.deciding()),
             Some(ModeName::Robust) => AgentKind::KgAgentRobust(Robust {
                 answer_types: self.answer_types,
                 ..Robust::default()
             }),
+            _ => self.of(AgentKind::KgAgent),
         }
     }
 }

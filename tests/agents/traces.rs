@@ -93,7 +93,7 @@ fn a_trace_depends_on_its_question_alone() {
     for (agents, options) in [
         (&["kg-agent", "oda", "triad"][..], &["--mode", "paper"][..]),
         (&["kg-agent"], &["--mode", "robust"]),
-        (&["kg-agent"], &["--mode", "decide"]),
+        (&["kg-agent", "oda", "triad"], &["--mode", "decide"]),
     ] {
         let eval = |source: &str, threads: &str, batch: &str| {
             let source = format!("jsonl={source}.jsonl");
@@ -148,7 +148,7 @@ fn a_trace_decodes_again_and_another_model_is_detected() {
     for options in [
         &["--agent", "kg-agent,oda,triad", "--mode", "paper"][..],
         &["--agent", "kg-agent", "--mode", "robust"],
-        &["--agent", "kg-agent", "--mode", "decide"],
+        &["--agent", "kg-agent,oda,triad", "--mode", "decide"],
     ] {
         let args = [
             "eval",

@@ -40,7 +40,7 @@ pub fn texts_of(kg: &dyn Kg, text: &str) -> Vec<Literal> {
             let begun = length == 1 || prefixes_of[start].len() + 1 == length;
             if alive.is_none() && begun {
                 let words = &text[spans[start].0..spans[start + length - 1].1];
-                let one = one_of(words).and_then(|one| value_of(kg, &one));
+                let one = one_of(kg, words);
                 if let Some(literal) = one {
                     used[start..start + length].fill(true);
                     found.push((start, literal));
@@ -64,10 +64,14 @@ pub fn texts_of(kg: &dyn Kg, text: &str) -> Vec<Literal> {
     found.into_iter().map(|(_, literal)| literal).collect()
 }
 
-/// The singular of a text in `s`: `the apprentices` are those with the value `Apprentice`.
-fn one_of(words: &str) -> Option<String> {
+/// The value that a text in `s` has in the singular: `the apprentices` are those with the value
+/// `Apprentice`.
+fn one_of(kg: &dyn Kg, words: &str) -> Option<Literal> {
     const SHORTEST: usize = 4;
-    singular(words).filter(|one| one.len() >= SHORTEST)
+    let plain = words.strip_suffix('s').filter(|one| !one.ends_with('s'));
+    let forms = plain.map(str::to_owned).into_iter().chain(singular(words));
+    let mut long = forms.filter(|one| one.chars().count() >= SHORTEST);
+    long.find_map(|one| value_of(kg, &one))
 }
 
 /// For each spelling in [`spellings`], whether some literal of the graph begins with it.

@@ -1,14 +1,14 @@
 //! The check of what rewordings mean: the model sees a rewording with the program of its question and
 //! programs that differ from it in one relation, and has to pick the right one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::journal::{Journal, JournalEntry};
 use kg::Kg;
 use rayon::prelude::*;
 
-use super::{RewordCounts, RewordOptions, Reworder, Tally, original};
+use super::{RewordCounts, RewordOptions, Reworder, Tally};
 use crate::question::GoldQuestion;
 use crate::{Error, hash, verify};
 
@@ -26,11 +26,12 @@ enum Meaning {
     Wrong,
 }
 
-/// Removes the rewordings for which the model does not pick the program of their question. Choices
-/// that the journal knows are not asked for again.
+/// Removes the rewordings for which the model does not pick the program of their question. Questions
+/// with an id among `inputs` are no rewordings of this run and stay. Choices that the journal knows
+/// are not asked for again.
 pub(super) fn checked(
     kg: &dyn Kg,
-    questions: Vec<GoldQuestion>,
+    (questions, inputs): (Vec<GoldQuestion>, &HashSet<&str>),
     reworder: &dyn Reworder,
     options: &RewordOptions,
     (journal, known): (&Journal, &HashMap<u64, JournalEntry>),
@@ -39,7 +40,7 @@ pub(super) fn checked(
 ) -> Result<Vec<GoldQuestion>, Error> {
     let tally = Tally::default();
     let one = |question: &GoldQuestion| -> Result<Meaning, Error> {
-        if original(&question.id) == question.id {
+        if inputs.contains(question.id.as_str()) {
             return Ok(Meaning::Original);
         }
         if stop.load(Ordering::Relaxed) {
@@ -86,7 +87,7 @@ pub(super) fn checked(
             Meaning::Wrong => {
                 counts.checked += 1;
                 counts.meaning += 1;
-                counts.kept -= 1;
+                counts.kept = counts.kept.saturating_sub(1);
                 continue;
             }
         }

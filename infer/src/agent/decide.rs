@@ -74,7 +74,8 @@ pub fn answer(
         )?;
         if let (false, Some(own), Some(logprob)) = (failed, candidates.last_mut(), logprobs.last())
         {
-            own_choice(own, logprob.unwrap_or_default());
+            let sure = (logprob.unwrap_or_default() / SURE_UNIT).exp();
+            own_choice(own, sure as f32, 1.0);
         }
     }
     let decision = Decision {
@@ -117,9 +118,10 @@ impl Decision<'_, '_> {
         let (session, conversation) =
             replay(task, task.template, &calls, left(task, begun, &record)?)?;
         let why = match rejected(candidates, &weights, chosen) {
+            Some(calls) if calls.is_empty() => Vec::new(),
             // If there is no time left to explain the decision, it stands without reasons.
             Some(calls) => left(task, begun, &record)
-                .and_then(|left| replay(task, task.template, calls, left))
+                .and_then(|left| replay(task, task.template, &calls, left))
                 .map(|(session, _)| proposer.reasons(&session))
                 .unwrap_or_default(),
             None if calls.is_empty() => Vec::new(),
@@ -200,11 +202,11 @@ pub(super) fn join(candidates: &mut Vec<Candidate>, own: Candidate) {
     candidates.push(own);
 }
 
-/// The terms of an agent's own candidate, by the log-probability with which the model wrote it.
-fn own_choice(own: &mut Candidate, logprob: f64) {
-    own.terms[DecisionTerm::ModelFirst] = (logprob / SURE_UNIT).exp() as f32;
+/// The terms of an agent's own candidate: how sure its model was, and what giving up counts.
+pub(super) fn own_choice(own: &mut Candidate, sure: f32, gives_up: f32) {
+    own.terms[DecisionTerm::ModelFirst] = sure;
     if own.answer.is_none() {
-        own.terms[DecisionTerm::ModelGivesUp] = 1.0;
+        own.terms[DecisionTerm::ModelGivesUp] = gives_up;
     }
 }
 
@@ -244,11 +246,7 @@ fn giving_up(task: &Task<'_>) -> Vec<Call> {
 
 /// The best program with an answer, if the decision is to give up: the words that it does not
 /// explain are the reason.
-fn rejected<'c>(
-    candidates: &'c [Candidate],
-    weights: &TermWeights,
-    chosen: usize,
-) -> Option<&'c [Call]> {
+fn rejected(candidates: &[Candidate], weights: &TermWeights, chosen: usize) -> Option<Vec<Call>> {
     if candidates
         .get(chosen)
         .is_some_and(|one| one.answer.is_some())
@@ -259,7 +257,7 @@ fn rejected<'c>(
     (candidates.iter())
         .filter(|one| one.answer.is_some())
         .max_by(|a, b| score(a).total_cmp(&score(b)))
-        .map(|one| one.calls.as_slice())
+        .map(|one| calls_of(one, candidates))
 }
 
 /// The time left for the question: its limit minus the time since `begun`, not counting the model's
@@ -288,6 +286,8 @@ fn replay<'g>(
 ) -> Result<(Session<'g>, Conversation), InferError> {
     let mut session = task.session_with(ExecOptions {
         deadline,
+        // ODA may take more steps than a program.
+        max_steps: task.options.max_steps.max(calls.len()),
         ..task.options.clone()
     })?;
     let mut conversation = Conversation::open(template, &session);

@@ -15,6 +15,7 @@ use crate::InferError;
 use crate::planner::Proposal;
 
 /// An outcome being recorded.
+#[derive(Clone)]
 pub(super) struct Recorder {
     pub(super) outcome: Outcome,
     /// Log-probability of all turns so far.

@@ -5,12 +5,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use common::cancel::Cancelled;
 use toolbox::answer::Answer;
 use toolbox::exec::Value;
 use toolbox::explain::{Candidate, DecisionTerm, Proposer, SearchLimits, TermWeights, WordTables};
 use toolbox::oda::OdaOptions;
 
-use super::decide::{Decision, join, weigh};
+use super::decide::{Decision, join, own_choice, weigh};
 use super::kind::{AgentKind, TriadOptions, Voting};
 use super::outcome::Outcome;
 use super::recorder::Recorder;
@@ -20,9 +21,9 @@ use crate::InferError;
 use crate::planner::Planner;
 
 // Fitted on the development questions of the demo graph, with ODA and Triad together.
-/// How much more an agent's own answer counts than the tool loop's own program, if its model is sure.
+/// Weight of an agent's own answer if its model is sure, relative to that of the tool loop's own program.
 const SURE: f32 = 2.0;
-/// How much its giving up counts, as a share of what it counts in the tool loop.
+/// Weight of giving up, relative to the tool loop's.
 const GIVES_UP: f32 = 1.0 / 3.0;
 /// The term of the model for an answer that no proposed program has.
 const OWN: f32 = -1.0;
@@ -80,9 +81,25 @@ impl<'t, 'g> Vote<'t, 'g> {
         }
     }
 
+    /// Decides between the agent's answer and `most` proposed programs. If no time is left to decide, the
+    /// agent's answer stands.
+    fn decide(
+        self,
+        most: usize,
+        answer: Answer,
+        planner: &mut dyn Planner,
+        own: impl FnOnce(&Proposer<'_, '_>, &[Candidate]) -> Candidate,
+    ) -> Result<Outcome, InferError> {
+        let undecided = self.record.clone();
+        match self.decided(most, answer.clone(), planner, own) {
+            Err(InferError::Cancelled(Cancelled::Deadline { .. })) => Ok(undecided.finish(answer)),
+            decided => decided,
+        }
+    }
+
     /// Decides between the agent's `answer`, as the candidate `own`, and `most` proposed programs. If the
     /// model was trained for the tool loop too, its log-probabilities of the programs count.
-    fn decide(
+    fn decided(
         self,
         most: usize,
         answer: Answer,
@@ -104,10 +121,7 @@ impl<'t, 'g> Vote<'t, 'g> {
         };
         let mut candidates = proposer.propose(&weights, SearchLimits::default(), most)?;
         let mut own = own(&proposer, &candidates);
-        own.terms[DecisionTerm::ModelFirst] = SURE * record.logprob.exp() as f32;
-        if own.answer.is_none() {
-            own.terms[DecisionTerm::ModelGivesUp] = GIVES_UP;
-        }
+        own_choice(&mut own, SURE * record.logprob.exp() as f32, GIVES_UP);
         join(&mut candidates, own);
         let mut logprobs = Vec::new();
         if let Some(template) = &template

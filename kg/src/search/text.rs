@@ -224,11 +224,12 @@ pub(super) fn fewest_edits(a: &str, b: &str) -> usize {
 /// the other (optimal string alignment distance).
 pub(super) use strsim::osa_distance as edits;
 
-/// Whether two texts have the same digits in the same order. Another digit is another thing and
-/// not a typing error: `INC-2198` is not `INC-2155`.
+/// Whether two texts have the same digits in the same order. A different digit means a different
+/// thing, not a typing error: `INC-2198` is not `INC-2155`.
 pub(super) fn same_digits(a: &str, b: &str) -> bool {
-    let digits = |text: &'_ str| -> String { text.chars().filter(char::is_ascii_digit).collect() };
-    digits(a) == digits(b)
+    a.bytes()
+        .filter(u8::is_ascii_digit)
+        .eq(b.bytes().filter(u8::is_ascii_digit))
 }
 
 /// Whether a normalised text is within the allowed number of edits of a normalised name.
@@ -236,8 +237,8 @@ pub fn nearly(text: &str, name: &str) -> bool {
     let allowed = edits_of(name);
     let length = || text.chars().count().abs_diff(name.chars().count());
     allowed > 0
-        && same_digits(text, name)
         && length() <= allowed
+        && same_digits(text, name)
         && fewest_edits(text, name) <= allowed
         && edits(text, name) <= allowed
 }

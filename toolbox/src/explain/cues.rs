@@ -81,8 +81,13 @@ pub(super) fn counts(all: &[String]) -> bool {
         || follows(all, "count", &["of", "the", "all"])
 }
 
-/// What is worse the more of it there is.
-const BAD: &str = "delay damage loss debt accident error fault crime flood drought pollution outage injur casualt death";
+/// Whether one of the next words is worse the more of it there is: `worst flight delay`.
+fn is_bad(next: &[String]) -> bool {
+    const BAD: &str = "delay damage loss debt accident error fault crime flood drought pollution outage injur casualt death";
+    const WORDS: usize = 3;
+    let bad = |word: &String| BAD.split(' ').any(|bad| word.starts_with(bad));
+    next.iter().take(WORDS).any(bad)
+}
 
 /// Whether a word begins what happened: `how often did he win`.
 fn is_past(word: &str) -> bool {
@@ -124,7 +129,7 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
                 either = Some([if more { Extreme::Max } else { Extreme::Min }; 2]);
             }
             // The worst of what is bad is the most of it.
-            "worst" if BAD.split(' ').any(|bad| next.starts_with(bad)) => {
+            "worst" if is_bad(&all[i + 1..]) => {
                 extreme = Some([Extreme::Max; 2]);
             }
             "most" | "max" | "maximum" | "highest" | "top" if before != "at" => {

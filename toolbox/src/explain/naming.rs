@@ -40,10 +40,12 @@ pub(super) fn names_people(name: &str) -> bool {
     NOUNS.iter().any(|one| one == name)
 }
 
-/// Whether a word asks for people: `I need somebody who knows it`.
-pub(super) fn is_anybody(word: &str) -> bool {
+/// Whether a word asks for people, by the word behind it: `I need somebody who knows it`.
+pub(super) fn is_anybody(word: &str, next: &str) -> bool {
     const ANYBODY: &str = "somebody someone anybody anyone everybody everyone";
-    ANYBODY.split(' ').any(|one| one == word)
+    const BEHIND: &str = "who that with whose from in at";
+    let is = |list: &str, word| list.split(' ').any(|one| one == word);
+    is(ANYBODY, word) && is(BEHIND, next)
 }
 
 /// Whether a stem names any person.

@@ -28,8 +28,8 @@ pub(super) fn connects(session: &Session<'_>, node: NodeId) -> bool {
     kg.is_statement(node) || is_nameless_row(kg, node) || is_part(kg, node)
 }
 
-/// Whether a node is a part of one thing without a name, such as the rating of a recipe, in a graph whose
-/// things have labels. The first instances of its class must be so too.
+/// Whether a node has no name and belongs to exactly one thing, such as the rating of a recipe, in a graph
+/// whose things have labels. The first instances of its class must be like that too.
 fn is_part(kg: &dyn Kg, node: NodeId) -> bool {
     const SOME: usize = 3;
     let unnamed = |node: NodeId| {

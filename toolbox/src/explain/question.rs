@@ -219,7 +219,8 @@ impl Asked {
             focus.is_some_and(|word| matches!(word.word.as_str(), "birthplace" | "hometown"));
         let people =
             |word: &AskedWord| names_people(word.stem.split(' ').next().unwrap_or_default());
-        asked.wants_people = all.iter().any(|word| is_anybody(word)) || focus.is_some_and(people);
+        asked.wants_people =
+            all.windows(2).any(|pair| is_anybody(&pair[0], &pair[1])) || focus.is_some_and(people);
         asked.amount = amounts(&all);
         asked
     }
@@ -373,6 +374,7 @@ mod tests {
             ("the tiniest country", LOW),
             ("when was it first opened", None),
             ("the worst delay", HIGH),
+            ("the worst flight delay", HIGH),
             ("the worst grade", LOW),
         ] {
             assert_eq!(asked(question).extreme, extreme, "{question}");

@@ -276,7 +276,7 @@ impl Search<'_> {
                 && !explainer.asked.keys
                 && state.nodes.len() == nodes.len()
                 && is_key_of(session.kg(), state.nodes[0], nodes[0]);
-            // The key of another row stands for that row, which a second relation leads to.
+            // A foreign key stands for the row it points to; a second relation leads to that row.
             let key = key
                 || hop.way == Way::Out
                     && !explainer.asked.keys

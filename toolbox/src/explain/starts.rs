@@ -27,8 +27,8 @@ impl Search<'_> {
             all.dedup();
             starts.push(State::start(Start::Entities, all.into(), explainer));
         }
-        // A question that names entities is about them. An adjective that is a value too need not
-        // name its nation: `Peruvian dishes`.
+        // A question that names entities is about them. An adjective may be a value instead of a nation:
+        // `Peruvian dishes`.
         let values = &session.linked().values;
         let is_value = |index: usize| {
             let (start, end) = session.linked().span(index).unwrap_or_default();
@@ -37,15 +37,15 @@ impl Search<'_> {
                 .iter()
                 .any(|value| value.lexical.eq_ignore_ascii_case(text))
         };
-        let nothing = (0..entities.len()).all(is_value);
-        let mut classes = match (nothing, self.classes.is_empty()) {
+        let only_values = (0..entities.len()).all(is_value);
+        let mut classes = match (only_values, self.classes.is_empty()) {
             (false, _) => Vec::new(),
             (true, false) => self.classes.clone(),
             (true, true) => {
                 let mut classes = Vec::new();
-                let values = !session.linked().values.is_empty();
+                let measured = !values.is_empty();
                 let asked = &explainer.asked;
-                if values || asked.compare.is_some() || asked.extreme.is_some() {
+                if measured || asked.compare.is_some() || asked.extreme.is_some() {
                     classes = measured_classes(explainer);
                 }
                 classes.extend(session.classes().iter().copied().take(3));
@@ -53,7 +53,7 @@ impl Search<'_> {
                 classes
             }
         };
-        if nothing {
+        if only_values {
             let more = classes_with_texts(explainer);
             classes.extend(
                 more.into_iter()

@@ -32,6 +32,8 @@ static NATIONS: LazyLock<Nations> = LazyLock::new(|| {
             .collect();
         let forms: Vec<String> = adjectives.split(',').map(normalise).collect();
         let words = names.iter().chain(&forms).flat_map(|name| name.split(' '));
+        // `the` and `of` name no country.
+        let words = words.filter(|word| word.len() > 3 || *word == "uk" || *word == "usa");
         let words = words.map(str::to_owned).collect();
         nations
             .coded

@@ -24,7 +24,7 @@ use common::cancel::Cancel;
 use rustc_hash::FxHashSet;
 
 use crate::limits::QUESTION_VALUES;
-use crate::rank::Ranker;
+use crate::rank::{Ranker, words};
 use crate::text::{find_words, replace_ranges, word_spans};
 use kg::Kg;
 use kg::search::{LabelMatch, SearchError, edits_of, letters, nearly, normal_letters, normalise};
@@ -35,7 +35,8 @@ use kg::term::{Literal, NodeId, Term};
 pub struct Linked {
     /// Topic entities, in order of mention.
     pub entities: Vec<NodeId>,
-    /// Literals of the question, in order of mention.
+    /// Literals of the question: numbers and dates, then texts, each in order of mention; then adjectives
+    /// and codes of countries.
     pub values: Vec<Literal>,
     /// The byte range at which the question mentions each entity, stored because searching again
     /// for every derived text is slow.
@@ -135,10 +136,12 @@ impl Linked {
 /// `Norwegian passengers`.
 fn country_codes(kg: &dyn Kg, text: &str) -> Vec<Literal> {
     const LONGEST: usize = 3;
+    const COUNTRY: &str = "country countries nation nationality citizenship";
     let of_country = |node: NodeId| {
         let names = kg.in_relations(node).into_iter();
-        let mut names = names.map(|relation| kg.name(relation.node()).to_lowercase());
-        names.any(|name| name.contains("country") || name.contains("nation"))
+        let mut names = names.map(|relation| words(&kg.name(relation.node())));
+        let of = |name: &String| COUNTRY.split(' ').any(|word| word == name);
+        names.any(|name| name.iter().any(of))
     };
     let spans = word_spans(text);
     let mut found: Vec<Literal> = Vec::new();
