@@ -53,8 +53,17 @@ fn place(questions: usize) -> tempfile::TempDir {
     place
 }
 
-/// The traces of every agent by question, without timings.
-fn traces(out: &Path, agents: &[&str]) -> BTreeMap<(String, String), String> {
+/// The folder of an agent among several, by its options: that of the agent as it ran.
+fn folder(agent: &str, options: &[&str]) -> String {
+    if options.contains(&"decide") {
+        format!("{agent}-decide")
+    } else {
+        agent.to_owned()
+    }
+}
+
+/// The traces of every agent's folder by question, without timings.
+fn traces(out: &Path, agents: &[String]) -> BTreeMap<(String, String), String> {
     let mut traces = BTreeMap::new();
     for agent in agents {
         let within = if agents.len() == 1 {
@@ -118,7 +127,8 @@ fn a_trace_depends_on_its_question_alone() {
                 agents.contains(&"triad"),
                 "{out}"
             );
-            traces(&place.path().join("out"), agents)
+            let folders: Vec<String> = agents.iter().map(|one| folder(one, options)).collect();
+            traces(&place.path().join("out"), &folders)
         };
         let one = eval("forward", "1", "1");
         assert_eq!(one.len(), agents.len() * QUESTIONS);
@@ -168,7 +178,7 @@ fn a_trace_decodes_again_and_another_model_is_detected() {
         assert_eq!(code, 0, "{out}");
         let within = |agent: &str| {
             if options[1].contains(',') {
-                format!("out/{agent}/traces")
+                format!("out/{}/traces", folder(agent, options))
             } else {
                 "out/traces".to_owned()
             }

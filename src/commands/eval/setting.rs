@@ -67,7 +67,10 @@ impl Planning {
         }
         Ok(match model {
             _ if !agent.needs_model() => (Self::Unneeded, usual),
-            None => bail!("{} needs a model: name one with --model", agent.name()),
+            None => bail!(
+                "{} needs a model: name one with --model",
+                agent.clone().bare().name()
+            ),
             Some(oracle::NAME) if !oracle::plays(agent) => bail!(
                 "`--model oracle` cannot replay gold programs for the agent {}",
                 agent.name()
