@@ -85,7 +85,7 @@ fn traces(out: &Path, agents: &[String]) -> BTreeMap<(String, String), String> {
             );
             traces.insert(
                 (
-                    (*agent).to_owned(),
+                    (*agent).clone(),
                     first["question"].as_str().unwrap().to_owned(),
                 ),
                 kept.join("\n"),
