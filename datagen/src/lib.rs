@@ -21,7 +21,6 @@ pub mod example;
 pub mod export;
 mod fingerprint;
 mod graph;
-pub mod hash;
 pub mod kqapro;
 mod limits;
 pub mod lines;

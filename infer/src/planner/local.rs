@@ -8,6 +8,7 @@ use std::sync::Arc;
 use common::acceptor::Acceptor;
 use common::cancel::Cancel;
 use common::transcript::{Role, Turn};
+use common::wordings::{self, Wordings};
 use engine::{Batch, DecodeSession, Engine, EngineDevice, Generated, Vocab};
 use model::{ChatFormat, GgufModel, KgAgentInfo, ModelFolder, WORDS_FILE};
 use toolbox::agent::Agent;
@@ -48,6 +49,7 @@ pub struct LocalModel {
     info: KgAgentInfo,
     name: String,
     words: Arc<WordTables>,
+    wordings: Option<Arc<Wordings>>,
 }
 
 impl LocalModel {
@@ -88,6 +90,7 @@ impl LocalModel {
             info,
             name: path.display().to_string(),
             words: words_of(path)?,
+            wordings: wordings_of(path)?,
         })
     }
 
@@ -156,6 +159,15 @@ impl LocalModel {
             .check_template(agent.name(), &template.hash(), &self.name)?;
         Ok(template)
     }
+}
+
+/// The wordings of the training data of a model folder.
+fn wordings_of(folder: &Path) -> Result<Option<Arc<Wordings>>, InferError> {
+    let wordings = Wordings::of_folder(folder).map_err(|error| InferError::Words {
+        path: folder.join(wordings::FILE),
+        message: error.to_string(),
+    })?;
+    Ok(wordings.map(Arc::new))
 }
 
 /// The translation tables of the program and of the training data of a model folder.
@@ -389,6 +401,10 @@ impl Planner for LocalPlanner {
 
     fn words(&self) -> Arc<WordTables> {
         Arc::clone(&self.model.words)
+    }
+
+    fn wordings(&self) -> Option<Arc<Wordings>> {
+        self.model.wordings.clone()
     }
 
     fn constrained(&self) -> bool {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use common::cancel::Cancel;
 use common::transcript::Turn;
+use common::wordings::Wordings;
 use toolbox::agent::Agent;
 use toolbox::call::Call;
 use toolbox::exec::Session;
@@ -116,6 +117,10 @@ pub trait Planner {
     /// its training data too.
     fn words(&self) -> Arc<WordTables> {
         WordTables::base()
+    }
+    /// How the questions that its model was trained on are worded; `None` if that is unknown.
+    fn wordings(&self) -> Option<Arc<Wordings>> {
+        None
     }
     /// Whether its output is constrained, so that no call can be invalid.
     fn constrained(&self) -> bool;

@@ -213,7 +213,7 @@ fn settings(args: &EvalArgs, ranker: &Arc<dyn Ranker>, ui: &Ui) -> Result<Vec<Se
 fn limited(questions: Vec<GoldQuestion>, limit: Option<usize>, seed: u64) -> Vec<GoldQuestion> {
     let Some(limit) = limit else { return questions };
     let mut order: Vec<usize> = (0..questions.len()).collect();
-    order.sort_by_cached_key(|&i| datagen::hash::number(seed, "eval", &questions[i].id));
+    order.sort_by_cached_key(|&i| common::hash::number(seed, "eval", &questions[i].id));
     let mut taken: BTreeMap<Option<u32>, usize> = BTreeMap::new();
     let mut keep = vec![false; questions.len()];
     for i in order {

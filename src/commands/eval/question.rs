@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Error, Result};
+use common::hash;
 use common::wordings::Wording;
-use datagen::hash;
 use datagen::linking::gold_entities;
 use datagen::question::GoldQuestion;
 use datagen::verify::{self, Verified, VerifyOptions};

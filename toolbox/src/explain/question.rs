@@ -218,7 +218,7 @@ impl Asked {
         asked.wants_place =
             focus.is_some_and(|word| matches!(word.word.as_str(), "birthplace" | "hometown"));
         let people =
-            |word: &AskedWord| names_people(word.stem.split(' ').next().unwrap_or_default());
+            |word: &AskedWord| names_people(word.word.split(' ').next().unwrap_or_default());
         asked.wants_people =
             all.windows(2).any(|pair| is_anybody(&pair[0], &pair[1])) || focus.is_some_and(people);
         asked.amount = amounts(&all);

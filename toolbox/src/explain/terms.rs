@@ -84,6 +84,7 @@ terms! {
     SameOfBoth "the same of both",
     SaidOfOthers "said of others only",
     Unsaid "relations unsaid",
+    WordingRead "wording read in training",
 }
 
 /// The terms of one candidate.
