@@ -361,6 +361,17 @@ mod tests {
     }
 
     #[test]
+    fn a_model_counts_more_on_a_wording_of_its_training() {
+        let mut own = candidate("ans = end([])", 3, 0.0);
+        own_choice(&mut own, 0.9, 1.0, false);
+        let before = TermWeights::with_model().score(&own.terms);
+        assert_eq!(own.terms[DecisionTerm::WordingRead], 0.0);
+        own_choice(&mut own, 0.9, 1.0, true);
+        assert_eq!(own.terms[DecisionTerm::WordingRead], 0.9);
+        assert!(TermWeights::with_model().score(&own.terms) > before);
+    }
+
+    #[test]
     fn the_models_own_program_has_the_terms_of_the_same_proposed_one() {
         let plain = "v0 = get_entity_by_type(a); v1 = count(v0); ans = end(v1)";
         let table = "v0 = get_entity_by_type(a); v1 = extend(v0, b); ans = end(v1)";
