@@ -189,7 +189,9 @@ function answerView(question) {
   let reasons = [];
   const list = el("ol", { class: "program" });
   const working = el("div", { class: "working" }, "Linking the question");
-  const head = el("div", { class: "card", "data-part": "answer" }, el("p", { class: "asked" }, question), working);
+  // It is as tall from the beginning as it will be with the answer, so that nothing below it jumps.
+  const said = el("div", { class: "said" }, working);
+  const head = el("div", { class: "card", "data-part": "answer" }, el("p", { class: "asked" }, question), said);
   const steps = el("div", { class: "card", hidden: true }, el("h2", {}, "Program"), list);
   const proof = el("div", { class: "card", hidden: true });
   show(byId("result"), head, steps, proof);
@@ -216,14 +218,14 @@ function answerView(question) {
     },
     finish(answer) {
       working.remove();
-      showValue(head, answer);
+      showValue(said, answer, lines.length ? steps : said);
       if (candidates.length > 1) steps.append(candidateList(candidates, reasons));
       if (answer.answer.evidence.length) showEvidence(proof, answer, lines);
       byId("status").textContent = `Answer: ${head.querySelector(".answer").textContent}`;
     },
     fail(error) {
       working.remove();
-      head.append(failure(error));
+      said.append(failure(error));
       byId("status").textContent = String(error.message);
     },
   };
@@ -240,8 +242,18 @@ function candidateList(candidates, reasons) {
     el("li", { class: one.chosen ? "chosen" : null },
       // Triad's own answer has a query and no calls.
       one.program.length ? one.program.map((call) => el("div", {}, callLine(call))) : el("div", {}, "the agent's own answer"),
-      el("div", { class: "hint" }, `score ${one.score.toFixed(2)}${one.chosen ? ", chosen" : ""}`)));
-  return el("details", {}, el("summary", {}, `${candidates.length} programs were compared`), el("ul", {}, because), el("ul", { class: "candidates" }, rows));
+      el("div", { class: "hint" }, `score ${one.score.toFixed(2)}${one.chosen ? ", chosen" : gaveUp && one === best ? ", closest" : ""}`)));
+  // Without an answer, what was closest is what people want to see.
+  return el("details", { open: gaveUp }, el("summary", {}, `${candidates.length} programs were compared`), el("ul", {}, because), el("ul", { class: "candidates" }, rows));
+}
+
+/** The label of an entity if the evidence has it, else its name. */
+function labelOf(answer, name) {
+  for (const [i, names] of answer.names.entries()) {
+    const place = names.indexOf(name);
+    if (place >= 0) return answer.answer.evidence[i].text[place];
+  }
+  return name;
 }
 
 function cell(graph, member) {
@@ -255,7 +267,8 @@ function answerTable(graph, { columns, rows }) {
   return el("div", { class: "scroll" }, el("table", {}, head, el("tbody", {}, body)), more);
 }
 
-function showValue(head, answer) {
+/** Shows an answer in `head`, and the reason for none in `place`. */
+function showValue(head, answer, place) {
   const { value, provenance, emptied } = answer.answer;
   const line = el("p", { class: "answer" });
   if (value.table?.rows.length) line.append(`${value.table.rows.length} ${value.table.rows.length === 1 ? "row" : "rows"}`);
@@ -271,13 +284,13 @@ function showValue(head, answer) {
   }
   head.append(line);
   if (value.table?.rows.length) head.append(answerTable(answer.graph, value.table));
-  if (answer.reason) head.append(el("p", { class: "why" }, answer.reason));
-  else if (emptied && provenance === "none" && answer.entities.length) head.append(el("p", { class: "why" }, `Step ${emptied.step}: ${emptied.call}: ${emptied.why}`));
+  if (answer.reason) place.append(el("p", { class: "why" }, answer.reason));
+  else if (emptied && provenance === "none" && answer.entities.length) place.append(el("p", { class: "why" }, `Step ${emptied.step}: ${emptied.call}: ${emptied.why}`));
   if (provenance === "model") head.append(el("p", { class: "why" }, "From the model's own knowledge; nothing in the graph proves it."));
   const timing = answer.trace.find((event) => event.event === "timing");
   const seconds = timing ? timing.kg + timing.model : 0;
   const about = answer.entities.length
-    ? ["about ", ...answer.entities.flatMap((name, i) => [i ? ", " : "", el("a", { href: entityLink(answer.graph, name) }, short(name, 40))])]
+    ? ["about ", ...answer.entities.flatMap((name, i) => [i ? ", " : "", el("a", { href: entityLink(answer.graph, name) }, short(labelOf(answer, name), 40))])]
     : ["no entity was found in the question; type a name and choose it from the list"];
   head.append(el("p", { class: "meta" },
     el("span", {}, answer.model ? `${answer.agent} · ${answer.model}` : answer.agent),

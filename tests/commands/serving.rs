@@ -218,7 +218,7 @@ fn a_crash_leaves_whole_lines_of_feedback() {
 #[test]
 fn a_full_disk_stops_feedback_but_no_answers() {
     if !Path::new("/dev/full").exists() {
-        println!("skipped: there is no /dev/full on this machine");
+        say("skipped: there is no /dev/full on this machine");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -337,14 +337,23 @@ fn the_page_works_in_a_browser() {
 /// Runs a program of others, whose output says what it skipped.
 fn report(command: &mut Command) {
     match command.output() {
-        Err(error) => println!("skipped: there is no Python: {error}"),
+        Err(error) => say(&format!("skipped: there is no Python: {error}")),
         Ok(out) => {
             let text = String::from_utf8_lossy(&out.stdout);
             println!("{text}");
+            for line in text.lines().filter(|line| line.starts_with("skipped")) {
+                say(line);
+            }
             let wrong = String::from_utf8_lossy(&out.stderr);
             assert!(out.status.success(), "{text}\n{wrong}");
         }
     }
+}
+
+/// Says what was skipped, although the test passes: the test program shows what `println!` writes
+/// only if a test fails.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// A model with random weights: what it answers is of no use, but it is the same every time.

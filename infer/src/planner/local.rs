@@ -195,6 +195,16 @@ pub struct LocalPlanner {
     /// The question's last prompt and turn; `None` before its first turn.
     held: Option<Vec<u32>>,
     abstention_threshold: f64,
+    prompts: PromptTokens,
+}
+
+/// Tokens of the prompts of turns.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PromptTokens {
+    /// All of them.
+    pub all: usize,
+    /// Those that were still held from the turn or the question before and were not read again.
+    pub cached: usize,
 }
 
 impl LocalPlanner {
@@ -206,6 +216,7 @@ impl LocalPlanner {
             model: Arc::clone(model),
             held: None,
             abstention_threshold: 1.0,
+            prompts: PromptTokens::default(),
         }
     }
 
@@ -236,6 +247,11 @@ impl LocalPlanner {
         }
     }
 
+    /// The tokens of the prompts since the last call.
+    pub fn take_prompt_tokens(&mut self) -> PromptTokens {
+        std::mem::take(&mut self.prompts)
+    }
+
     /// The prompt of an assistant turn after `turns`.
     fn prompt(&self, turns: &[Turn]) -> Result<Vec<u32>, InferError> {
         let mut prompt = self.model.chat.encode(turns)?.ids;
@@ -259,6 +275,9 @@ impl LocalPlanner {
                 limit,
             });
         }
+        let cached = self.session.ids().iter().zip(&prompt);
+        self.prompts.cached += cached.take_while(|(held, new)| held == new).count();
+        self.prompts.all += prompt.len();
         let read = prompt.len() - self.known_tokens(turns, &prompt)?;
         let chat = &self.model.chat;
         let written = engine::generate(

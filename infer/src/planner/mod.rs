@@ -20,7 +20,7 @@ use toolbox::trace::ServedReply;
 
 use crate::InferError;
 
-pub use local::{LocalModel, LocalPlanner, words_of};
+pub use local::{LocalModel, LocalPlanner, PromptTokens, words_of};
 pub use remote::{Constraint, Protocol, RemoteOptions, RemotePlanner, public_address};
 pub use shots::shots;
 
