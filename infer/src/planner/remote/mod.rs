@@ -115,6 +115,7 @@ impl RemotePlanner {
             return Ok(());
         }
         let wrote: String = reply.text.chars().take(80).collect();
+        let wrote = wrote.escape_debug();
         let name = self.options.constraint.name();
         let cut = if reply.cut_off() && reply.text.is_empty() {
             "; it was cut off while it thought, so raise the maximum number of tokens"
