@@ -21,7 +21,7 @@ use toolbox::trace::ServedReply;
 use crate::InferError;
 
 pub use local::{LocalModel, LocalPlanner, PromptTokens, words_of};
-pub use remote::{Constraint, Protocol, RemoteOptions, RemotePlanner, public_address};
+pub use remote::{Constraint, Endpoint, Protocol, RemoteOptions, RemotePlanner, public_address};
 pub use shots::shots;
 
 /// The state in which a planner writes a call.

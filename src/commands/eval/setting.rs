@@ -9,7 +9,7 @@ use infer::engine::Batch;
 use infer::planner::{LocalModel, LocalPlanner, Planner, Protocol, RemotePlanner, Scripted};
 use toolbox::call::ToolTable;
 use toolbox::exec::ExcludeWhen;
-use toolbox::prompt::Template;
+use toolbox::prompt::{Layout, Template};
 use toolbox::rank::{self, Ranker};
 use toolbox::usage::Prices;
 
@@ -79,16 +79,23 @@ impl Planning {
             Some(url) if url.starts_with("http://") || url.starts_with("https://") => {
                 // A model that was not trained on these dialogues needs a description of the tools,
                 // in the prompt or in a separate field of the request.
+                if remote.layout == Layout::Paper && remote.protocol == Protocol::Tools {
+                    bail!(
+                        "the paper layout asks for calls as text: leave out `--layout paper` or `--protocol tools`"
+                    );
+                }
                 let toolbox = agent.writes_programs()
                     && remote.served == Served::Any
                     && remote.protocol == Protocol::Text;
                 let planner =
                     RemotePlanner::new(remote.options(url, agent, serving.seed, serving.shots)?)?;
                 planner.probe()?;
-                (
-                    Self::Remote(planner, serving.concurrency),
-                    Template { toolbox, ..usual },
-                )
+                let template = if remote.layout == Layout::Paper && agent.writes_programs() {
+                    Template::new(Layout::Paper)
+                } else {
+                    Template { toolbox, ..usual }
+                };
+                (Self::Remote(planner, serving.concurrency), template)
             }
             Some(name) if matches!(agent, AgentKind::OdaPaper(_) | AgentKind::TriadPaper(_)) => {
                 bail!(
