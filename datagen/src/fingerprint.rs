@@ -164,7 +164,8 @@ fn masked_arg(arg: &Arg, entities: &[String]) -> Arg {
         | Arg::Extreme(_)
         | Arg::Column(..)
         | Arg::Field(_)
-        | Arg::Text(_) => arg.clone(),
+        | Arg::Text(_)
+        | Arg::Sign(_) => arg.clone(),
     }
 }
 
