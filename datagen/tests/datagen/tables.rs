@@ -254,6 +254,26 @@ const QUERIES: &[(&str, bool)] = &[
         false,
     ),
     (
+        "SELECT ?p ?c { ?p a :Person . ?p :city ?c FILTER(LCASE(?c) = \"oslo\") }",
+        false,
+    ),
+    (
+        "SELECT ?p ?a { VALUES (?c ?s) { (\"Oslo\" :shop0) (\"Porto\" :shop1) (\"Oslo\" :shop1) } ?p a :Person . ?p :city ?c . ?p :works ?s . ?p :age ?a }",
+        false,
+    ),
+    (
+        "SELECT ?p ?c { ?p a :Person . ?p :city ?c VALUES ?c { \"Oslo\" \"Cork\" } }",
+        false,
+    ),
+    (
+        "ASK { { SELECT (COUNT(*) AS ?a) { ?p a :Person } } { SELECT (COUNT(*) AS ?b) { ?s a :Shop } } FILTER(?a > ?b) }",
+        false,
+    ),
+    (
+        "SELECT ?p ?c { ?p :city ?c . ?p :works ?s . { SELECT ?s { ?s a :Shop } ORDER BY ?s LIMIT 2 } }",
+        false,
+    ),
+    (
         "SELECT ?p ?c { ?p a :Person OPTIONAL { ?p :city ?c } }",
         false,
     ),

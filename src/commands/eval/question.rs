@@ -16,6 +16,7 @@ use infer::planner::Planner;
 use kg::Kg;
 use kg::term::{NodeId, RelId};
 use toolbox::answer::Provenance;
+use toolbox::call::ToolTable;
 use toolbox::exec::{Exclude, ExecOptions};
 use toolbox::link::{self, Linked};
 use toolbox::metrics::{Scored, score};

@@ -6,6 +6,7 @@ use common::rng::Rng;
 use kg::term::{RDF_TYPE, Term};
 use kg::value::DatePart;
 use kg::{FrozenKg, Kg};
+use toolbox::agent::Agent;
 use toolbox::answer::{Answer, AnswerValue};
 use toolbox::call::{CallAcceptor, ToolTable, parse_call, parse_program};
 use toolbox::exec::{ExecOptions, Naming, Session, ToolError, Value, run_program};
@@ -423,6 +424,14 @@ fn the_template_of_the_thirteen_keeps_its_hash() {
     assert_ne!(paper.hash(), extended.hash());
     assert_eq!(Template::by_hash(&extended.hash()), Some(extended));
     assert_eq!(Template::by_hash(&paper.hash()), Some(paper));
+    // ODA and Triad decide between programs of these tools if their model knows them.
+    for agent in [Agent::Oda, Agent::Triad] {
+        let deciding = Template {
+            tools: ToolTable::Extended,
+            ..Template::of(agent)
+        };
+        assert_eq!(Template::by_hash(&deciding.hash()), Some(deciding));
+    }
 }
 
 /// Members of the graph of [`hostile_programs_end_in_typed_errors`].

@@ -1,18 +1,21 @@
 //! Equal forms of a pattern that are easier to follow, with the same solutions, as often:
 //!
 //! - `OPTIONAL { … } FILTER(!BOUND(?x))` as NOT EXISTS;
+//! - VALUES of texts or of several variables as a test;
 //! - arithmetic in a test, an order or an aggregate as a variable of its own;
 //! - a group with a union as a union of groups.
 
 use std::cell::Cell;
 
 use kg::spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression};
-use kg::spargebra::term::Variable;
+use kg::spargebra::term::{GroundTerm, Variable};
+use kg::value::Op;
 
 use super::body::is_arithmetic;
 use super::visible;
-use crate::algebra::{and, exists, join, not, union};
+use crate::algebra::{and, compare, exists, join, not, or, union};
 use crate::graph::algebra::filter;
+use crate::graph::term_literal;
 
 /// A pattern without `!BOUND`, and with arithmetic only in BIND.
 pub(super) fn normal(pattern: &GraphPattern) -> GraphPattern {
@@ -30,10 +33,16 @@ impl Rewriter {
         use GraphPattern as P;
         let boxed = |pattern: &GraphPattern| Box::new(self.normal(pattern));
         match pattern {
-            P::Join { left, right } => P::Join {
-                left: boxed(left),
-                right: boxed(right),
-            },
+            P::Join { left, right } => {
+                let apart = listed(left, right).or_else(|| listed(right, left));
+                match apart {
+                    Some((inner, test)) => filter(self.normal(inner), test),
+                    None => P::Join {
+                        left: boxed(left),
+                        right: boxed(right),
+                    },
+                }
+            }
             P::Union { left, right } => P::Union {
                 left: boxed(left),
                 right: boxed(right),
@@ -160,6 +169,52 @@ impl Rewriter {
             other => crate::algebra::map_parts(other, &mut |part| self.apart(part, pattern)),
         }
     }
+}
+
+/// A pattern with the test that stands for VALUES beside it: for several variables, or for texts,
+/// from which no table starts. Rows that are there twice would repeat solutions.
+fn listed<'p>(
+    values: &GraphPattern,
+    pattern: &'p GraphPattern,
+) -> Option<(&'p GraphPattern, Expression)> {
+    let GraphPattern::Values {
+        variables,
+        bindings,
+    } = values
+    else {
+        return None;
+    };
+    let known = visible(pattern);
+    let text = |term: &Option<GroundTerm>| matches!(term, Some(GroundTerm::Literal(_)));
+    let apart = variables.len() > 1 || bindings.iter().flatten().any(text);
+    let unique = (bindings.iter().enumerate()).all(|(at, row)| !bindings[..at].contains(row));
+    let bound = variables
+        .iter()
+        .all(|one| known.iter().any(|name| name == one.as_str()));
+    if !apart || !unique || !bound || bindings.is_empty() {
+        return None;
+    }
+    let cell = |(variable, term): (&Variable, &Option<GroundTerm>)| {
+        let term: Expression = match term.as_ref()? {
+            GroundTerm::NamedNode(iri) => iri.clone().into(),
+            // `=` compares other literals by value.
+            GroundTerm::Literal(literal)
+                if term_literal(literal)
+                    .datatype
+                    .is_none_or(|datatype| datatype.ends_with("#string")) =>
+            {
+                literal.clone().into()
+            }
+            _ => return None,
+        };
+        Some(compare(variable.clone().into(), Op::Eq, term))
+    };
+    let row = |row: &Vec<Option<GroundTerm>>| {
+        let cells = variables.iter().zip(row).map(cell);
+        cells.collect::<Option<Vec<_>>>()?.into_iter().reduce(and)
+    };
+    let rows = bindings.iter().map(row).collect::<Option<Vec<_>>>()?;
+    Some((pattern, rows.into_iter().reduce(or)?))
 }
 
 /// A filtered pattern and its tests, with NOT EXISTS for an OPTIONAL whose variable must not be
