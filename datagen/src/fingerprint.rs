@@ -133,7 +133,8 @@ fn masked_arg(arg: &Arg, entities: &[String]) -> Arg {
         | Arg::Extreme(_)
         | Arg::Column(..)
         | Arg::Field(_)
-        | Arg::Text(_) => arg.clone(),
+        | Arg::Text(_)
+        | Arg::Sign(_) => arg.clone(),
     }
 }
 

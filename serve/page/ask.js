@@ -218,9 +218,9 @@ function answerView(question) {
     },
     finish(answer) {
       working.remove();
-      showValue(said, answer, lines.length ? steps : said);
+      const rows = showValue(said, answer, lines.length ? steps : said);
       if (candidates.length > 1) steps.append(candidateList(candidates, reasons));
-      if (answer.answer.evidence.length) showEvidence(proof, answer, lines);
+      if (answer.answer.evidence.length) showEvidence(proof, answer, lines, rows);
       byId("status").textContent = `Answer: ${head.querySelector(".answer").textContent}`;
     },
     fail(error) {
@@ -264,10 +264,10 @@ function answerTable(graph, { columns, rows }) {
   const head = el("thead", {}, el("tr", {}, columns.map((name) => el("th", { scope: "col" }, name))));
   const body = rows.slice(0, 200).map((row) => el("tr", {}, row.map((member) => cell(graph, member))));
   const more = rows.length > 200 ? el("p", { class: "hint" }, `… ${rows.length} rows in all`) : null;
-  return el("div", { class: "scroll" }, el("table", {}, head, el("tbody", {}, body)), more);
+  return { table: el("div", { class: "scroll" }, el("table", {}, head, el("tbody", {}, body)), more), rows: body };
 }
 
-/** Shows an answer in `head`, and the reason for none in `place`. */
+/** Shows an answer in `head`, and the reason for none in `place`; returns the rows of its table. */
 function showValue(head, answer, place) {
   const { value, provenance, emptied } = answer.answer;
   const line = el("p", { class: "answer" });
@@ -283,7 +283,8 @@ function showValue(head, answer, place) {
     if (value.set.length > 200) line.append(el("span", {}, `… ${value.set.length} in all`));
   }
   head.append(line);
-  if (value.table?.rows.length) head.append(answerTable(answer.graph, value.table));
+  const { table, rows } = value.table?.rows.length ? answerTable(answer.graph, value.table) : { rows: [] };
+  if (table) head.append(table);
   if (answer.reason) place.append(el("p", { class: "why" }, answer.reason));
   else if (emptied && provenance === "none" && answer.entities.length) place.append(el("p", { class: "why" }, `Step ${emptied.step}: ${emptied.call}: ${emptied.why}`));
   if (provenance === "model") head.append(el("p", { class: "why" }, "From the model's own knowledge; nothing in the graph proves it."));
@@ -299,6 +300,7 @@ function showValue(head, answer, place) {
     answer.sparql ? el("a", { href: `#/sparql/${encodeURIComponent(answer.graph)}/${encodeURIComponent(answer.sparql)}` }, "Open as SPARQL") : null,
     el("button", { type: "button", class: "quiet small", onclick: (event) => copy(event.target, location.href) }, "Copy link")));
   if (answer.feedback) head.append(opinion(answer));
+  return rows;
 }
 
 /** Says whether the answer is right; the server keeps it. */
@@ -336,8 +338,8 @@ async function copy(button, text) {
   button.textContent = "Copied";
 }
 
-function showEvidence(card, answer, lines) {
-  const { evidence, value } = answer.answer;
+function showEvidence(card, answer, lines, answerRows) {
+  const { evidence, value, row_evidence: ofRows = [] } = answer.answer;
   const answers = new Set((value.set ?? []).map((member) => key(member.term)));
   const asked = new Set(answer.topics.map(key));
   const kinds = (id) => (answers.has(id) ? "answer" : asked.has(id) ? "topic" : "");
@@ -373,6 +375,12 @@ function showEvidence(card, answer, lines) {
     if (own.length) lights(item, own, [step]);
   });
   rows.forEach((row, i) => lights(row, [i], answer.steps[i] ?? []));
+  // A row of the answer lights the triples that it was made from.
+  answerRows.forEach((row, i) => {
+    if (!ofRows[i]?.length) return;
+    row.tabIndex = 0;
+    lights(row, ofRows[i], []);
+  });
   edges.forEach((edge, i) => lights(edge, [i], answer.steps[i] ?? []));
 }
 

@@ -157,7 +157,17 @@ impl LocalModel {
         let template = known.unwrap_or_else(|| Template::of(agent));
         self.info
             .check_template(agent.name(), &template.hash(), &self.name)?;
-        Ok(template)
+        if agent == Agent::KgAgent {
+            return Ok(template);
+        }
+        // Beside their own answer, the other agents decide between programs with the tools that the
+        // model knows from the tool loop.
+        let loops = self.info.templates.get(Agent::KgAgent.name());
+        let tools = loops.and_then(|hash| Template::by_hash(hash));
+        Ok(Template {
+            tools: tools.map_or(template.tools, |loops| loops.tools),
+            ..template
+        })
     }
 }
 

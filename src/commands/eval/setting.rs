@@ -59,9 +59,11 @@ impl Planning {
             let tools = answering.tools.unwrap_or(serving.tools);
             return Ok((Self::Unneeded, Template { tools, ..usual }));
         }
-        if answering.tools.is_some() && agent.needs_model() {
+        let replayed = model == Some(oracle::NAME) && matches!(agent, AgentKind::KgAgent);
+        if answering.tools.is_some() && agent.needs_model() && !replayed {
             bail!(
-                "--tools is for the agent `words` only; `{}` does not take it",
+                "--tools is for the agent `words` and for `--model oracle`; with its model `{}` has \
+                 the tools that this was trained with",
                 agent.name()
             );
         }
@@ -75,7 +77,10 @@ impl Planning {
                 "`--model oracle` cannot replay gold programs for the agent {}",
                 agent.name()
             ),
-            Some(oracle::NAME) => (Self::Oracle, usual),
+            Some(oracle::NAME) => {
+                let tools = answering.tools.filter(|_| replayed).unwrap_or(usual.tools);
+                (Self::Oracle, Template { tools, ..usual })
+            }
             Some(url) if url.starts_with("http://") || url.starts_with("https://") => {
                 // A model that was not trained on these dialogues needs a description of the tools,
                 // in the prompt or in a separate field of the request.

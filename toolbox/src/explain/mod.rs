@@ -11,7 +11,7 @@
 //! others                           relations that a topic lacks and other things of its class have
 //! words, kinship                   which words a relation explains, and which a chain of parents and children
 //! plan, state, nodes               candidate programs
-//! values, starts, search, judging  the search for them
+//! values, starts, search, judging  the search for them; compared: what values are compared with
 //! tabular                          candidates that end in the extended tools
 //! read                             what a program of a model explains
 //! terms                            the decision
@@ -19,6 +19,7 @@
 //! ```
 
 mod adjective;
+mod compared;
 mod cues;
 mod focus;
 mod judging;

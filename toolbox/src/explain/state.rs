@@ -159,6 +159,16 @@ fn joined(a: &[f32], b: &[f32]) -> Arc<[f32]> {
     a.iter().zip(b).map(|(a, b)| a.max(*b)).collect()
 }
 
+/// Notes that a comparison uses a value of the question.
+fn used_value(index: usize, words: &mut [f32], tally: &mut Tally, explainer: &Explainer<'_, '_>) {
+    tally.values |= bit(index);
+    for (word, asked) in words.iter_mut().zip(&explainer.asked.words) {
+        if asked.value == Some(index) {
+            *word = 1.0;
+        }
+    }
+}
+
 impl State {
     /// The state at a start.
     pub(super) fn start(start: Start, nodes: EntSet, explainer: &mut Explainer<'_, '_>) -> Self {
@@ -350,12 +360,11 @@ impl State {
             }
             Against::Truth(_) => {}
             Against::Value(index) => {
-                tally.values |= bit(index);
-                for (word, asked) in words.iter_mut().zip(&explainer.asked.words) {
-                    if asked.value == Some(index) {
-                        *word = 1.0;
-                    }
-                }
+                used_value(index, &mut words, &mut tally, explainer);
+            }
+            Against::Either(first, second) => {
+                used_value(first, &mut words, &mut tally, explainer);
+                used_value(second, &mut words, &mut tally, explainer);
             }
         }
         Self {

@@ -4,6 +4,7 @@
 use kg::term::{Literal, NodeId, Term};
 use kg::value::{Kind, Op};
 
+use super::compared::is_unasked_key;
 use super::mentions;
 use super::naming::class_words;
 use super::nodes::measurable;
@@ -61,10 +62,18 @@ pub(super) fn ops(
     };
     match kind_of(explainer, one) {
         Some(Kind::Int | Kind::Float | Kind::Quantity) if number && !last_day => {
-            if asked.between {
+            let ops = if asked.between {
                 range()
             } else {
-                vec![asked.compare.map_or(Op::Eq, |ops| ops[0])]
+                vec![asked.compare_of(index).map_or(Op::Eq, |ops| ops[0])]
+            };
+            let equal = ops == [Op::Eq];
+            let year = asked.compared.get(index).is_some_and(|one| one.year);
+            let other_than_year = year && !explainer.speaks_of(one.relation, one.member);
+            if other_than_year || !equal && is_unasked_key(explainer, one) {
+                Vec::new()
+            } else {
+                ops
             }
         }
         // `2` is no year.
@@ -75,7 +84,7 @@ pub(super) fn ops(
             let wanted = if asked.between {
                 range()
             } else {
-                vec![asked.compare.map_or(Op::Eq, |ops| ops[1])]
+                vec![asked.compare_of(index).map_or(Op::Eq, |ops| ops[1])]
             };
             if is_whole(explainer, one) {
                 // A number has no last day.
