@@ -69,6 +69,7 @@ fn run(cli: &Cli) -> anyhow::Result<ExitStatus> {
                 anyhow::bail!("train needs --data, --base and --out; see `kgagent train --help`")
             }
         },
+        Command::Adapt(args) => commands::adapt::run(args, &ui),
         Command::Ask(args) => commands::ask::run(args, &ui),
         Command::Eval(args) => commands::eval::run(args, &ui),
         Command::Serve(args) => commands::serve::run(args, &ui),

@@ -50,4 +50,4 @@ pub use error::Error;
 pub(crate) use error::thread_pool;
 pub use refusal::Refusal;
 pub use wording::wording;
-pub use write::write_dataset;
+pub use write::{question_line, write_dataset};

@@ -298,8 +298,10 @@ fn run_fingerprint(chosen: &[&GoldQuestion], kg: &dyn Kg, options: &GenerateOpti
     hex(&hasher.finalize())
 }
 
-/// A question in the format of a `jsonl` source, for `kgagent eval`.
-fn question_line(question: &GoldQuestion, linked: &[String]) -> serde_json::Value {
+/// A question in the format of a `jsonl` source, for `kgagent eval`. `linked` are the names of its
+/// entities, if it names no topics itself.
+#[must_use]
+pub fn question_line(question: &GoldQuestion, linked: &[String]) -> serde_json::Value {
     let mut topic = Map::new();
     for name in linked {
         topic.insert(name.clone(), json!(""));

@@ -1,5 +1,6 @@
 //! The commands, one module each; [`graph`], [`ranking`] and [`oracle`] serve several of them.
 
+pub(crate) mod adapt;
 pub(crate) mod ask;
 pub(crate) mod datagen;
 pub(crate) mod demo;

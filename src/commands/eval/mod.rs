@@ -35,6 +35,7 @@ use toolbox::call::ToolTable;
 use toolbox::rank::Ranker;
 
 pub(super) use self::gold::gold_labels;
+pub(super) use self::result::Prediction;
 pub(super) use self::run::evaluate;
 pub(super) use self::setting::{Planning, Serving, Setting};
 pub(super) use self::table::{head, row};

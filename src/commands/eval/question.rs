@@ -15,7 +15,7 @@ use infer::agent::{Outcome, Task, answer_with};
 use infer::planner::Planner;
 use kg::Kg;
 use kg::term::{NodeId, RelId};
-use toolbox::answer::Provenance;
+use toolbox::answer::{AnswerValue, Provenance};
 use toolbox::call::ToolTable;
 use toolbox::exec::{Exclude, ExecOptions};
 use toolbox::link::{self, Linked};
@@ -257,11 +257,19 @@ fn scored(
         program: equal_program,
         groups: groups.clone(),
     };
-    let decided = outcome
-        .decided
-        .iter()
-        .map(|one| JudgedCandidate {
+    let decided = &outcome.decided;
+    // Equal numbers and truths need not mean the same.
+    let same = |at: usize| {
+        let set = matches!(decided[at].value, AnswerValue::Set(_));
+        let first = decided
+            .iter()
+            .position(|one| one.value == decided[at].value);
+        first.filter(|_| set).unwrap_or(at)
+    };
+    let decided = (decided.iter().enumerate())
+        .map(|(at, one)| JudgedCandidate {
             right: score(&gold.comparable(&one.answer()), &gold.answers).exact == 1.0,
+            answer: same(at),
             terms: one.terms,
         })
         .collect();

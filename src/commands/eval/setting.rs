@@ -202,7 +202,7 @@ pub(in crate::commands) struct Setting {
     pub(super) entities: EntitySource,
     /// Which topic entities to drop; `None` follows the convention of the source.
     pub(super) exclude: Option<ExcludeWhen>,
-    pub(super) ranker: Arc<dyn Ranker>,
+    pub(in crate::commands) ranker: Arc<dyn Ranker>,
     /// Questions per batch; `None` decides by the size of the model.
     pub(super) batch: Option<usize>,
     /// Probability above which a local model abstains; `None` takes the model's own threshold. See
