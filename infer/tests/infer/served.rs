@@ -10,7 +10,6 @@ use infer::planner::{Constraint, Endpoint, Planner, Protocol, RemoteOptions, Rem
 use kg::term::Term;
 use kg::{FrozenKg, Kg};
 use serde_json::{Value, json};
-use toolbox::agent::Agent;
 use toolbox::exec::ExecOptions;
 use toolbox::grammar::Grammar;
 use toolbox::prompt::{Layout, Template};

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use common::fs::write_file;
-use datagen::hash;
+use common::hash;
 use datagen::linking::gold_entities;
 use datagen::question::GoldQuestion;
 use datagen::read::ReadOptions;

@@ -178,7 +178,7 @@ impl Adapting<'_> {
         let most = (args.hold_back * u64::MAX as f64) as u64;
         let held = questions.extract_if(.., |one| {
             let known = one.answers.is_some() || matches!(one.query, GoldQuery::Text(_));
-            known && datagen::hash::number(args.seed, "control", &one.id) < most
+            known && common::hash::number(args.seed, "control", &one.id) < most
         });
         let mut controls = vec![("held back".to_owned(), held.collect())];
         let own = args

@@ -94,7 +94,7 @@ impl TableWriter<'_> {
             };
         }
         for (triple, new) in body.optional.iter().rev() {
-            main = self.with_optional(main, triple, new)?;
+            main = self.with_optional(&main, triple, new)?;
         }
         for label in labels.iter().flat_map(|(_, labels)| labels) {
             main = self.labelled(&main, label)?;
@@ -184,7 +184,12 @@ impl TableWriter<'_> {
 
     /// One more column with empty cells, for a triple that rows may have. On a graph in which all
     /// rows have it, it is an ordinary column.
-    fn with_optional(&mut self, main: Bound, triple: &Triple, new: &str) -> Result<Bound, Refusal> {
+    fn with_optional(
+        &mut self,
+        main: &Bound,
+        triple: &Triple,
+        new: &str,
+    ) -> Result<Bound, Refusal> {
         let place = |end: &End| end.var().and_then(|name| main.index(name));
         let (near, forward) = match (place(&triple.subject), place(&triple.object)) {
             (Some(near), None) => (near, true),
@@ -196,13 +201,13 @@ impl TableWriter<'_> {
         }
         let here = self.calls.snapshot();
         let path = (triple.relation.as_str(), triple.repeat, forward);
-        let mut longer = self.calls.extend(&main, near, path, new)?;
+        let mut longer = self.calls.extend(main, near, path, new)?;
         let last = longer.columns.len() - 1;
         let table = self.calls.table(&longer);
         if table.is_some_and(|table| table.column(last).all(|cell| *cell != Cell::Empty)) {
             self.calls.restore(here);
             let path = (triple.relation.as_str(), None, forward);
-            return self.calls.extend(&main, near, path, new);
+            return self.calls.extend(main, near, path, new);
         }
         longer.columns[last].push(optional(new));
         Ok(longer)

@@ -158,7 +158,7 @@ impl Rewriter {
             arithmetic if is_arithmetic(arithmetic) => {
                 self.made.set(self.made.get() + 1);
                 let variable = Variable::new_unchecked(format!("computed_{}", self.made.get()));
-                let inner = std::mem::replace(pattern, GraphPattern::default());
+                let inner = std::mem::take(pattern);
                 *pattern = GraphPattern::Extend {
                     inner: Box::new(inner),
                     variable: variable.clone(),
