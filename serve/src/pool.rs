@@ -153,7 +153,7 @@ mod tests {
         let (told, tells) = channel();
         let gate = Arc::new(Mutex::new(()));
         let closed = gate.lock().unwrap();
-        let mut threads = || {
+        let threads = || {
             let (told, gate) = (told.clone(), Arc::clone(&gate));
             let job = move || {
                 told.send(rayon::current_thread_index().map(|_| rayon::current_num_threads()))
