@@ -73,9 +73,7 @@ pub(super) fn compared(question: &str, all: &[String], values: &[Literal]) -> Ve
 
 /// Whether the number at `at` is a year: four digits behind a word for times.
 fn is_year(all: &[String], at: usize) -> bool {
-    let year = all[at]
-        .parse::<u32>()
-        .is_ok_and(|year| (1_000..=2_100).contains(&year));
+    let year = may_be_year(&Literal::plain(all[at].as_str()));
     let before = |back: usize| at.checked_sub(back).map_or("", |at| all[at].as_str());
     year && (TIMES.contains(&before(1)) || before(1) == "of" && before(2) == "year")
 }
@@ -114,7 +112,13 @@ pub(super) fn is_unasked_key(explainer: &Explainer<'_, '_>, one: &Adjacent) -> b
         .copied();
     let key = value.is_some_and(|value| is_key_of(session.kg(), one.member, value))
         || has_reference(session.kg(), one.relation);
-    key && !explainer.speaks_of(one.relation, one.member)
+    key && !(explainer.asked.keys && explainer.speaks_of(one.relation, one.member))
+}
+
+/// Whether a literal is a whole number that may be a year.
+pub(super) fn may_be_year(value: &Literal) -> bool {
+    let year = value.lexical.parse::<u32>();
+    year.is_ok_and(|year| (1_000..=2_100).contains(&year))
 }
 
 impl Asked {
@@ -126,7 +130,8 @@ impl Asked {
 }
 
 impl Search<'_> {
-    /// The members that have one of two values that the question joins by `or`.
+    /// The members that have one of two values that the question joins by `or`. Returns whether the
+    /// relation has both, so that nobody asks for members with only one of them.
     pub(super) fn alternatives(
         &self,
         state: &State,
@@ -134,28 +139,30 @@ impl Search<'_> {
         index: usize,
         explainer: &mut Explainer<'_, '_>,
         next: &mut Vec<State>,
-    ) {
+    ) -> bool {
         let session = explainer.session;
         let values = &session.linked().values;
-        let asked = explainer
-            .asked
-            .compared
-            .get(index)
-            .copied()
-            .unwrap_or_default();
-        let Some((other, second)) = asked.or.and_then(|at| Some((at, values.get(at)?))) else {
-            return;
+        let compared = &explainer.asked.compared;
+        let behind = compared.get(index).and_then(|asked| asked.or);
+        let before = compared.iter().position(|asked| asked.or == Some(index));
+        let Some((other, second)) = behind.or(before).and_then(|at| Some((at, values.get(at)?)))
+        else {
+            return false;
         };
         let kept =
             |value: &Literal| session.satisfying_value(&state.nodes, one.relation, Op::Eq, value);
         let (first, second) = (kept(&values[index]), kept(second));
         if first.is_empty() || second.is_empty() {
-            return;
+            return false;
         }
-        let both: EntSet = sorted(first.iter().chain(second.iter()).copied().collect());
-        let against = Against::Either(index, other);
-        let state = state.compare(one.relation, Op::Eq, against, both, explainer);
-        self.keep(next, state);
+        // Of the two, the one that is said first makes the plan.
+        if behind.is_some() {
+            let both: EntSet = sorted(first.iter().chain(second.iter()).copied().collect());
+            let against = Against::Either(index, other);
+            let state = state.compare(one.relation, Op::Eq, against, both, explainer);
+            self.keep(next, state);
+        }
+        true
     }
 }
 

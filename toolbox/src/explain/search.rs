@@ -321,8 +321,8 @@ impl Search<'_> {
                     continue;
                 }
                 let ops = ops(explainer, session, one, index);
-                if ops == [Op::Eq] {
-                    self.alternatives(state, one, index, explainer, next);
+                if ops == [Op::Eq] && self.alternatives(state, one, index, explainer, next) {
+                    continue;
                 }
                 for op in ops {
                     let kept = session.satisfying_value(&state.nodes, one.relation, op, value);

@@ -363,6 +363,7 @@ impl State {
                 used_value(index, &mut words, &mut tally, explainer);
             }
             Against::Either(first, second) => {
+                tally.filters += 1;
                 used_value(first, &mut words, &mut tally, explainer);
                 used_value(second, &mut words, &mut tally, explainer);
             }

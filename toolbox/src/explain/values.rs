@@ -4,7 +4,7 @@
 use kg::term::{Literal, NodeId, Term};
 use kg::value::{Kind, Op};
 
-use super::compared::is_unasked_key;
+use super::compared::{is_unasked_key, may_be_year};
 use super::mentions;
 use super::naming::class_words;
 use super::nodes::measurable;
@@ -69,7 +69,7 @@ pub(super) fn ops(
             };
             let equal = ops == [Op::Eq];
             let year = asked.compared.get(index).is_some_and(|one| one.year);
-            let other_than_year = year && !explainer.speaks_of(one.relation, one.member);
+            let other_than_year = year && !has_years(explainer, one);
             if other_than_year || !equal && is_unasked_key(explainer, one) {
                 Vec::new()
             } else {
@@ -87,8 +87,9 @@ pub(super) fn ops(
                 vec![asked.compare_of(index).map_or(Op::Eq, |ops| ops[1])]
             };
             if is_whole(explainer, one) {
-                // A number has no last day.
-                return if last_day { Vec::new() } else { wanted };
+                // A number has no last day, and 3,000 is no year.
+                let year = !last_day && may_be_year(&session.linked().values[index]);
+                return if year { wanted } else { Vec::new() };
             }
             // After a year means after its last day; before it, before its first.
             let late = |op: &Op| matches!(op, Op::Gt | Op::Le);
@@ -117,6 +118,14 @@ fn is_whole(explainer: &Explainer<'_, '_>, one: &Adjacent) -> bool {
     let read = session.literals(far.get(..1).unwrap_or_default());
     read.first()
         .is_some_and(|value| Kind::majority([value]) == Kind::Int)
+}
+
+/// Whether a relation that the question speaks of leads to whole numbers that may be years.
+fn has_years(explainer: &Explainer<'_, '_>, one: &Adjacent) -> bool {
+    let session = explainer.session;
+    let far = session.step(one.member, one.relation, one.out);
+    let read = session.literals(far.get(..1).unwrap_or_default());
+    read.first().is_some_and(may_be_year) && explainer.speaks_of(one.relation, one.member)
 }
 
 /// Of a question with two numbers, the comparison in a range: the smaller one is its lower bound.
