@@ -255,6 +255,7 @@ mod tests {
             "mentions",
             "model",
             "predictions",
+            "questions",
             "reword",
             "skip",
             "start",
