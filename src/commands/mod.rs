@@ -8,6 +8,7 @@ pub(crate) mod eval;
 pub(crate) mod export;
 pub(crate) mod fetch;
 pub(crate) mod graph;
+pub(crate) mod lexicon;
 mod oracle;
 mod output;
 mod ranking;

@@ -9,6 +9,7 @@ mod export;
 mod fetch;
 mod guide;
 mod large;
+mod lexicon;
 mod serving;
 #[path = "../support/mod.rs"]
 mod support;

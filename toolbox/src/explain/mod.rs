@@ -15,6 +15,7 @@
 //! tabular                          candidates that end in the extended tools
 //! read                             what a program of a model explains
 //! terms                            the decision
+//! lexicon                          words proposed for a graph's relations and classes
 //! why                              which part of the chosen program accounts for which word
 //! ```
 
@@ -25,6 +26,7 @@ mod focus;
 mod judging;
 mod kinship;
 mod learn;
+mod lexicon;
 mod marks;
 mod mentions;
 mod naming;
@@ -50,6 +52,7 @@ use std::sync::Arc;
 use common::cancel::{Cancel, Cancelled};
 
 pub use learn::{WordPair, learn};
+pub use lexicon::{LexiconEntry, lexicon, question_words};
 pub use search::SearchLimits;
 pub use table::{TableError, WordTables};
 pub use terms::{DecisionTerm, TERM_NAMES, TERMS, TermWeights, Terms};
