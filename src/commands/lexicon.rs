@@ -42,7 +42,11 @@ pub(crate) fn run(args: &KgLexiconArgs, ui: &Ui) -> Result<ExitStatus> {
     if !pairs.is_empty() {
         let learned = WordTables::parse(&learn(&pairs))?;
         tables = tables.with(&learned).into();
-        vocabulary.extend(pairs.iter().flat_map(|pair| kg::words(&pair.question)));
+        let asked: BTreeSet<String> = (pairs.iter())
+            .flat_map(|pair| kg::words(&pair.question))
+            .collect();
+        let known: BTreeSet<String> = vocabulary.iter().cloned().collect();
+        vocabulary.extend(asked.difference(&known).cloned());
     }
     let entries = lexicon(&graph, &tables, &vocabulary, usize::from(args.words));
     let (text, proposed) = turtle(&graph, &entries);

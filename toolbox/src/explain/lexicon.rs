@@ -27,9 +27,10 @@ pub struct LexiconEntry {
     pub words: Vec<(String, f32)>,
 }
 
-/// The words, and phrases of several words, by which the program's own list says that people ask.
+/// The words, and phrases of several words, by which the program's own list says that people ask. The
+/// list has the most typical words of a name first.
 #[must_use]
-pub fn question_words() -> BTreeSet<String> {
+pub fn question_words() -> Vec<String> {
     let lines = include_str!("../../../data/base/synonyms.txt").lines();
     let lines = lines.filter(|line| !line.starts_with('#'));
     let words = lines.filter_map(|line| line.split_once(':'));
@@ -39,12 +40,13 @@ pub fn question_words() -> BTreeSet<String> {
         .collect()
 }
 
-/// At most `most` words of `vocabulary` for each visible relation and each class of a graph.
+/// At most `most` words of `vocabulary` for each visible relation and each class of a graph. Of equally
+/// likely words the earlier ones are proposed.
 #[must_use]
 pub fn lexicon(
     kg: &dyn Kg,
     tables: &WordTables,
-    vocabulary: &BTreeSet<String>,
+    vocabulary: &[String],
     most: usize,
 ) -> Vec<LexiconEntry> {
     let visible = (kg.relations().iter()).filter(|id| !kg.schema().hidden.contains(id));
@@ -66,7 +68,7 @@ pub fn lexicon(
 fn propose(
     kg: &dyn Kg,
     tables: &WordTables,
-    vocabulary: &BTreeSet<String>,
+    vocabulary: &[String],
     most: usize,
     mut nodes: Vec<(NodeId, String)>,
     is_class: bool,
@@ -108,7 +110,7 @@ fn propose(
     }
     for entry in &mut entries {
         let words = &mut entry.words;
-        words.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        words.sort_by(|a, b| b.1.total_cmp(&a.1));
         // One form of each word.
         let mut seen = BTreeSet::new();
         words.retain(|(word, _)| seen.insert(stems_of(word)));
