@@ -10,8 +10,9 @@
 //! naming, relations                what names of relations and classes mean; the words of a relation
 //! others                           relations that a topic lacks and other things of its class have
 //! words, kinship                   which words a relation explains, and which a chain of parents and children
+//! possessive                       relations that the question says one after another
 //! plan, state, nodes               candidate programs
-//! values, starts, search, judging  the search for them
+//! values, starts, ways             the search for them, with search and judging
 //! tabular                          candidates that end in the extended tools
 //! read                             what a program of a model explains
 //! terms                            the decision
@@ -30,6 +31,7 @@ mod naming;
 mod nodes;
 mod others;
 mod plan;
+mod possessive;
 mod question;
 mod read;
 mod relations;
@@ -41,6 +43,7 @@ mod tabular;
 mod terms;
 mod values;
 mod vocabulary;
+mod ways;
 mod why;
 mod words;
 

@@ -9,6 +9,7 @@ use super::kinship::Lineage;
 use super::mentions::is_of_kind;
 use super::nodes::{connects, is_nameless, literal_kind, measurable};
 use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way};
+use super::possessive::Progress;
 use super::question::AskedWord;
 use super::words::{Explainer, is_part_of_name, names, strength};
 use crate::exec::{EntSet, Relation, Session, Value};
@@ -36,6 +37,8 @@ pub(super) struct State {
     pub(super) distance: Option<usize>,
     /// The family relations followed last.
     pub(super) lineage: Lineage,
+    /// How far it has come in what the question says of its first entity.
+    pub(super) progress: Progress,
     /// Whether the set consists of the names of things, which end a plan.
     pub(super) named: bool,
     pub(super) tally: Tally,
@@ -82,6 +85,8 @@ pub(super) struct Tally {
     pub(super) order: i32,
     /// Linked entities used, as bits.
     pub(super) entities: u64,
+    /// Comparisons with values that are everyday words.
+    pub(super) everyday: usize,
     /// Relations to things that explain no word, and neither do the classes of these things.
     pub(super) unsaid: usize,
     /// Extremes of other things than those that the question says.
@@ -110,6 +115,7 @@ impl Tally {
             misplaced: self.misplaced + other.misplaced,
             order: self.order + other.order,
             entities: self.entities | other.entities,
+            everyday: self.everyday + other.everyday,
             values: self.values | other.values,
         }
     }
@@ -163,18 +169,24 @@ impl State {
     /// The state at a start.
     pub(super) fn start(start: Start, nodes: EntSet, explainer: &mut Explainer<'_, '_>) -> Self {
         let mut tally = Tally::default();
-        let mut words: Arc<[f32]> = explainer.asked.words.iter().map(|_| 0.0).collect();
+        let words: Arc<[f32]>;
         match &start {
             Start::Entity(index) => {
                 tally.entities = bit(*index);
                 let of_name = explainer.named_by(*index);
                 tally.values = of_name.iter().fold(0, |all, &value| all | bit(value));
-                words = (explainer.asked.words.iter())
-                    .map(|word| f32::from(word.value.is_some_and(|at| of_name.contains(&at))))
+                words = (explainer.asked.words.iter().zip(&explainer.mentioned))
+                    .map(|(word, mentioned)| {
+                        let named = word.value.is_some_and(|at| of_name.contains(&at));
+                        f32::from(named || *mentioned == Some(*index))
+                    })
                     .collect();
             }
             Start::Entities => {
                 tally.entities = u64::MAX;
+                words = (explainer.mentioned.iter())
+                    .map(|mentioned| f32::from(mentioned.is_some()))
+                    .collect();
             }
             Start::Class(class) => {
                 words = explainer.class(*class);
@@ -190,6 +202,7 @@ impl State {
             class_said: false,
             distance: None,
             lineage: Lineage::default(),
+            progress: Progress::default(),
             named: false,
             tally,
         };
@@ -272,17 +285,39 @@ impl State {
             class_said: false,
             distance: distance.or(self.distance),
             lineage,
+            progress: self.progress,
             named: false,
             tally,
         };
         // At first only the words that the classes of the new set explain.
         let silent = !speaks(&explained.words, explainer);
         next.see_classes(explainer);
+        let said = joined(&explained.words, &next.words);
+        next.progress = self.progress.follow(self.chain(explainer), &said);
+        let told = next.progress.told > self.progress.told;
+        next.tally.unsaid -= usize::from(again && told);
         let unsaid = silent && !statements && !of_kind && !speaks(&next.words, explainer);
         next.tally.unsaid += usize::from(unsaid);
         let own = followed(&self.words, &explained.words, explainer);
         next.words = joined(&own, &next.words);
         next
+    }
+
+    /// The relations that the question says of the entity at which the plan begins.
+    fn chain<'a>(&self, explainer: &'a Explainer<'_, '_>) -> &'a [Vec<usize>] {
+        match self.plan.start {
+            Start::Entity(entity) => {
+                let chains = &explainer.chains;
+                chains.get(entity).map_or(&[], Vec::as_slice)
+            }
+            Start::Entities | Start::Class(_) => &[],
+        }
+    }
+
+    /// How many relations that the question says of the first entity have no step of their own, although
+    /// the plan explains their words.
+    pub(super) fn untold(&self, explainer: &Explainer<'_, '_>) -> usize {
+        self.progress.untold(self.chain(explainer), &self.words)
     }
 
     /// Whether a hop leads from an entity that the question mentions as a kind of things.
@@ -342,15 +377,20 @@ impl State {
         let (words, mut tally) = self.attribute(relation, explainer);
         let mut words = words.to_vec();
         tally.filters += 1;
-        match against {
-            Against::Entity(index) => tally.entities |= bit(index),
-            Against::Own(index) => {
-                tally.entities |= bit(index);
-                tally.compared += 1;
+        if let Against::Entity(index) | Against::Own(index) = against {
+            tally.entities |= bit(index);
+            for (word, mentioned) in words.iter_mut().zip(&explainer.mentioned) {
+                if *mentioned == Some(index) {
+                    *word = 1.0;
+                }
             }
-            Against::Truth(_) => {}
+        }
+        match against {
+            Against::Entity(_) | Against::Truth(_) => {}
+            Against::Own(_) => tally.compared += 1,
             Against::Value(index) => {
                 tally.values |= bit(index);
+                tally.everyday += usize::from(explainer.everyday & bit(index) != 0);
                 for (word, asked) in words.iter_mut().zip(&explainer.asked.words) {
                     if asked.value == Some(index) {
                         *word = 1.0;

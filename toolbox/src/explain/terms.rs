@@ -84,6 +84,8 @@ terms! {
     SameOfBoth "the same of both",
     SaidOfOthers "said of others only",
     Unsaid "relations unsaid",
+    Untold "one relation for two",
+    EverydayValue "everyday word as a value",
 }
 
 /// The terms of one candidate.
@@ -213,6 +215,8 @@ pub(super) fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
     terms[DecisionTerm::OrderOfWords] = tally.order as f32;
     terms[DecisionTerm::Unsaid] = tally.unsaid as f32;
     terms[DecisionTerm::BothWays] = tally.both as f32;
+    terms[DecisionTerm::Untold] = state.untold(explainer) as f32;
+    terms[DecisionTerm::EverydayValue] = tally.everyday as f32;
     terms[DecisionTerm::Filters] = tally.filters as f32;
     terms[DecisionTerm::ClassFilters] = tally.classes as f32;
     let entities = (0..linked.entities.len()).filter(|&at| tally.entities & bit(at) == 0);
@@ -328,7 +332,11 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
 
 /// The terms of giving up.
 pub(super) fn of_abstention(explainer: &Explainer<'_, '_>) -> Terms {
-    let content = || explainer.asked.words.iter().filter(|word| !word.is_mark());
+    let content = || {
+        (explainer.asked.words.iter().zip(&explainer.mentioned))
+            .filter(|(word, mentioned)| !word.is_mark() && mentioned.is_none())
+            .map(|(word, _)| word)
+    };
     let mut terms = Terms::ZERO;
     terms[DecisionTerm::GiveUp] = 1.0;
     terms[DecisionTerm::GiveUpPerWord] = content().count() as f32;
