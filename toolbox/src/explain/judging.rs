@@ -37,6 +37,13 @@ impl Search<'_> {
                 let condition = (one.relation, Op::Eq, Against::Entity(index));
                 self.judged(state, condition, !held.is_empty(), explainer);
             }
+            if let Some(named) = explainer
+                .said_by_name(one, &state.nodes)
+                .filter(|_| !followed)
+            {
+                let condition = (one.relation, Op::Eq, Against::Named(named));
+                self.judged(state, condition, true, explainer);
+            }
             self.judge_own(state, one, explainer);
             for (index, value) in session.linked().values.iter().enumerate() {
                 if state.tally.values & bit(index) != 0 {

@@ -12,6 +12,7 @@
 //! words, kinship                   which words a relation explains, and which a chain of parents and children
 //! possessive                       relations that the question says one after another
 //! plan, state, nodes               candidate programs
+//! unlinked                         things that the question names and that are not linked
 //! values, starts, ways             the search for them, with search and judging
 //! tabular                          candidates that end in the extended tools
 //! read                             what a program of a model explains
@@ -41,6 +42,7 @@ mod state;
 mod table;
 mod tabular;
 mod terms;
+mod unlinked;
 mod values;
 mod vocabulary;
 mod ways;

@@ -40,6 +40,8 @@ pub(super) enum Start {
 pub(super) enum Against {
     /// The linked entity with this index.
     Entity(usize),
+    /// A thing that the question names and that is not linked.
+    Named(NodeId),
     /// The value of the question with this index.
     Value(usize),
     /// The value that the linked entity with this index has for the same relation.
@@ -175,6 +177,7 @@ impl<'s, 'g> Writer<'s, 'g> {
     fn against(&self, against: &Against) -> Arg {
         match against {
             Against::Entity(index) | Against::Own(index) => self.entity(*index),
+            Against::Named(node) => self.node(*node),
             Against::Truth(value) => Arg::Literal(value.clone()),
             Against::Value(index) => (self.session.linked().values.get(*index)).map_or_else(
                 || Arg::Literal(Literal::plain(String::new())),
@@ -199,7 +202,9 @@ impl<'s, 'g> Writer<'s, 'g> {
                 self.list(&entity);
                 self.assign(Tool::GetTailEntity, vec![entity, relation.clone()])
             }
-            Against::Entity(_) | Against::Truth(_) | Against::Value(_) => self.against(against),
+            Against::Entity(_) | Against::Named(_) | Against::Truth(_) | Against::Value(_) => {
+                self.against(against)
+            }
         };
         self.list(&set);
         self.assign(tool, vec![set, relation, Arg::Op(op), value])

@@ -35,6 +35,15 @@ pub(super) fn chains(question: &str, linked: &Linked, asked: &Asked) -> Vec<Vec<
         .collect()
 }
 
+/// How often relations are said again: `the recording of Stay's recording`.
+pub(super) fn repeated(chains: &[Vec<Vec<usize>>]) -> usize {
+    let again = |chain: &Vec<Vec<usize>>| {
+        let said = |at: &usize| chain[..*at].contains(&chain[*at]);
+        (0..chain.len()).filter(said).count()
+    };
+    chains.iter().map(again).sum()
+}
+
 /// The rest of a text behind an apostrophe and an `s`.
 fn behind_possessive(text: &str) -> Option<&str> {
     let rest = text.trim_start();
@@ -221,5 +230,6 @@ mod tests {
         let twice = [vec![0], vec![0]];
         assert_eq!(Progress::default().follow(&twice, &[0.5]).told, 1);
         assert_eq!(one.untold(&chain, &[0.2, 0.0]), 0, "nothing explains it");
+        assert_eq!(repeated(&[chain.to_vec(), twice.to_vec()]), 1);
     }
 }

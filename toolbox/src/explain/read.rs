@@ -10,7 +10,7 @@ use super::mentions::is_of_kind;
 use super::nodes::{connects, measurable};
 use super::plan::{Finish, Hop, Plan, Start, Way};
 use super::possessive::Progress;
-use super::state::{Found, State, Tally, bit, order, speaks};
+use super::state::{Found, MENTIONED, State, Tally, bit, order, speaks};
 use super::words::{Explainer, is_part_of_name, names, strength};
 use crate::call::{Arg, Target, Tool};
 use crate::exec::{EntSet, Observation, Session, Step, Value};
@@ -294,7 +294,7 @@ impl Reader {
                     self.tally.entities |= 1 << at.min(63);
                     for (mine, mentioned) in self.words.iter_mut().zip(&explainer.mentioned) {
                         if *mentioned == Some(at) {
-                            *mine = 1.0;
+                            *mine = mine.max(MENTIONED);
                         }
                     }
                 }

@@ -15,7 +15,7 @@ use super::values::{
     has_one, is_range, is_value, kind_of, ops, reached, said_classes, says_nothing, truth,
     year_used,
 };
-use super::ways::{ways, without_texts};
+use super::ways::{says_more, ways, without_texts};
 use super::words::Explainer;
 use crate::call::ToolTable;
 use crate::exec::{Adjacent, EntSet, Value, intersection};
@@ -306,6 +306,7 @@ impl Search<'_> {
                 }
             }
         }
+        self.named(state, adjacent, explainer, next);
         let said = !explainer.asked.negated;
         for one in adjacent.iter().filter(|one| one.out) {
             self.cancel.check()?;
@@ -422,7 +423,8 @@ impl Search<'_> {
             }
             let members = explainer.session.kg().instances(class);
             let nodes: EntSet = intersection(&[&*state.nodes, &*members]).into();
-            if !nodes.is_empty() && nodes.len() < state.nodes.len() {
+            let some = !nodes.is_empty() && nodes.len() < state.nodes.len();
+            if some && says_more(explainer, state, class) {
                 self.keep(next, state.class(class, nodes, explainer));
             }
         }

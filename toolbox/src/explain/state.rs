@@ -17,6 +17,9 @@ use crate::exec::{EntSet, Relation, Session, Value};
 /// The probability from which a relation explains a word of the question.
 const SPOKEN_OF: f32 = 0.05;
 
+/// The probability with which an entity explains the words that mention it, if they may mean a relation too.
+pub(super) const MENTIONED: f32 = 0.15;
+
 /// A plan so far.
 #[derive(Clone, Debug)]
 pub(super) struct State {
@@ -178,14 +181,18 @@ impl State {
                 words = (explainer.asked.words.iter().zip(&explainer.mentioned))
                     .map(|(word, mentioned)| {
                         let named = word.value.is_some_and(|at| of_name.contains(&at));
-                        f32::from(named || *mentioned == Some(*index))
+                        match named {
+                            true => 1.0,
+                            false if *mentioned == Some(*index) => MENTIONED,
+                            false => 0.0,
+                        }
                     })
                     .collect();
             }
             Start::Entities => {
                 tally.entities = u64::MAX;
                 words = (explainer.mentioned.iter())
-                    .map(|mentioned| f32::from(mentioned.is_some()))
+                    .map(|mentioned| if mentioned.is_some() { MENTIONED } else { 0.0 })
                     .collect();
             }
             Start::Class(class) => {
@@ -381,12 +388,18 @@ impl State {
             tally.entities |= bit(index);
             for (word, mentioned) in words.iter_mut().zip(&explainer.mentioned) {
                 if *mentioned == Some(index) {
-                    *word = 1.0;
+                    *word = word.max(MENTIONED);
                 }
             }
         }
         match against {
             Against::Entity(_) | Against::Truth(_) => {}
+            Against::Named(node) => {
+                tally.everyday += 1;
+                for &at in explainer.name_of(node).iter() {
+                    words[at] = 1.0;
+                }
+            }
             Against::Own(_) => tally.compared += 1,
             Against::Value(index) => {
                 tally.values |= bit(index);

@@ -9,6 +9,7 @@ use kg::value::Kind;
 use serde::{Deserialize, Serialize};
 
 use super::plan::Finish;
+use super::possessive;
 use super::state::{Found, State, bit};
 use super::words::Explainer;
 use crate::exec::{EntSet, Value};
@@ -86,6 +87,7 @@ terms! {
     Unsaid "relations unsaid",
     Untold "one relation for two",
     EverydayValue "everyday word as a value",
+    NamesUnused "names unused",
 }
 
 /// The terms of one candidate.
@@ -220,7 +222,9 @@ pub(super) fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
     terms[DecisionTerm::Filters] = tally.filters as f32;
     terms[DecisionTerm::ClassFilters] = tally.classes as f32;
     let entities = (0..linked.entities.len()).filter(|&at| tally.entities & bit(at) == 0);
-    terms[DecisionTerm::EntitiesUnused] = entities.count() as f32;
+    terms[DecisionTerm::EntitiesUnused] = entities.clone().count() as f32;
+    let names = entities.filter(|&at| explainer.is_name(at));
+    terms[DecisionTerm::NamesUnused] = names.count() as f32;
     terms[DecisionTerm::ValuesUnused] = values_unused(&linked.values, tally.values) as f32;
     terms
 }
@@ -339,7 +343,8 @@ pub(super) fn of_abstention(explainer: &Explainer<'_, '_>) -> Terms {
     };
     let mut terms = Terms::ZERO;
     terms[DecisionTerm::GiveUp] = 1.0;
-    terms[DecisionTerm::GiveUpPerWord] = content().count() as f32;
+    let again = possessive::repeated(&explainer.chains);
+    terms[DecisionTerm::GiveUpPerWord] = (content().count() + again) as f32;
     terms[DecisionTerm::GiveUpWithoutWords] = flag(content().next().is_none());
     terms[DecisionTerm::GiveUpKnown] = content().map(|word| explainer.known(word)).sum();
     terms

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use kg::term::NodeId;
 use kg::value::Kind;
 
 use super::nodes::literal_kind;
@@ -47,6 +48,22 @@ pub(super) fn ways(
         });
     }
     ways
+}
+
+/// Whether the question says more by a class than by those that a plan's set was narrowed to before.
+pub(super) fn says_more(explainer: &mut Explainer<'_, '_>, state: &State, class: NodeId) -> bool {
+    let words = explainer.class(class);
+    let mut before = state.plan.steps.iter().rev();
+    before.all(|step| match step {
+        PlanStep::Class(other) => {
+            let known = explainer.class(*other);
+            known
+                .iter()
+                .zip(words.iter())
+                .any(|(known, word)| word > known)
+        }
+        _ => true,
+    })
 }
 
 /// Takes out the relations to texts of which another one with the same name leads to things.

@@ -78,6 +78,7 @@ pub(super) struct Explainer<'s, 'g> {
     pub(super) tables: Arc<WordTables>,
     hops: FxHashMap<Hop, Explained>,
     pub(super) plain_names: FxHashMap<Relation, Arc<str>>,
+    pub(super) named: FxHashMap<NodeId, Arc<[usize]>>,
     classes: FxHashMap<NodeId, Arc<[f32]>>,
     /// What things without a class explain, by their relations.
     untyped: FxHashMap<Vec<RelId>, Arc<[f32]>>,
@@ -102,6 +103,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
             tables,
             hops: FxHashMap::default(),
             plain_names: FxHashMap::default(),
+            named: FxHashMap::default(),
             classes: FxHashMap::default(),
             untyped: FxHashMap::default(),
             others: Vec::new(),
@@ -304,6 +306,13 @@ impl<'s, 'g> Explainer<'s, 'g> {
             }
             None => 0.0,
         }
+    }
+
+    /// Whether the question mentions a linked entity with a capital.
+    pub(super) fn is_name(&self, entity: usize) -> bool {
+        let span = self.asked.mentions.get(entity).copied().flatten();
+        let text = span.and_then(|(start, end)| self.session.question().get(start..end));
+        text.is_some_and(|text| text.contains(char::is_uppercase))
     }
 
     /// How surely a content word means a relation at all.
