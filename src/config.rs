@@ -29,7 +29,14 @@ const SERVERS: [&str; 3] = ["kg", "model", "reword"];
 const OUTPUTS: [&str; 5] = ["feedback", "out", "pairs", "trace", "vectors"];
 
 /// Options of `serve` that decide who may ask.
-const ACCESS: [&str; 5] = ["host", "listen", "tls-cert", "tls-key", "token-file"];
+const ACCESS: [&str; 6] = [
+    "host",
+    "listen",
+    "origin",
+    "tls-cert",
+    "tls-key",
+    "token-file",
+];
 
 /// Options that choose which servers to trust.
 const TRUST: [&str; 1] = ["ca"];
@@ -248,6 +255,7 @@ mod tests {
             "mentions",
             "model",
             "predictions",
+            "questions",
             "reword",
             "skip",
             "start",

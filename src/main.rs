@@ -49,6 +49,7 @@ fn run(cli: &Cli) -> anyhow::Result<ExitStatus> {
         Command::Kg(KgCommand::Stats(args)) => commands::stats::run(args, &ui),
         Command::Kg(KgCommand::Check(args)) => commands::graph::check(args, &ui),
         Command::Kg(KgCommand::Query(args)) => commands::graph::query(args, &ui),
+        Command::Kg(KgCommand::Lexicon(args)) => commands::lexicon::run(args, &ui),
         Command::Kg(KgCommand::Subgraph(args)) => commands::subgraph::run(args, &ui),
         Command::Tool(args) => commands::tool::run(args, &ui),
         Command::Datagen(DatagenCommand::Gold(args)) => commands::datagen::gold::run(args, &ui),
@@ -69,6 +70,7 @@ fn run(cli: &Cli) -> anyhow::Result<ExitStatus> {
                 anyhow::bail!("train needs --data, --base and --out; see `kgagent train --help`")
             }
         },
+        Command::Adapt(args) => commands::adapt::run(args, &ui),
         Command::Ask(args) => commands::ask::run(args, &ui),
         Command::Eval(args) => commands::eval::run(args, &ui),
         Command::Serve(args) => commands::serve::run(args, &ui),

@@ -40,6 +40,7 @@ parser.add_argument("--serve", nargs=argparse.REMAINDER, default=[])
 ARGS = parser.parse_args()
 BASE, GRAPH, FEEDBACK, SHOTS = ARGS.base.rstrip("/"), ARGS.graph, ARGS.feedback, ARGS.shots
 QUESTION = "Which cities are in Portugal?"
+LONG_QUESTION = "Of the teams Cristiano Ronaldo was at in 2011, which was founded most recently?"
 
 
 def answer(page):
@@ -77,6 +78,54 @@ def asks_and_shows(page):
     page.locator("ol.program li").nth(1).focus()
     expect(page.locator(".evidence tbody tr.lit")).not_to_have_count(0)
     accessible(page, "answer")
+
+
+# What the page shows after each change: the number of steps, and whether there is an answer.
+WATCH = """() => {
+  window.seen = [];
+  const note = () => seen.push([document.querySelectorAll("ol.program li").length, document.querySelectorAll(".answer").length]);
+  new MutationObserver(note).observe(document.querySelector("#result"), { childList: true, subtree: true });
+}"""
+
+
+def streams(page):
+    page.goto(BASE + "/#/")
+    page.evaluate(WATCH)
+    ask(page, QUESTION)
+    expect(answer(page)).to_contain_text("Lisbon")
+    seen = page.evaluate("window.seen")
+    assert any(steps > 0 and not answers for steps, answers in seen), f"no step before the answer: {seen}"
+
+
+def says_why_there_is_no_answer(page):
+    ask(page, "who is the mayor of Lisbon?")
+    expect(answer(page)).to_contain_text("The graph has no answer")
+    expect(page.locator(".why")).to_contain_text("Step 1: get_relation(lisbon)")
+    expect(page.locator("#result")).to_contain_text("nothing in the best program that was not chosen explains “mayor”")
+    expect(page.locator(".candidates")).to_contain_text("closest")
+    accessible(page, "no answer")
+
+
+SHIFTS = """() => {
+  window.shifts = [];
+  const own = (entries) => entries.map((one) => [one.value, one.sources.map((source) => source.node?.className ?? "")]);
+  new PerformanceObserver((list) => shifts.push(...own(list.getEntries()))).observe({ type: "layout-shift" });
+}"""
+
+
+def does_not_jump(page):
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 860})
+        # The first question takes the place of the list of earlier ones on a phone.
+        ask(page, QUESTION)
+        page.evaluate(SHIFTS)
+        for question in ("capital of peru?", "who is the mayor of Lisbon?", "capital of chile?"):
+            ask(page, question)
+            expect(answer(page)).to_be_visible()
+        page.wait_for_timeout(100)
+        shifts = page.evaluate("window.shifts")
+        assert sum(value for value, _ in shifts) < 0.02, (width, shifts)
+    page.set_viewport_size({"width": 1280, "height": 860})
 
 
 def downloads(page):
@@ -247,10 +296,11 @@ def stops_and_survives_a_restart(page):
 
 
 def screenshots(browser):
-    for name, width, height, scheme in (("light", 1280, 860, "light"), ("dark", 1280, 860, "dark"), ("phone", 390, 844, "light")):
+    for name, width, height, scheme in (("light", 1280, 1330, "light"), ("dark", 1280, 1330, "dark"), ("phone", 390, 1640, "light")):
         page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce")
-        ask(page, QUESTION)
-        expect(answer(page)).to_contain_text("Lisbon")
+        ask(page, LONG_QUESTION)
+        expect(answer(page)).to_contain_text("Portugal national team")
+        expect(page.locator(".evidence .node.answer")).to_contain_text("Portugal national team")
         wide = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
         assert not wide, f"{name}: the page is wider than the screen"
         accessible(page, name)
@@ -272,7 +322,8 @@ def main():
         page.on("dialog", lambda dialog: wrong.append(dialog.message) or dialog.dismiss())
         for part in (
             asks_and_shows, downloads, shares, opens_sparql, browses, completes, works_by_keyboard_alone, compares,
-            says_what_is_right, hostile_labels_are_text, stops_and_survives_a_restart,
+            streams, says_why_there_is_no_answer, does_not_jump, says_what_is_right, hostile_labels_are_text,
+            stops_and_survives_a_restart,
         ):
             part(page)
             print(f"ok {part.__name__}")

@@ -6,7 +6,12 @@ The constraint is read by xgrammar, the engine of vLLM and SGLang, so a reply sh
     python xgrammar_server.py 8123 structured_outputs|ebnf|response_format|none
     kgagent eval --model http://127.0.0.1:8123/v1 --constraint structured-outputs|ebnf|json-schema ...
 
-`none` ignores every constraint, as a server does that does not know the field. Replies depend on the request alone."""
+`none` ignores every constraint, as a server does that does not know the field. Replies depend on the request alone.
+
+    python xgrammar_server.py 8123 structured_outputs --types vllm        # or ebnf --types sglang
+
+refuses a request that the installed package's own type does not accept, or that has a field which it does not know. Only
+the package's source is needed (`pip install --no-deps`) and what it imports, torch included."""
 
 import json
 import random
@@ -68,15 +73,51 @@ def text(compiled, seed):
     return written.decode("utf-8", "replace")
 
 
+def request_types(package):
+    """The types of requests by the last part of their path."""
+    if package == "vllm":
+        from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+        from vllm.entrypoints.openai.completion.protocol import CompletionRequest
+    else:
+        from sglang.srt.entrypoints.openai.protocol import ChatCompletionRequest, CompletionRequest
+    return {"/v1/chat/completions": ChatCompletionRequest, "/v1/completions": CompletionRequest}
+
+
+TYPES = request_types(sys.argv[4]) if sys.argv[3:4] == ["--types"] else {}
+
+
+def complaint(path, body):
+    """What the package says against a request; None if it accepts it."""
+    kind = TYPES.get(path)
+    if kind is None:
+        return None
+    unknown = set(body) - {name for key, field in kind.model_fields.items() for name in (key, field.alias)}
+    if unknown:
+        return f"unknown fields: {sorted(unknown)}"
+    try:
+        kind.model_validate(body)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
 class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["content-length"]))
+        problem = complaint(self.path, json.loads(body))
+        if problem:
+            self.answer(400, {"error": {"message": problem}})
+            return
         compiled = grammar(json.loads(body), sys.argv[2])
         said = text(compiled, zlib.crc32(body)) if compiled else "yes"
         usage = {"prompt_tokens": len(body), "completion_tokens": len(said)}
-        message = {"role": "assistant", "content": said}
-        reply = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}).encode()
-        self.send_response(200)
+        chat = {"message": {"role": "assistant", "content": said}}
+        choice = {**(chat if "/chat/" in self.path else {"text": said}), "finish_reason": "stop"}
+        self.answer(200, {"choices": [choice], "usage": usage})
+
+    def answer(self, status, body):
+        reply = json.dumps(body).encode()
+        self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(reply)))
         self.end_headers()

@@ -5,7 +5,8 @@
 
 The phases: one client at rest; two clients for each thread, which is all that the server can do; `--times` that rate, whether or not
 the answers come; one client again, beside clients that send one byte a second and clients that leave in the middle of a stream,
-both from another address of this machine (127.0.0.2), so that limits of one address do not mix them.
+both from another address of this machine (127.0.0.2), so that limits of one address do not mix them. `--phases each` asks every
+question once, from two clients for each thread, to compare with `kgagent eval`.
 """
 
 import argparse
@@ -133,6 +134,14 @@ async def client(end, counts, seed):
             await asyncio.sleep(0.05)
 
 
+async def sharer(counts, left):
+    """Asks what is left of a list that several clients share."""
+    while left:
+        question = left.pop()
+        while await counts.ask(question) != 200:
+            await asyncio.sleep(0.05)
+
+
 async def flood(end, counts, rate):
     """Asks at this rate, at random times, whether or not answers come."""
     order, asked, due = random.Random(1), set(), time.monotonic()
@@ -185,14 +194,18 @@ async def phase(name, seconds, work, others=()):
             sizes.append(memory())
             await asyncio.sleep(1)
 
-    await asyncio.gather(watch(), *(one(end, counts) for one in work), *(other(end) for other in others))
-    took = time.monotonic() - begun
+    async def all_work():
+        await asyncio.gather(*(one(end, counts) for one in work))
+        return time.monotonic() - begun
+
+    took, *_ = await asyncio.gather(all_work(), watch(), *(other(end) for other in others))
     server = processor() - server
     counts.close()
     after = await metrics()
     grown = {name: after[name] - before[name] for name in after}
     times = sorted(counts.seconds)
     at = lambda share: round(1000 * times[min(len(times) - 1, int(share * len(times)))], 2) if times else None
+    sizes = sizes or [memory()]
     first_minute = sizes[min(len(sizes) - 1, 60)]
     line = {
         "phase": name, "seconds": round(took, 1), "answers": len(times), "per_second": round(len(times) / took, 1),
@@ -214,6 +227,9 @@ async def main():
     await phase("warm up", min(5, short), [one(0)])
     if "rest" in chosen:
         await phase("at rest", short, [one(1)])
+    if "each" in chosen:
+        left = QUESTIONS[::-1]
+        await phase("each question once", 0, [lambda _, counts: sharer(counts, left)] * (ARGS.threads * 2))
     if "full" in chosen or "overload" in chosen:
         full = await phase("full", short, [one(seed) for seed in range(ARGS.threads * 2)])
     if "overload" in chosen:

@@ -4,6 +4,7 @@
 //! * [`acceptor`]: a language of byte strings, accepted byte by byte.
 //! * [`cancel`]: ending work early, by a flag or a deadline.
 //! * [`fs`]: files and folders that are replaced atomically.
+//! * [`hash`]: pseudo-random numbers from names.
 //! * [`hex`]: hashes as text.
 //! * [`journal`]: an append-only record of completed work.
 //! * [`listing`]: what a command may replace.
@@ -14,6 +15,7 @@
 pub mod acceptor;
 pub mod cancel;
 pub mod fs;
+pub mod hash;
 pub mod hex;
 pub mod journal;
 pub mod listing;

@@ -89,6 +89,12 @@ impl Wordings {
         self.whole.is_empty()
     }
 
+    /// Whether a question was worded as a whole like this one, but for names and numbers.
+    #[must_use]
+    pub fn has(&self, wording: &Wording) -> bool {
+        self.whole.contains(&wording.whole)
+    }
+
     /// How much of `asked` occurs here.
     #[must_use]
     pub fn overlap(&self, asked: &[Wording]) -> Overlap {
@@ -117,7 +123,7 @@ impl Wordings {
                 None => words.is_empty() && !self.is_empty(),
             };
             overlap.in_one += usize::from(in_one);
-            overlap.whole += usize::from(self.whole.contains(&wording.whole));
+            overlap.whole += usize::from(self.has(wording));
         }
         overlap
     }

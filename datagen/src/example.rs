@@ -169,6 +169,7 @@ impl<'a> ExampleBuilder<'a> {
                     let name = |cell: &Cell| match cell {
                         Cell::Node(node) => kg.name(*node),
                         Cell::Computed(value) => value.text(),
+                        Cell::Empty => String::new(),
                     };
                     let rows = table.rows().map(|row| row.iter().map(name).collect());
                     ExampleAnswer::Rows(rows.collect())

@@ -5,11 +5,11 @@ use kg::Kg;
 use serde::{Deserialize, Serialize};
 use toolbox::call::{Arg, Call, HandleKind, Tool};
 use toolbox::exec::Relation;
-use toolbox::link::Linked;
+use toolbox::wording::{masked_words, words};
 
-use crate::hash;
 use crate::question::GoldQuestion;
 use crate::verify::LinkedProgram;
+use common::hash;
 
 /// The features by which questions are compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,37 +98,6 @@ fn wording(question: &str) -> u64 {
     hash::number(0, "wording", &words(question).collect::<Vec<_>>().join(" "))
 }
 
-/// Lower-case words of a text.
-fn words(text: &str) -> impl Iterator<Item = String> + '_ {
-    text.split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_lowercase)
-}
-
-/// Whether a word of a masked wording is the handle of an entity.
-pub(crate) fn is_handle(word: &str) -> bool {
-    word.strip_prefix('e')
-        .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
-}
-
-/// The words of a wording with handles for entities and `x` for numbers and quotations.
-pub(crate) fn masked_words(question: &str, linked: &Linked) -> String {
-    let mut text = linked.mask(question);
-    // Quotations first: they may have several words.
-    for value in linked
-        .values
-        .iter()
-        .filter(|value| !value.lexical.is_empty())
-    {
-        text = text.replace(&format!("\"{}\"", value.lexical), "x");
-    }
-    let number = |word: &str| word.bytes().any(|b| b.is_ascii_digit()) && !is_handle(word);
-    words(&text)
-        .map(|word| if number(&word) { "x".to_owned() } else { word })
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
 fn masked_call(call: &Call, entities: &[String]) -> Call {
     let args = call
         .args
@@ -164,7 +133,8 @@ fn masked_arg(arg: &Arg, entities: &[String]) -> Arg {
         | Arg::Extreme(_)
         | Arg::Column(..)
         | Arg::Field(_)
-        | Arg::Text(_) => arg.clone(),
+        | Arg::Text(_)
+        | Arg::Sign(_) => arg.clone(),
     }
 }
 

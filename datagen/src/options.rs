@@ -1,15 +1,16 @@
 //! Options of a generation run.
 
+use common::hash;
 use toolbox::agent::Agent;
 use toolbox::prompt::{Layout, Template};
 
 use crate::example::Example;
 use crate::question::GoldQuestion;
 use crate::reword::RewordCounts;
+use crate::scramble;
 use crate::select::SelectOptions;
 use crate::synth::SynthExtras;
 use crate::verify::VerifyOptions;
-use crate::{hash, scramble};
 
 /// Default share of questions that get an extra example in which a needed relation is missing and
 /// the correct result is to abstain. With a share of one twelfth, models answered most questions

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use common::hash;
 use kg::Kg;
 use rayon::prelude::*;
 use toolbox::call::ToolTable;
@@ -19,7 +20,7 @@ use crate::record::{ExampleSize, QuestionOutcome, Record};
 use crate::report::{Lengths, Report};
 use crate::select::{self, DatasetPart, Fate, Item};
 use crate::verify::{self, Refused, VerifyOptions};
-use crate::{Error, Refusal, hash, thread_pool};
+use crate::{Error, Refusal, thread_pool};
 
 pub use crate::options::{ABSTAIN, GenerateOptions};
 pub use crate::record::RefusedQuestion;

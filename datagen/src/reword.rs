@@ -9,6 +9,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use common::hash;
 use common::journal::{Journal, JournalEntry};
 use kg::Kg;
 use kg::term::NodeId;
@@ -18,7 +19,7 @@ use toolbox::link;
 
 use crate::question::GoldQuestion;
 use crate::verify::{self, VerifyOptions};
-use crate::{Error, hash, thread_pool};
+use crate::{Error, thread_pool};
 
 /// What stands between the id of a question and the number of a rewording.
 const MARK: &str = "~reworded";

@@ -9,7 +9,7 @@ use toolbox::call::{Arg, parse_call};
 use toolbox::rank::{is_stop, stem};
 
 use crate::example::Example;
-use crate::hash;
+use common::hash;
 
 /// Words that belong to the layout of relation lists.
 const LAYOUT_WORDS: &[&str] = &["out", "in", "none", "one", "many", "done"];

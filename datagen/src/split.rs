@@ -6,9 +6,9 @@ use std::fmt;
 
 use toolbox::call::{Arg, Call, ToolTable};
 
-use crate::hash;
 use crate::question::GoldQuestion;
 use crate::verify;
+use common::hash;
 
 common::worded! {
     /// A part of a source.

@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use toolbox::call::{Call, parse_call};
 use toolbox::explain::WordPair;
+use toolbox::wording::is_handle;
 
 use crate::Error;
-use crate::fingerprint::is_handle;
 use crate::question::GoldQuestion;
 use crate::read::lines_of;
 use crate::split::{relations, relations_of};

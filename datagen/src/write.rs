@@ -21,6 +21,7 @@ use serde_json::{Map, json};
 use sha2::{Digest, Sha256};
 use toolbox::exec::ExcludeWhen;
 use toolbox::explain::{WordPair, learn};
+use toolbox::wording::of_masked;
 
 use crate::card::card;
 use crate::example::Example;
@@ -31,7 +32,7 @@ use crate::question::GoldQuestion;
 use crate::record::{QuestionOutcome, Record};
 use crate::report::Report;
 use crate::select::{DatasetPart, Fate};
-use crate::{Error, limits, reword, synth, word_pairs, wording};
+use crate::{Error, limits, reword, synth, word_pairs};
 
 /// Files that identify a data folder.
 const MARKS: [&str; 2] = ["report.json", "run.json"];
@@ -111,7 +112,7 @@ fn write_examples(
                 refused.push(question)?;
             }
             (QuestionOutcome::Kept(fingerprint, _), Some(Fate::Written(DatasetPart::Train))) => {
-                trained.add(wording::of_masked(&fingerprint.masked));
+                trained.add(of_masked(&fingerprint.masked));
                 let payload = journal.read(entry)?;
                 let lines = example_lines(&payload);
                 let pair = word_pairs::of_example(&fingerprint.masked, lines);
@@ -297,8 +298,10 @@ fn run_fingerprint(chosen: &[&GoldQuestion], kg: &dyn Kg, options: &GenerateOpti
     hex(&hasher.finalize())
 }
 
-/// A question in the format of a `jsonl` source, for `kgagent eval`.
-fn question_line(question: &GoldQuestion, linked: &[String]) -> serde_json::Value {
+/// A question in the format of a `jsonl` source, for `kgagent eval`. `linked` are the names of its
+/// entities, if it names no topics itself.
+#[must_use]
+pub fn question_line(question: &GoldQuestion, linked: &[String]) -> serde_json::Value {
     let mut topic = Map::new();
     for name in linked {
         topic.insert(name.clone(), json!(""));

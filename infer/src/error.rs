@@ -44,7 +44,7 @@ pub enum InferError {
     /// The ranker failed.
     #[error(transparent)]
     Rank(RankError),
-    /// The translation tables of a model folder are damaged.
+    /// The translation tables or wordings of a model folder are damaged.
     #[error("{}: {message}; train the model again, or remove the file", path.display())]
     Words {
         /// The file.

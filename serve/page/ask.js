@@ -189,7 +189,9 @@ function answerView(question) {
   let reasons = [];
   const list = el("ol", { class: "program" });
   const working = el("div", { class: "working" }, "Linking the question");
-  const head = el("div", { class: "card", "data-part": "answer" }, el("p", { class: "asked" }, question), working);
+  // It is as tall from the beginning as it will be with the answer, so that nothing below it jumps.
+  const said = el("div", { class: "said" }, working);
+  const head = el("div", { class: "card", "data-part": "answer" }, el("p", { class: "asked" }, question), said);
   const steps = el("div", { class: "card", hidden: true }, el("h2", {}, "Program"), list);
   const proof = el("div", { class: "card", hidden: true });
   show(byId("result"), head, steps, proof);
@@ -216,14 +218,14 @@ function answerView(question) {
     },
     finish(answer) {
       working.remove();
-      showValue(head, answer);
+      const rows = showValue(said, answer, lines.length ? steps : said);
       if (candidates.length > 1) steps.append(candidateList(candidates, reasons));
-      if (answer.answer.evidence.length) showEvidence(proof, answer, lines);
+      if (answer.answer.evidence.length) showEvidence(proof, answer, lines, rows);
       byId("status").textContent = `Answer: ${head.querySelector(".answer").textContent}`;
     },
     fail(error) {
       working.remove();
-      head.append(failure(error));
+      said.append(failure(error));
       byId("status").textContent = String(error.message);
     },
   };
@@ -240,8 +242,18 @@ function candidateList(candidates, reasons) {
     el("li", { class: one.chosen ? "chosen" : null },
       // Triad's own answer has a query and no calls.
       one.program.length ? one.program.map((call) => el("div", {}, callLine(call))) : el("div", {}, "the agent's own answer"),
-      el("div", { class: "hint" }, `score ${one.score.toFixed(2)}${one.chosen ? ", chosen" : ""}`)));
-  return el("details", {}, el("summary", {}, `${candidates.length} programs were compared`), el("ul", {}, because), el("ul", { class: "candidates" }, rows));
+      el("div", { class: "hint" }, `score ${one.score.toFixed(2)}${one.chosen ? ", chosen" : gaveUp && one === best ? ", closest" : ""}`)));
+  // Without an answer, what was closest is what people want to see.
+  return el("details", { open: gaveUp }, el("summary", {}, `${candidates.length} programs were compared`), el("ul", {}, because), el("ul", { class: "candidates" }, rows));
+}
+
+/** The label of an entity if the evidence has it, else its name. */
+function labelOf(answer, name) {
+  for (const [i, names] of answer.names.entries()) {
+    const place = names.indexOf(name);
+    if (place >= 0) return answer.answer.evidence[i].text[place];
+  }
+  return name;
 }
 
 function cell(graph, member) {
@@ -252,10 +264,11 @@ function answerTable(graph, { columns, rows }) {
   const head = el("thead", {}, el("tr", {}, columns.map((name) => el("th", { scope: "col" }, name))));
   const body = rows.slice(0, 200).map((row) => el("tr", {}, row.map((member) => cell(graph, member))));
   const more = rows.length > 200 ? el("p", { class: "hint" }, `… ${rows.length} rows in all`) : null;
-  return el("div", { class: "scroll" }, el("table", {}, head, el("tbody", {}, body)), more);
+  return { table: el("div", { class: "scroll" }, el("table", {}, head, el("tbody", {}, body)), more), rows: body };
 }
 
-function showValue(head, answer) {
+/** Shows an answer in `head`, and the reason for none in `place`; returns the rows of its table. */
+function showValue(head, answer, place) {
   const { value, provenance, emptied } = answer.answer;
   const line = el("p", { class: "answer" });
   if (value.table?.rows.length) line.append(`${value.table.rows.length} ${value.table.rows.length === 1 ? "row" : "rows"}`);
@@ -270,14 +283,15 @@ function showValue(head, answer) {
     if (value.set.length > 200) line.append(el("span", {}, `… ${value.set.length} in all`));
   }
   head.append(line);
-  if (value.table?.rows.length) head.append(answerTable(answer.graph, value.table));
-  if (answer.reason) head.append(el("p", { class: "why" }, answer.reason));
-  else if (emptied && provenance === "none" && answer.entities.length) head.append(el("p", { class: "why" }, `Step ${emptied.step}: ${emptied.call}: ${emptied.why}`));
+  const { table, rows } = value.table?.rows.length ? answerTable(answer.graph, value.table) : { rows: [] };
+  if (table) head.append(table);
+  if (answer.reason) place.append(el("p", { class: "why" }, answer.reason));
+  else if (emptied && provenance === "none" && answer.entities.length) place.append(el("p", { class: "why" }, `Step ${emptied.step}: ${emptied.call}: ${emptied.why}`));
   if (provenance === "model") head.append(el("p", { class: "why" }, "From the model's own knowledge; nothing in the graph proves it."));
   const timing = answer.trace.find((event) => event.event === "timing");
   const seconds = timing ? timing.kg + timing.model : 0;
   const about = answer.entities.length
-    ? ["about ", ...answer.entities.flatMap((name, i) => [i ? ", " : "", el("a", { href: entityLink(answer.graph, name) }, short(name, 40))])]
+    ? ["about ", ...answer.entities.flatMap((name, i) => [i ? ", " : "", el("a", { href: entityLink(answer.graph, name) }, short(labelOf(answer, name), 40))])]
     : ["no entity was found in the question; type a name and choose it from the list"];
   head.append(el("p", { class: "meta" },
     el("span", {}, answer.model ? `${answer.agent} · ${answer.model}` : answer.agent),
@@ -286,6 +300,7 @@ function showValue(head, answer) {
     answer.sparql ? el("a", { href: `#/sparql/${encodeURIComponent(answer.graph)}/${encodeURIComponent(answer.sparql)}` }, "Open as SPARQL") : null,
     el("button", { type: "button", class: "quiet small", onclick: (event) => copy(event.target, location.href) }, "Copy link")));
   if (answer.feedback) head.append(opinion(answer));
+  return rows;
 }
 
 /** Says whether the answer is right; the server keeps it. */
@@ -323,8 +338,8 @@ async function copy(button, text) {
   button.textContent = "Copied";
 }
 
-function showEvidence(card, answer, lines) {
-  const { evidence, value } = answer.answer;
+function showEvidence(card, answer, lines, answerRows) {
+  const { evidence, value, row_evidence: ofRows = [] } = answer.answer;
   const answers = new Set((value.set ?? []).map((member) => key(member.term)));
   const asked = new Set(answer.topics.map(key));
   const kinds = (id) => (answers.has(id) ? "answer" : asked.has(id) ? "topic" : "");
@@ -360,6 +375,12 @@ function showEvidence(card, answer, lines) {
     if (own.length) lights(item, own, [step]);
   });
   rows.forEach((row, i) => lights(row, [i], answer.steps[i] ?? []));
+  // A row of the answer lights the triples that it was made from.
+  answerRows.forEach((row, i) => {
+    if (!ofRows[i]?.length) return;
+    row.tabIndex = 0;
+    lights(row, ofRows[i], []);
+  });
   edges.forEach((edge, i) => lights(edge, [i], answer.steps[i] ?? []));
 }
 

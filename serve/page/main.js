@@ -50,6 +50,7 @@ async function start() {
     served.graphs = graphs.graphs;
     served.models = agents.models;
     served.without = agents.without_model;
+    document.body.classList.toggle("rated", agents.feedback);
   } catch (error) {
     view("ask");
     return show(byId("result"), failure(error));

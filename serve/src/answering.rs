@@ -103,7 +103,8 @@ impl Question {
         let usual = own.first().or(free.first()).copied().unwrap_or_default();
         let name = request.agent.as_deref().unwrap_or(usual);
         if !own.contains(&name) && !free.contains(&name) {
-            let known: Vec<&str> = own.iter().chain(&free).copied().collect();
+            let more = free.iter().filter(|name| !own.contains(name));
+            let known: Vec<&str> = own.iter().chain(more).copied().collect();
             return Err(Fault::unknown(
                 "unknown_agent",
                 format!(
@@ -216,7 +217,7 @@ impl Question {
         };
         let run = |planner: &mut dyn Planner| answer_with(&self.agent, task, planner);
         let outcome = match &self.model {
-            Some(model) => model.with_planner(|planner| run(planner)),
+            Some(model) => model.with_planner(&service.metrics, |planner| run(planner)),
             None => run(&mut Scripted::new(Vec::new())),
         };
         let outcome = outcome.map_err(|error| match error {

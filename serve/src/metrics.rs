@@ -51,6 +51,8 @@ pub(crate) struct Metrics {
     pub(crate) queries: AtomicU64,
     pub(crate) reload_failures: AtomicU64,
     pub(crate) tokens: AtomicU64,
+    pub(crate) prompt_tokens: AtomicU64,
+    pub(crate) cached_tokens: AtomicU64,
     pub(crate) queue_seconds: Seconds,
     pub(crate) answer_seconds: Seconds,
     pub(crate) graph_seconds: Seconds,
@@ -113,6 +115,18 @@ impl Metrics {
             "counter",
             "Tokens that models read and wrote.",
             read(&self.tokens),
+        );
+        one(
+            "kgagent_prompt_tokens_total",
+            "counter",
+            "Tokens of the prompts of turns.",
+            read(&self.prompt_tokens),
+        );
+        one(
+            "kgagent_cached_tokens_total",
+            "counter",
+            "Tokens of prompts that a model still held and did not read again.",
+            read(&self.cached_tokens),
         );
         one(
             "kgagent_queue_waiting",

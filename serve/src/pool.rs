@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
 /// Jobs that may wait however few threads there are: one person's burst, such as the page's comparison
 /// of three agents or a few calls of an assistant.
 const LEAST_QUEUE: usize = 4;
@@ -30,6 +32,12 @@ impl Pool {
     /// # Errors
     /// If a thread cannot be started.
     pub(crate) fn start(workers: usize, queue: Option<usize>) -> std::io::Result<Self> {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self::start_on(cores, workers, queue)
+    }
+
+    /// [`start`](Self::start) for this number of cores.
+    fn start_on(cores: usize, workers: usize, queue: Option<usize>) -> std::io::Result<Self> {
         let (jobs, taken) = sync_channel(queue.unwrap_or(workers.max(LEAST_QUEUE)));
         let taken = Arc::new(Mutex::new(taken));
         let waiting = Arc::new(AtomicUsize::new(0));
@@ -37,9 +45,15 @@ impl Pool {
         for number in 0..workers.max(1) {
             let (taken, waiting) = (Arc::clone(&taken), Arc::clone(&waiting));
             let running = Arc::clone(&running);
+            let name = move |_| format!("answer-{number}-alone");
+            let alone = ThreadPoolBuilder::new().num_threads(1).thread_name(name);
+            let cores = Cores {
+                number: cores,
+                alone: alone.build().map_err(std::io::Error::other)?,
+            };
             std::thread::Builder::new()
                 .name(format!("answer-{number}"))
-                .spawn(move || work(&taken, &waiting, &running))?;
+                .spawn(move || work(&taken, &waiting, &running, &cores))?;
         }
         Ok(Self {
             jobs,
@@ -73,14 +87,34 @@ impl Pool {
     }
 }
 
-fn work(jobs: &Mutex<Receiver<Job>>, waiting: &AtomicUsize, running: &AtomicUsize) {
+/// How many cores a job uses. While a core is free, a job splits its large products over the threads
+/// that all jobs share. When every core has a job, that would only cost changes of threads (a fifth of
+/// the answers a second), so the job then keeps to one thread.
+struct Cores {
+    number: usize,
+    /// One thread; a job in it splits nothing.
+    alone: ThreadPool,
+}
+
+impl Cores {
+    /// Does a job; `running` is the number of jobs with this one.
+    fn run(&self, running: usize, job: Job) {
+        if running < self.number {
+            job();
+        } else {
+            self.alone.install(job);
+        }
+    }
+}
+
+fn work(jobs: &Mutex<Receiver<Job>>, waiting: &AtomicUsize, running: &AtomicUsize, cores: &Cores) {
     loop {
         let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = job else { return };
-        running.fetch_add(1, Ordering::Relaxed);
+        let now = running.fetch_add(1, Ordering::Relaxed) + 1;
         waiting.fetch_sub(1, Ordering::Relaxed);
         // A job that panics drops its reply, which its asker notices.
-        let _ = catch_unwind(AssertUnwindSafe(job));
+        let _ = catch_unwind(AssertUnwindSafe(|| cores.run(now, job)));
         running.fetch_sub(1, Ordering::Relaxed);
     }
 }
@@ -111,6 +145,27 @@ mod tests {
         assert_eq!(pool.submit(Box::new(|| ())), Err(QueueFull));
         go.send(()).unwrap();
         assert_eq!(is_done.recv(), Ok(7));
+    }
+
+    #[test]
+    fn a_job_splits_its_work_only_while_a_core_is_free() {
+        let pool = Pool::start_on(2, 2, None).unwrap();
+        let (told, tells) = channel();
+        let gate = Arc::new(Mutex::new(()));
+        let closed = gate.lock().unwrap();
+        let threads = || {
+            let (told, gate) = (told.clone(), Arc::clone(&gate));
+            let job = move || {
+                told.send(rayon::current_thread_index().map(|_| rayon::current_num_threads()))
+                    .unwrap();
+                drop(gate.lock());
+            };
+            pool.submit(Box::new(job)).unwrap();
+            tells.recv().unwrap()
+        };
+        assert_eq!(threads(), None, "the threads that all share");
+        assert_eq!(threads(), Some(1));
+        drop(closed);
     }
 
     /// The number of jobs that wait at most while all threads are busy.

@@ -1,6 +1,7 @@
 //! Graphs and models by name, as they were when they were opened.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -13,6 +14,7 @@ use toolbox::prompt::Template;
 
 use crate::error::ServeError;
 use crate::fault::Fault;
+use crate::metrics::Metrics;
 
 /// A graph with its name.
 pub(crate) struct ServedGraph {
@@ -100,8 +102,13 @@ impl ServedModel {
         batch.unwrap_or(self.model.batch_size())
     }
 
-    /// Lends a decoding state to `work`. It is not used again if `work` panics.
-    pub(crate) fn with_planner<T>(&self, work: impl FnOnce(&mut LocalPlanner) -> T) -> T {
+    /// Lends a decoding state to `work` and counts the tokens of its prompts. It is not used again if
+    /// `work` panics.
+    pub(crate) fn with_planner<T>(
+        &self,
+        metrics: &Metrics,
+        work: impl FnOnce(&mut LocalPlanner) -> T,
+    ) -> T {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = idle().pop();
         let mut planner = kept.unwrap_or_else(|| {
@@ -111,6 +118,10 @@ impl ServedModel {
         planner.share_steps(self.batch.as_ref());
         let done = work(&mut planner);
         planner.share_steps(None);
+        let prompts = planner.take_prompt_tokens();
+        let add = |counter: &AtomicU64, tokens| counter.fetch_add(tokens as u64, Ordering::Relaxed);
+        add(&metrics.prompt_tokens, prompts.all);
+        add(&metrics.cached_tokens, prompts.cached);
         idle().push(planner);
         done
     }

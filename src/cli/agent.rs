@@ -9,6 +9,7 @@ use infer::agent::TriadOptions;
 use toolbox::agent::Agent;
 use toolbox::observe::ObserveOptions;
 use toolbox::oda::{OdaOptions, Reflection};
+use toolbox::published::tog::TogOptions;
 use toolbox::published::triad::{Advice, PublishedTriadOptions};
 use toolbox::triad;
 
@@ -46,6 +47,8 @@ pub(super) const AGENTS: Names<MakeAgent> = names! {
             samples: usize::from(args.samples),
             ..ThoughtsOptions::default()
         });
+    "tog-model": "Think-on-Graph: a beam search over paths that the model rates (width 3, depth 3)"
+        => |_, _| AgentKind::TogModel(TogOptions::default());
     "words": "No model: the program that explains the question's words best"
         => |args, _| AgentKind::Words(args.mode.deciding());
     "retrieval": "No model: the best one or two relations of the topic entities"

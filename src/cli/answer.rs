@@ -56,7 +56,8 @@ pub(crate) struct AnsweringArgs {
     pub(crate) device: EngineDevice,
     #[command(flatten)]
     pub(crate) agents: AgentArgs,
-    /// Tools of the agent `words` [default: extended for `ask`, paper for `eval`].
+    /// Tools of the agent `words`, and of the programs that `--model oracle` replays [default:
+    /// extended for `ask`, paper for `eval`].
     ///
     /// Models have the tools that they were trained with.
     #[arg(long, value_parser = one_of(TOOLS), value_name = "TOOLS")]

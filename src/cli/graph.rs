@@ -23,6 +23,11 @@ pub(crate) enum KgCommand {
     Query(KgQueryArgs),
     /// Extract the neighbourhood of entities.
     Subgraph(KgSubgraphArgs),
+    /// Propose words by which people may ask for the relations and classes of a graph.
+    ///
+    /// The file is Turtle with `skos:altLabel`. Edit it, and give it to `kg load` with the files of the
+    /// graph.
+    Lexicon(KgLexiconArgs),
 }
 
 #[derive(Debug, Args)]
@@ -132,6 +137,25 @@ pub(crate) struct KgSubgraphArgs {
     /// Number of worker threads [default: all cores]; it does not affect the result.
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KgLexiconArgs {
+    #[command(flatten)]
+    pub(crate) graph: KgArg,
+    /// Model folder whose word tables to use too.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) model: Option<PathBuf>,
+    /// Source of questions with SPARQL, such as the file of `serve --feedback`, whose words to use
+    /// too; repeat for more. See `datagen gold`.
+    #[arg(long, value_name = "FORMAT=PATH")]
+    pub(crate) questions: Vec<String>,
+    /// Maximum number of words for a relation or class.
+    #[arg(long, default_value_t = 4, value_name = "N", value_parser = number::<u8>(1..=100))]
+    pub(crate) words: u8,
+    /// File to write.
+    #[arg(long, default_value = "lexicon.ttl", value_name = "FILE")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Debug, Args)]

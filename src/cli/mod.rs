@@ -1,6 +1,7 @@
 //! The command line. Every option can also come from `KGAGENT_…` and from `kgagent.toml`
 //! (see [`crate::config`]).
 
+mod adapt;
 mod agent;
 mod answer;
 mod datagen;
@@ -21,6 +22,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use toolbox::agent::Agent;
 
+pub(crate) use self::adapt::*;
 pub(crate) use self::answer::*;
 pub(crate) use self::datagen::*;
 pub(crate) use self::export::*;
@@ -62,6 +64,12 @@ pub(crate) enum Command {
     /// Train a model, or show what it would be trained on.
     #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
     Train(TrainCommand),
+    /// Adapt a model to the questions that people ask.
+    ///
+    /// The model learns from questions with known answers and from those that decide mode is sure of.
+    /// An adapter is written only if control questions are answered as well as before; otherwise the
+    /// exit code is 1.
+    Adapt(AdaptArgs),
     /// Answer one question.
     Ask(AskArgs),
     /// Evaluate agents on questions with gold answers.

@@ -6,7 +6,8 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use infer::agent::AgentKind;
-use infer::planner::{Constraint, Protocol, RemoteOptions};
+use infer::planner::{Constraint, Endpoint, Protocol, RemoteOptions};
+use toolbox::prompt::Layout;
 
 use super::values::{Names, names, number, one_of, share, temperature};
 
@@ -19,6 +20,18 @@ const CONSTRAINTS: Names<Constraint> = names! {
     "ebnf": "SGLang: its field `ebnf`" => Constraint::Ebnf;
     "json-schema": "OpenAI and servers like it: a JSON schema in the field `response_format`"
         => Constraint::JsonSchema;
+};
+
+const ENDPOINTS: Names<Endpoint> = names! {
+    "chat": "`/chat/completions`" => Endpoint::Chat;
+    "completions": "`/completions`, for models without a chat template: prompts are plain text"
+        => Endpoint::Completions;
+};
+
+const LAYOUTS: Names<Layout> = names! {
+    "dialogue": "One conversation per question" => Layout::Dialogue;
+    "paper": "Each call has a prompt of its own, as in the KG-Agent paper, without worked examples"
+        => Layout::Paper;
 };
 
 const PROTOCOLS: Names<Protocol> = names! {
@@ -50,6 +63,12 @@ pub(crate) struct RemoteArgs {
     /// whether the server obeys.
     #[arg(long, value_parser = one_of(CONSTRAINTS), default_value = "none")]
     constraint: Constraint,
+    /// Server: endpoint to ask.
+    #[arg(long, value_parser = one_of(ENDPOINTS), default_value = "chat")]
+    endpoint: Endpoint,
+    /// Server: layout of kg-agent's prompts.
+    #[arg(long, value_parser = one_of(LAYOUTS), default_value = "dialogue")]
+    pub(crate) layout: Layout,
     /// Server: how the model makes calls.
     #[arg(long, value_parser = one_of(PROTOCOLS), default_value = "text")]
     pub(crate) protocol: Protocol,
@@ -82,7 +101,7 @@ pub(crate) struct RemoteArgs {
     /// Server: stream replies, and end the request when the model goes on after a complete call.
     #[arg(long)]
     stream: bool,
-    /// Server: certificates (PEM) to trust for https instead of the public certificate authorities.
+    /// Server: certificates (PEM) to trust for https instead of the system's.
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
 }
@@ -99,6 +118,7 @@ impl RemoteArgs {
         let (usual_temperature, usual_tokens) = match agent {
             AgentKind::OdaPaper(_) => (0.4, 500),
             AgentKind::TriadPaper(_) => (0.2, 500),
+            AgentKind::TogModel(_) => (0.4, 256),
             AgentKind::Cot(_) => (0.0, 1000),
             AgentKind::SelfConsistency(_) => (0.7, 1000),
             _ => (0.0, 256),
@@ -110,6 +130,7 @@ impl RemoteArgs {
             model: self.served_model.clone(),
             key: server_key()?,
             authorities: self.ca.as_ref().map(read).transpose()?,
+            endpoint: self.endpoint,
             constraint: self.constraint,
             protocol: self.protocol,
             own: self.served == Served::Own,

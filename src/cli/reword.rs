@@ -34,8 +34,7 @@ pub(crate) struct RewordArgs {
     /// Rewording: number of questions to send at a time.
     #[arg(long, default_value_t = 8, value_name = "N", value_parser = number::<u16>(1..=1024))]
     pub(crate) reword_concurrency: u16,
-    /// Rewording: certificates (PEM) to trust for https instead of the public certificate
-    /// authorities.
+    /// Rewording: certificates (PEM) to trust for https instead of the system's.
     #[arg(long, value_name = "FILE")]
     pub(crate) ca: Option<PathBuf>,
 }

@@ -9,7 +9,7 @@ use toolbox::call::ToolTable;
 
 use super::answer::DEVICES;
 use super::datagen::RankingArgs;
-use super::values::{TOOLS, named_path, number, one_of};
+use super::values::{TOOLS, address, named_path, number, one_of, origin};
 
 #[derive(Debug, Args)]
 pub(crate) struct ServedArgs {
@@ -68,7 +68,12 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) served: ServedArgs,
     /// Address to listen on; one that other machines can reach needs a token.
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8765")]
+    #[arg(
+        long,
+        value_name = "ADDRESS:PORT",
+        default_value = "127.0.0.1:8765",
+        value_parser = address
+    )]
     pub(crate) listen: SocketAddr,
     /// File with the token that clients must send (`Authorization: Bearer TOKEN`) [default: the
     /// variable KGAGENT_TOKEN].
@@ -96,6 +101,10 @@ pub(crate) struct ServeArgs {
     /// repeat for more.
     #[arg(long = "host", value_name = "NAME")]
     pub(crate) hosts: Vec<String>,
+    /// Site whose pages may use the server in a visitor's browser, such as `https://wiki.example.org`;
+    /// repeat for more.
+    #[arg(long = "origin", value_name = "ORIGIN", value_parser = origin)]
+    pub(crate) origins: Vec<String>,
     /// Number of questions and queries that one address may ask at the same time; more are refused
     /// with status 429.
     ///

@@ -1,6 +1,7 @@
 //! Parsers of option values: names from a table, shares, sizes and named paths.
 
 use std::error::Error;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::RangeBounds;
 use std::path::{Path, PathBuf};
 
@@ -89,6 +90,25 @@ pub(super) fn named_path(text: &str) -> Result<(String, PathBuf), String> {
     Ok((name.to_owned(), PathBuf::from(text)))
 }
 
+/// An address to listen on. `localhost` is this machine only.
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.strip_prefix("localhost:");
+    let local = port.and_then(|port| Some((Ipv4Addr::LOCALHOST, port.parse().ok()?).into()));
+    local.or_else(|| text.parse().ok()).ok_or_else(|| {
+        "an address is written in numbers and has a port, such as 127.0.0.1:8765".to_owned()
+    })
+}
+
+/// The origin of a web page as browsers send it: scheme, host and port, without a path.
+pub(super) fn origin(text: &str) -> Result<String, String> {
+    let origin = text.trim_end_matches('/').to_ascii_lowercase();
+    let host = origin.strip_prefix("https://");
+    let host = host.or_else(|| origin.strip_prefix("http://"));
+    host.filter(|host| !host.is_empty() && !host.contains(['/', '*', '@', ' ']))
+        .ok_or("an origin has a scheme, a host and no path, such as https://wiki.example.org")?;
+    Ok(origin)
+}
+
 /// A graph format by its name.
 pub(super) fn graph_format(name: &str) -> Result<kg::GraphFormat, String> {
     kg::GraphFormat::named(name).ok_or_else(|| {
@@ -98,4 +118,29 @@ pub(super) fn graph_format(name: &str) -> Result<kg::GraphFormat, String> {
             .collect();
         format!("the formats are {}", known.join(", "))
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_written_in_numbers_or_as_localhost() {
+        let parsed = |text| address(text).map(|address| address.to_string()).ok();
+        assert_eq!(parsed("localhost:80").unwrap(), "127.0.0.1:80");
+        assert_eq!(parsed("[::1]:8765").unwrap(), "[::1]:8765");
+        for wrong in ["localhost", "127.0.0.1", "example.org:80", "localhost:x"] {
+            assert!(address(wrong).unwrap_err().contains("127.0.0.1:8765"));
+        }
+    }
+
+    #[test]
+    fn an_origin_has_a_scheme_and_a_host_only() {
+        let wiki = "https://wiki.example.org:8443";
+        assert_eq!(origin("HTTPS://Wiki.example.org:8443/").unwrap(), wiki);
+        for wrong in ["*", "null", "wiki.example.org", "https://", "https://a/b"] {
+            assert!(origin(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! The commands, one module each; [`graph`], [`ranking`] and [`oracle`] serve several of them.
 
+pub(crate) mod adapt;
 pub(crate) mod ask;
 pub(crate) mod datagen;
 pub(crate) mod demo;
@@ -7,6 +8,7 @@ pub(crate) mod eval;
 pub(crate) mod export;
 pub(crate) mod fetch;
 pub(crate) mod graph;
+pub(crate) mod lexicon;
 mod oracle;
 mod output;
 mod ranking;

@@ -19,6 +19,7 @@ pub(crate) fn run(args: &ServeArgs, ui: &Ui) -> Result<ExitStatus> {
     let access = AccessRules {
         token: token(args)?,
         hosts: args.hosts.clone(),
+        origins: args.origins.clone(),
         log_requests: args.log_requests,
         limits: ClientLimits {
             connections: usize::from(args.client_connections),

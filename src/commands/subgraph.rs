@@ -46,7 +46,7 @@ pub(crate) fn run(args: &KgSubgraphArgs, ui: &Ui) -> Result<ExitStatus> {
     };
     let begun = Instant::now();
     let names: Vec<String> = entities.iter().map(|&entity| graph.name(entity)).collect();
-    let fingerprint = datagen::hash::number(
+    let fingerprint = common::hash::number(
         0,
         "subgraph",
         &json!([graph.content_hash(), format!("{options:?}"), names]).to_string(),

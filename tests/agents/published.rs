@@ -12,6 +12,7 @@ use toolbox::exec::ExecOptions;
 use toolbox::link::Linked;
 use toolbox::oda::{OdaOptions, Reflection};
 use toolbox::prompt::Template;
+use toolbox::published::tog::TogOptions;
 use toolbox::published::triad::{Advice, PublishedTriadOptions};
 use toolbox::trace::TraceEvent;
 
@@ -628,6 +629,49 @@ fn roles_can_be_left_out() {
 }
 
 /// N examples stand in the generalist's prompts, and none for N = 0.
+/// The model rates the relations of the topic entity, says that the triples suffice, and answers.
+#[test]
+fn think_on_graph_follows_what_the_model_rates() {
+    let kg = graph();
+    let tokyo = kg.by_name("tokyo").unwrap();
+    let capital = kg.by_name("location.region.capital").unwrap();
+    let relations = kg.out_relations(tokyo);
+    let number = relations
+        .iter()
+        .position(|relation| relation.node() == capital)
+        .unwrap()
+        + 1;
+    let question = "What is the capital of Tokyo?";
+    let agent = AgentKind::TogModel(TogOptions::default());
+    let rated = format!("{number}: 0.9");
+    let enough = "Yes.\nAnswer: Shinjuku";
+    let outcome = ask(&kg, &agent, question, &["tokyo"], &[&rated, enough]);
+    assert_eq!(outcome.answer.texts(), ["Shinjuku"]);
+    assert_eq!(outcome.answer.provenance, Provenance::Kg);
+    assert_eq!(
+        outcome.answer.evidence[0].text.join(" "),
+        "Tokyo capital or administrative centre Shinjuku"
+    );
+    assert_eq!((outcome.calls, outcome.invalid), (1, 0));
+    let asked = prompts(&outcome);
+    let line = format!("\n{number}. location.region.capital [capital or administrative centre]");
+    assert!(asked[0].contains(&line), "{}", asked[0]);
+    let triple = "(tokyo [Tokyo], location.region.capital [capital or administrative centre], shinjuku [Shinjuku])";
+    assert_eq!(field(&asked[1], "\nTriples:", "\n\n"), triple);
+    // Triples that do not suffice are followed further; after the last round the model answers anyway.
+    let agent = AgentKind::TogModel(TogOptions { width: 1, depth: 1 });
+    let replies = [&rated, "No.", "Answer: Rome"];
+    let outcome = ask(&kg, &agent, question, &["tokyo"], &replies);
+    assert_eq!(outcome.answer.texts(), ["Rome"]);
+    assert_eq!(outcome.answer.provenance, Provenance::Model);
+    assert!(outcome.answer.evidence.is_empty());
+    // Without an entity there is nothing to explore.
+    let outcome = ask(&kg, &agent, question, &[], &["Answer: "]);
+    assert!(outcome.answer.is_none());
+    assert_eq!((outcome.calls, outcome.invalid), (0, 1));
+    assert_eq!(field(&prompts(&outcome)[0], "\nTriples:", "\n\n"), "none");
+}
+
 #[test]
 fn the_number_of_examples() {
     let kg = graph();

@@ -442,6 +442,34 @@ fn https_needs_a_certificate_that_is_trusted() {
         error.contains("certificate") && error.contains("--ca"),
         "{error}"
     );
+    // The system's authorities are those of this variable, if it is set.
+    let place = tempfile::tempdir().unwrap();
+    let file = |name: &str| place.path().join(name);
+    std::fs::write(file("g.nt"), "<x:a> <x:b> <x:c> .\n").unwrap();
+    std::fs::write(file("ca.pem"), made.cert.pem()).unwrap();
+    let run = |trusted: bool, args: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kgagent"));
+        command.current_dir(place.path()).args(args);
+        if trusted {
+            command.env("SSL_CERT_FILE", file("ca.pem"));
+        }
+        String::from_utf8(command.output().unwrap().stderr).unwrap()
+    };
+    run(false, &["kg", "load", "--kg", "g", "g.nt"]);
+    let ask_by = [
+        "ask",
+        "--kg",
+        "g",
+        "--model",
+        &url,
+        "--entity",
+        "x:a",
+        "what is b of a?",
+    ];
+    let error = run(false, &ask_by);
+    assert!(error.contains("certificate"), "{error}");
+    let error = run(true, &ask_by);
+    assert!(!error.contains("certificate"), "{error}");
     let error = ask(Some("no certificate")).unwrap_err().to_string();
     assert!(error.contains("must be PEM"), "{error}");
 }

@@ -1,6 +1,7 @@
 //! Commands of the program as users run them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
+mod adapt;
 mod cancel;
 mod cli;
 mod eval;
@@ -8,6 +9,7 @@ mod export;
 mod fetch;
 mod guide;
 mod large;
+mod lexicon;
 mod serving;
 #[path = "../support/mod.rs"]
 mod support;

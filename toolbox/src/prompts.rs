@@ -54,6 +54,14 @@ prompt_files! {
     TRIAD_FACT = "triad/fact";
     /// Triad as published: worked examples of the generalist's three sub-tasks.
     TRIAD_EXAMPLES = "triad/examples";
+    /// Think-on-Graph: ratings of relations.
+    TOG_RELATIONS = "tog/relations";
+    /// Think-on-Graph: ratings of entities.
+    TOG_ENTITIES = "tog/entities";
+    /// Think-on-Graph: whether the triples suffice, and the answer if they do.
+    TOG_REASONING = "tog/reasoning";
+    /// Think-on-Graph: the answer after the last round.
+    TOG_ANSWER = "tog/answer";
     /// The model alone: the answer at once.
     DIRECT = "baselines/direct";
     /// The model alone: thoughts first.

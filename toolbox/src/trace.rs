@@ -227,6 +227,7 @@ impl ResultText {
                     let name = |cell: &Cell| match cell {
                         Cell::Node(node) => session.kg().name(*node),
                         Cell::Computed(value) => value.text(),
+                        Cell::Empty => String::new(),
                     };
                     let columns = table.columns().iter();
                     let rows = table.rows().take(TRACE_MEMBERS);

@@ -12,9 +12,9 @@ use toolbox::prompt::Template;
 use toolbox::rank::RankError;
 
 use crate::example::{AgentExamples, Example, ExampleBuilder};
-use crate::hash;
 use crate::question::GoldQuestion;
 use crate::verify::{Refused, Verified, VerifyOptions, walked_name};
+use common::hash;
 
 /// Share of the examples without observations, so that one model works with and without them.
 const BLIND: f64 = 0.2;

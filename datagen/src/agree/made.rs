@@ -9,7 +9,7 @@ use kg::spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePatte
 use kg::term::{Literal, Term};
 use kg::term_literal;
 
-use crate::hash;
+use common::hash;
 
 /// Nodes per variable.
 const POOL: u64 = 4;

@@ -2,6 +2,7 @@
 //! runs on the graph. Each of its rows gives constants for the slots, which go into the algebra of
 //! `sparql` and, by label, into one of the wordings.
 
+use common::hash;
 use kg::spargebra::Query;
 use kg::term::Term;
 use kg::{Kg, QueryAnswer, QueryLimits, parse_query};
@@ -14,8 +15,8 @@ use super::json::blank;
 use super::reader::{Each, QuestionReader, ReadOptions, ReadRequest};
 use super::sample::{Likeness, Sample, SampleForm};
 use super::substitute::substitute;
+use crate::Error;
 use crate::question::{GoldQuery, GoldQuestion, Topic};
-use crate::{Error, hash};
 
 pub(super) struct Templates {
     pub options: ReadOptions,

@@ -4,13 +4,14 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use common::hash;
 use common::journal::{Journal, JournalEntry};
 use kg::Kg;
 use rayon::prelude::*;
 
 use super::{RewordCounts, RewordOptions, Reworder, Tally};
 use crate::question::GoldQuestion;
-use crate::{Error, hash, verify};
+use crate::{Error, verify};
 
 /// Programs that are shown besides the right one.
 const RIVALS: usize = 3;

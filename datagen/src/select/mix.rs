@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use common::hash;
 use serde::{Deserialize, Serialize};
 
 use super::item::Item;
-use crate::{Error, hash};
+use crate::Error;
 
 /// The unit of a mixture; the paper does not state it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

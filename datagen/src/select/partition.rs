@@ -4,11 +4,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use common::hash;
 use serde::{Deserialize, Serialize};
 
 use super::item::Item;
+use crate::Error;
 use crate::reword::original;
-use crate::{Error, hash};
 
 /// How the validation part differs from the training part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -26,6 +26,7 @@ mod words;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use common::hash;
 use kg::Kg;
 use rayon::prelude::*;
 
@@ -33,7 +34,7 @@ pub use coverage::{Coverage, Uncovered};
 pub use options::SynthOptions;
 
 use crate::question::GoldQuestion;
-use crate::{Error, hash, thread_pool};
+use crate::{Error, thread_pool};
 use candidate::{Slot, SlotResult, candidate};
 use lexicon::Lexicon;
 use profile::GraphProfile;

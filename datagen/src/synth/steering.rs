@@ -12,7 +12,7 @@ use super::options::SynthOptions;
 use super::profile::{GraphProfile, RelationProfile};
 use super::sample::{Focus, Shape};
 use super::tail::TailType;
-use crate::hash;
+use common::hash;
 
 /// Maximum number of candidates per round. The counts of a round determine the next one.
 const ROUND: usize = 2048;

@@ -13,6 +13,7 @@
 //! on all gold sets: `program_to_query(p)` has the answers of `p`, and if that query converts, the
 //! converted program has them too.
 
+mod arithmetic;
 mod comparison;
 mod error;
 mod extreme;

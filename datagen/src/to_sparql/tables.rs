@@ -52,14 +52,10 @@ impl QueryWriter<'_> {
         else {
             return false;
         };
-        let rows: Option<Vec<Vec<Term>>> = rows
-            .into_iter()
-            .map(|row| row.into_iter().collect())
-            .collect();
-        let Some(mut rows) = rows else { return false };
-        let mut expected: Vec<Vec<Term>> = expected
+        let mut rows: Vec<Vec<Option<Term>>> = rows;
+        let mut expected: Vec<Vec<Option<Term>>> = expected
             .iter()
-            .map(|row| row.iter().map(|cell| cell.term(self.kg)).collect())
+            .map(|row| row.iter().map(|cell| cell.value(self.kg)).collect())
             .collect();
         rows.sort_unstable();
         expected.sort_unstable();
@@ -144,16 +140,29 @@ impl QueryWriter<'_> {
                 let value = self.fresh();
                 let repeat = call.args.get(1).and_then(Arg::repeat);
                 let edge = match repeat {
-                    None => algebra::along(from.into(), &walk.step(), value.clone().into()),
+                    None | Some(Repeat::Maybe) => {
+                        algebra::along(from.into(), &walk.step(), value.clone().into())
+                    }
                     Some(repeat) => repeated(repeat, walk, from, value.clone()),
                 };
-                rows.pattern = algebra::join(rows.pattern, edge);
+                rows.pattern = match repeat {
+                    Some(Repeat::Maybe) => GraphPattern::LeftJoin {
+                        left: Box::new(rows.pattern),
+                        right: Box::new(edge),
+                        expression: None,
+                    },
+                    _ => algebra::join(rows.pattern, edge),
+                };
                 rows.columns.push(value);
                 Ok(rows)
             }
             Tool::Where => {
                 let (rows, column) = self.rows_at(first)?;
                 self.kept_rows(call, rows, column, table)
+            }
+            Tool::Compute => {
+                let (rows, column) = self.rows_at(first)?;
+                self.computed(call, rows, column)
             }
             Tool::Group => {
                 let rows = self.rows(first)?;
@@ -456,6 +465,8 @@ fn repeated(repeat: Repeat, walk: WalkedRelation, from: Variable, to: Variable) 
         path: match repeat {
             Repeat::OneOrMore => PropertyPathExpression::OneOrMore(step),
             Repeat::ZeroOrMore => PropertyPathExpression::ZeroOrMore(step),
+            // OPTIONAL, which is no path.
+            Repeat::Maybe => *step,
         },
         object: to.into(),
     }

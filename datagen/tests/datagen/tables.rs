@@ -214,6 +214,86 @@ const QUERIES: &[(&str, bool)] = &[
         false,
     ),
     (
+        "SELECT ?p (?a - ?l AS ?d) { ?p a :Person . ?p :age ?a . ?p :limit ?l }",
+        false,
+    ),
+    (
+        "SELECT ?p ?a { ?p a :Person . ?p :age ?a . ?p :limit ?l FILTER(?a - ?l > 5) }",
+        false,
+    ),
+    (
+        "SELECT ?p (100 - ?a / 4 AS ?d) { ?p a :Person . ?p :age ?a }",
+        false,
+    ),
+    (
+        "SELECT ?p (?v * 2 AS ?d) { ?p a :Person . ?p :sold ?v }",
+        false,
+    ),
+    (
+        "SELECT ?s (SUM(?a) / COUNT(?p) AS ?n) { ?p a :Person . ?p :works ?s . ?p :age ?a } GROUP BY ?s",
+        false,
+    ),
+    (
+        "SELECT ?s { ?p a :Person . ?p :works ?s . ?p :age ?a } GROUP BY ?s HAVING (MAX(?a) - MIN(?a) > 10)",
+        false,
+    ),
+    (
+        "SELECT (SUM(?a * 2) AS ?n) { ?p a :Person . ?p :age ?a }",
+        false,
+    ),
+    (
+        "SELECT ?p ?a { ?p a :Person . ?p :age ?a . ?p :limit ?l } ORDER BY (?a - ?l)",
+        false,
+    ),
+    (
+        "SELECT (?x - ?y AS ?d) { { SELECT (COUNT(*) AS ?x) { ?p a :Person } } { SELECT (COUNT(*) AS ?y) { ?s a :Shop } } }",
+        false,
+    ),
+    (
+        "SELECT ?p (YEAR(?d) - 1970 AS ?y) { ?p a :Person . ?p :born ?d }",
+        false,
+    ),
+    (
+        "SELECT ?p ?c { ?p a :Person . ?p :city ?c FILTER(LCASE(?c) = \"oslo\") }",
+        false,
+    ),
+    (
+        "SELECT ?p ?a { VALUES (?c ?s) { (\"Oslo\" :shop0) (\"Porto\" :shop1) (\"Oslo\" :shop1) } ?p a :Person . ?p :city ?c . ?p :works ?s . ?p :age ?a }",
+        false,
+    ),
+    (
+        "SELECT ?p ?c { ?p a :Person . ?p :city ?c VALUES ?c { \"Oslo\" \"Cork\" } }",
+        false,
+    ),
+    (
+        "ASK { { SELECT (COUNT(*) AS ?a) { ?p a :Person } } { SELECT (COUNT(*) AS ?b) { ?s a :Shop } } FILTER(?a > ?b) }",
+        false,
+    ),
+    (
+        "SELECT ?p ?c { ?p :city ?c . ?p :works ?s . { SELECT ?s { ?s a :Shop } ORDER BY ?s LIMIT 2 } }",
+        false,
+    ),
+    (
+        "SELECT ?p ?c { ?p a :Person OPTIONAL { ?p :city ?c } }",
+        false,
+    ),
+    (
+        "SELECT ?p ?c ?s { ?p a :Person OPTIONAL { ?p :city ?c } OPTIONAL { ?p :works ?s } } ORDER BY ?c",
+        false,
+    ),
+    (
+        "SELECT ?s ?p { ?s a :Shop OPTIONAL { ?p :works ?s } }",
+        false,
+    ),
+    (
+        "SELECT ?s (COUNT(?p) AS ?n) { ?s a :Shop OPTIONAL { ?p :works ?s } } GROUP BY ?s",
+        false,
+    ),
+    (
+        "SELECT ?s (COUNT(DISTINCT ?p) AS ?n) { ?s a :Shop OPTIONAL { ?p :works ?s } } GROUP BY ?s ORDER BY DESC(?n)",
+        false,
+    ),
+    (
         "SELECT ?p { ?p a :Person . { ?p :city \"Oslo\" } UNION { ?p :city ?c FILTER(CONTAINS(?c, \"Port\")) } }",
         false,
     ),

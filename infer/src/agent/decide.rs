@@ -13,6 +13,7 @@ use toolbox::explain::{
 };
 use toolbox::prompt::{Conversation, Template};
 use toolbox::trace::{DecidedCandidate, TraceEvent};
+use toolbox::wording::{masked_words, of_masked};
 
 use super::kg_agent;
 use super::kind::{AgentKind, Deciding};
@@ -63,6 +64,7 @@ pub fn answer(
         let written = kg_agent::run(task, planner, &mut record)?;
         let failed = written.failure.is_some();
         let own = as_proposed(proposer.ended(&written.session), &candidates);
+        let read = has_read(task, planner);
         join(&mut candidates, own);
         logprobs = weigh(
             &mut candidates,
@@ -75,7 +77,7 @@ pub fn answer(
         if let (false, Some(own), Some(logprob)) = (failed, candidates.last_mut(), logprobs.last())
         {
             let sure = (logprob.unwrap_or_default() / SURE_UNIT).exp();
-            own_choice(own, sure as f32, 1.0);
+            own_choice(own, sure as f32, 1.0, read);
         }
     }
     let decision = Decision {
@@ -202,9 +204,18 @@ pub(super) fn join(candidates: &mut Vec<Candidate>, own: Candidate) {
     candidates.push(own);
 }
 
-/// The terms of an agent's own candidate: how sure its model was, and what giving up counts.
-pub(super) fn own_choice(own: &mut Candidate, sure: f32, gives_up: f32) {
+/// Whether the planner's model was trained on a question that is worded like this one, but for names and
+/// numbers.
+pub(super) fn has_read(task: &Task<'_>, planner: &dyn Planner) -> bool {
+    let asked = || of_masked(&masked_words(task.question, &task.linked));
+    planner.wordings().is_some_and(|read| read.has(&asked()))
+}
+
+/// The terms of an agent's own candidate: how sure its model was, also if it has `read` the wording of
+/// the question in training, and what giving up counts.
+pub(super) fn own_choice(own: &mut Candidate, sure: f32, gives_up: f32, read: bool) {
     own.terms[DecisionTerm::ModelFirst] = sure;
+    own.terms[DecisionTerm::WordingRead] = if read { sure } else { 0.0 };
     if own.answer.is_none() {
         own.terms[DecisionTerm::ModelGivesUp] = gives_up;
     }
@@ -347,6 +358,17 @@ mod tests {
             answer: Some(Value::Int(answer)),
             terms: Terms([term; TERMS]),
         }
+    }
+
+    #[test]
+    fn a_model_counts_more_on_a_wording_of_its_training() {
+        let mut own = candidate("ans = end([])", 3, 0.0);
+        own_choice(&mut own, 0.9, 1.0, false);
+        let before = TermWeights::with_model().score(&own.terms);
+        assert_eq!(own.terms[DecisionTerm::WordingRead], 0.0);
+        own_choice(&mut own, 0.9, 1.0, true);
+        assert_eq!(own.terms[DecisionTerm::WordingRead], 0.9);
+        assert!(TermWeights::with_model().score(&own.terms) > before);
     }
 
     #[test]

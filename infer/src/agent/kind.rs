@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use toolbox::agent::Agent;
 use toolbox::oda::OdaOptions;
 use toolbox::prompts::{self, PromptFile};
+use toolbox::published::tog::TogOptions;
 use toolbox::published::triad::PublishedTriadOptions;
 use toolbox::triad;
 
@@ -38,6 +39,8 @@ pub enum AgentKind {
     Cot(ThoughtsOptions),
     /// The model alone: the most frequent answer of several chains of thought.
     SelfConsistency(ThoughtsOptions),
+    /// Think-on-Graph: a beam over paths that the model rates.
+    TogModel(TogOptions),
     /// No model: the best one or two relations of the topic entities.
     Retrieval,
     /// No model: a beam over paths in the manner of Think-on-Graph.
@@ -225,6 +228,7 @@ impl AgentKind {
             Self::Direct => baseline("direct", true),
             Self::Cot(_) => baseline("cot", true),
             Self::SelfConsistency(_) => baseline("self-consistency", true),
+            Self::TogModel(_) => baseline("tog-model", true),
             Self::Retrieval => baseline("retrieval", false),
             Self::Tog => baseline("tog", false),
         }
@@ -263,7 +267,7 @@ impl AgentKind {
     /// Whether worked examples may stand in its prompts.
     #[must_use]
     pub fn takes_examples(&self) -> bool {
-        self.needs_model() && !matches!(self, Self::Direct | Self::OdaPaper(_))
+        self.needs_model() && !matches!(self, Self::Direct | Self::OdaPaper(_) | Self::TogModel(_))
     }
 
     /// The prompt files that the agent's requests to a model are made from. The tool loop, ODA and
@@ -298,6 +302,12 @@ impl AgentKind {
             Self::Cot(_) | Self::SelfConsistency(_) => {
                 &[prompts::THOUGHTS, prompts::THOUGHTS_EXAMPLES]
             }
+            Self::TogModel(_) => &[
+                prompts::TOG_RELATIONS,
+                prompts::TOG_ENTITIES,
+                prompts::TOG_REASONING,
+                prompts::TOG_ANSWER,
+            ],
             Self::Words(_) | Self::Retrieval | Self::Tog => &[],
         }
     }
@@ -450,6 +460,7 @@ mod tests {
             AgentKind::Direct,
             AgentKind::Cot(ThoughtsOptions::default()),
             AgentKind::SelfConsistency(ThoughtsOptions::default()),
+            AgentKind::TogModel(TogOptions { width: 2, depth: 1 }),
             AgentKind::Retrieval,
             AgentKind::Tog,
         ];

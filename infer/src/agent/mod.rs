@@ -13,6 +13,7 @@ mod recorder;
 pub mod robust;
 mod task;
 pub mod thoughts;
+pub mod tog;
 pub mod triad;
 pub mod triad_paper;
 pub mod vote;
@@ -71,6 +72,7 @@ fn answer_by(
         AgentKind::Cot(options) | AgentKind::SelfConsistency(options) => {
             thoughts::answer(agent, *options, &task, planner)
         }
+        AgentKind::TogModel(options) => tog::answer(*options, &task, planner),
         AgentKind::Retrieval | AgentKind::Tog => path_baselines::answer(agent, &task),
     }?;
     if may_know && outcome.answer.is_none() {

@@ -11,7 +11,7 @@ use toolbox::exec::Value;
 use toolbox::explain::{Candidate, DecisionTerm, Proposer, SearchLimits, TermWeights, WordTables};
 use toolbox::oda::OdaOptions;
 
-use super::decide::{Decision, join, own_choice, weigh};
+use super::decide::{Decision, has_read, join, own_choice, weigh};
 use super::kind::{AgentKind, TriadOptions, Voting};
 use super::outcome::Outcome;
 use super::recorder::Recorder;
@@ -121,7 +121,8 @@ impl<'t, 'g> Vote<'t, 'g> {
         };
         let mut candidates = proposer.propose(&weights, SearchLimits::default(), most)?;
         let mut own = own(&proposer, &candidates);
-        own_choice(&mut own, SURE * record.logprob.exp() as f32, GIVES_UP);
+        let sure = SURE * record.logprob.exp() as f32;
+        own_choice(&mut own, sure, GIVES_UP, has_read(task, planner));
         join(&mut candidates, own);
         let mut logprobs = Vec::new();
         if let Some(template) = &template

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use common::acceptor::Acceptor;
 use common::cancel::Cancel;
 use common::transcript::{Role, Turn};
+use common::wordings::{self, Wordings};
 use engine::{Batch, DecodeSession, Engine, EngineDevice, Generated, Vocab};
 use model::{ChatFormat, GgufModel, KgAgentInfo, ModelFolder, WORDS_FILE};
 use toolbox::agent::Agent;
@@ -48,6 +49,7 @@ pub struct LocalModel {
     info: KgAgentInfo,
     name: String,
     words: Arc<WordTables>,
+    wordings: Option<Arc<Wordings>>,
 }
 
 impl LocalModel {
@@ -88,6 +90,7 @@ impl LocalModel {
             info,
             name: path.display().to_string(),
             words: words_of(path)?,
+            wordings: wordings_of(path)?,
         })
     }
 
@@ -154,8 +157,27 @@ impl LocalModel {
         let template = known.unwrap_or_else(|| Template::of(agent));
         self.info
             .check_template(agent.name(), &template.hash(), &self.name)?;
-        Ok(template)
+        if agent == Agent::KgAgent {
+            return Ok(template);
+        }
+        // Beside their own answer, the other agents decide between programs with the tools that the
+        // model knows from the tool loop.
+        let loops = self.info.templates.get(Agent::KgAgent.name());
+        let tools = loops.and_then(|hash| Template::by_hash(hash));
+        Ok(Template {
+            tools: tools.map_or(template.tools, |loops| loops.tools),
+            ..template
+        })
     }
+}
+
+/// The wordings of the training data of a model folder.
+fn wordings_of(folder: &Path) -> Result<Option<Arc<Wordings>>, InferError> {
+    let wordings = Wordings::of_folder(folder).map_err(|error| InferError::Words {
+        path: folder.join(wordings::FILE),
+        message: error.to_string(),
+    })?;
+    Ok(wordings.map(Arc::new))
 }
 
 /// The translation tables of the program and of the training data of a model folder.
@@ -183,6 +205,16 @@ pub struct LocalPlanner {
     /// The question's last prompt and turn; `None` before its first turn.
     held: Option<Vec<u32>>,
     abstention_threshold: f64,
+    prompts: PromptTokens,
+}
+
+/// Tokens of the prompts of turns.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PromptTokens {
+    /// All of them.
+    pub all: usize,
+    /// Those that were still held from the turn or the question before and were not read again.
+    pub cached: usize,
 }
 
 impl LocalPlanner {
@@ -194,6 +226,7 @@ impl LocalPlanner {
             model: Arc::clone(model),
             held: None,
             abstention_threshold: 1.0,
+            prompts: PromptTokens::default(),
         }
     }
 
@@ -224,6 +257,11 @@ impl LocalPlanner {
         }
     }
 
+    /// The tokens of the prompts since the last call.
+    pub fn take_prompt_tokens(&mut self) -> PromptTokens {
+        std::mem::take(&mut self.prompts)
+    }
+
     /// The prompt of an assistant turn after `turns`.
     fn prompt(&self, turns: &[Turn]) -> Result<Vec<u32>, InferError> {
         let mut prompt = self.model.chat.encode(turns)?.ids;
@@ -247,6 +285,9 @@ impl LocalPlanner {
                 limit,
             });
         }
+        let cached = self.session.ids().iter().zip(&prompt);
+        self.prompts.cached += cached.take_while(|(held, new)| held == new).count();
+        self.prompts.all += prompt.len();
         let read = prompt.len() - self.known_tokens(turns, &prompt)?;
         let chat = &self.model.chat;
         let written = engine::generate(
@@ -389,6 +430,10 @@ impl Planner for LocalPlanner {
 
     fn words(&self) -> Arc<WordTables> {
         Arc::clone(&self.model.words)
+    }
+
+    fn wordings(&self) -> Option<Arc<Wordings>> {
+        self.model.wordings.clone()
     }
 
     fn constrained(&self) -> bool {

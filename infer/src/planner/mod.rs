@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use common::cancel::Cancel;
 use common::transcript::Turn;
+use common::wordings::Wordings;
 use toolbox::agent::Agent;
 use toolbox::call::Call;
 use toolbox::exec::Session;
@@ -19,8 +20,8 @@ use toolbox::trace::ServedReply;
 
 use crate::InferError;
 
-pub use local::{LocalModel, LocalPlanner, words_of};
-pub use remote::{Constraint, Protocol, RemoteOptions, RemotePlanner, public_address};
+pub use local::{LocalModel, LocalPlanner, PromptTokens, words_of};
+pub use remote::{Constraint, Endpoint, Protocol, RemoteOptions, RemotePlanner, public_address};
 pub use shots::shots;
 
 /// The state in which a planner writes a call.
@@ -116,6 +117,10 @@ pub trait Planner {
     /// its training data too.
     fn words(&self) -> Arc<WordTables> {
         WordTables::base()
+    }
+    /// How the questions that its model was trained on are worded; `None` if that is unknown.
+    fn wordings(&self) -> Option<Arc<Wordings>> {
+        None
     }
     /// Whether its output is constrained, so that no call can be invalid.
     fn constrained(&self) -> bool;

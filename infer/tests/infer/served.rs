@@ -6,14 +6,13 @@ use std::time::{Duration, Instant};
 use crate::server::{Answer, KEY, Server, say, stream, tool};
 use infer::InferError;
 use infer::agent::{AgentKind, Outcome, Robust, Task, answer_with};
-use infer::planner::{Constraint, Planner, Protocol, RemoteOptions, RemotePlanner};
+use infer::planner::{Constraint, Endpoint, Planner, Protocol, RemoteOptions, RemotePlanner};
 use kg::term::Term;
 use kg::{FrozenKg, Kg};
 use serde_json::{Value, json};
-use toolbox::agent::Agent;
 use toolbox::exec::ExecOptions;
 use toolbox::grammar::Grammar;
-use toolbox::prompt::Template;
+use toolbox::prompt::{Layout, Template};
 use toolbox::trace::{self, TraceEvent};
 use toolbox::usage::ServedUsage;
 
@@ -41,8 +40,16 @@ fn planner(server: &Server, change: impl FnOnce(&mut RemoteOptions)) -> RemotePl
 
 /// Answers a question with a served model.
 fn answer(planner: &mut dyn Planner, agent: &AgentKind) -> Result<Outcome, InferError> {
+    answer_in(Layout::Dialogue, planner, agent)
+}
+
+fn answer_in(
+    layout: Layout,
+    planner: &mut dyn Planner,
+    agent: &AgentKind,
+) -> Result<Outcome, InferError> {
     let kg = graph();
-    let template = Template::of(Agent::KgAgent);
+    let template = Template::new(layout);
     let entities = [kg.by_name("x:goethe").unwrap()];
     let task = Task::about(
         &kg,
@@ -547,6 +554,78 @@ fn tools_are_defined_called_and_answered_in_their_own_messages() {
         options.protocol = Protocol::Tools;
         change(&mut options);
         assert!(RemotePlanner::new(options).is_err());
+    }
+}
+
+#[test]
+fn a_model_without_a_chat_template_gets_one_text() {
+    let text = |text: &str| {
+        let body = json!({ "choices": [{ "text": text, "finish_reason": "stop" }] });
+        Answer::Raw(200, "", body.to_string().into_bytes())
+    };
+    let piece = |choice: Value| format!("data: {}\n\n", json!({ "choices": [choice] }));
+    let streamed = Answer::Stream(vec![
+        piece(json!({ "text": "v0 = get_tail_entity(e0, " })),
+        piece(json!({ "text": "<partner of>)\n", "finish_reason": "stop" })),
+        "data: [DONE]\n\n".to_owned(),
+    ]);
+    let server = Server::start(vec![text(&format!(" {LIST}\n")), streamed, text(END)]);
+    let mut planner = planner(&server, |options| {
+        options.endpoint = Endpoint::Completions;
+        options.shots = 1;
+        options.stop = vec!["Observation:".to_owned()];
+    });
+    let outcome = answer(&mut planner, &AgentKind::KgAgent).unwrap();
+    assert_eq!(calls(&outcome), [LIST, WALK, END]);
+    let seen = server.seen.lock().unwrap();
+    let prompt = seen[1]["prompt"].as_str().unwrap();
+    assert!(prompt.starts_with("kg-agent\n"), "{prompt}");
+    // The turns so far stand at the end, after the worked example.
+    let last = format!("\n\n### Output\n{LIST}\n\n### Input\n");
+    let (before, result) = prompt.rsplit_once(&last).unwrap();
+    assert!(result.contains("partner of"), "{result}");
+    assert!(result.ends_with("\n\n### Output\n"), "{result}");
+    assert!(before.matches("### Output").count() > 3, "{before}");
+    assert_eq!(seen[1]["stop"], json!(["Observation:", "\n###"]));
+    assert!(seen[1].get("messages").is_none());
+    for change in [
+        |options: &mut RemoteOptions| options.own = true,
+        |options: &mut RemoteOptions| options.protocol = Protocol::Tools,
+    ] {
+        let mut options = RemoteOptions::new(&server.url);
+        options.endpoint = Endpoint::Completions;
+        change(&mut options);
+        let error = RemotePlanner::new(options).err().unwrap().to_string();
+        assert!(error.contains("leave out"), "{error}");
+    }
+}
+
+/// Rules A.3: each call has a prompt of its own, with the tools, the current information of the graph
+/// and the calls so far.
+#[test]
+fn the_paper_layout_asks_for_each_call_anew() {
+    let list = "get_relation(goethe)";
+    let walk = "v0 = get_tail_entity(goethe, <partner of>)";
+    let server = Server::start(vec![say(list), say(walk), say(END)]);
+    let mut planner = planner(&server, |options| options.shots = 3);
+    let outcome = answer_in(Layout::Paper, &mut planner, &AgentKind::KgAgent).unwrap();
+    assert_eq!(calls(&outcome), [list, walk, END]);
+    let seen = server.seen.lock().unwrap();
+    for (request, known) in seen
+        .iter()
+        .zip([[false, false], [true, false], [true, true]])
+    {
+        let messages = request["messages"].as_array().unwrap();
+        let roles: Vec<_> = messages.iter().map(|one| &one["role"]).collect();
+        assert_eq!(roles, ["system", "user"]);
+        let system = messages[0]["content"].as_str().unwrap();
+        assert!(system.contains("get_entity_by_constraint"), "{system}");
+        let user = messages[1]["content"].as_str().unwrap();
+        assert_eq!(
+            [list, walk].map(|call| user.contains(call)),
+            known,
+            "{user}"
+        );
     }
 }
 

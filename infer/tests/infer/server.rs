@@ -96,7 +96,7 @@ impl Server {
 /// Reads one request; `None` if the client has closed the connection.
 fn request(stream: &TcpStream) -> Option<Value> {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
-    let (mut length, mut key) = (0, None);
+    let (mut length, mut key, mut path) = (0, None, String::new());
     loop {
         let mut line = String::new();
         if reader.read_line(&mut line).unwrap_or(0) == 0 {
@@ -106,6 +106,7 @@ fn request(stream: &TcpStream) -> Option<Value> {
             if line.trim().is_empty() {
                 break;
             }
+            path = line.split(' ').nth(1).unwrap_or_default().to_owned();
             continue;
         };
         match name.to_lowercase().as_str() {
@@ -117,7 +118,15 @@ fn request(stream: &TcpStream) -> Option<Value> {
     assert_eq!(key, Some(format!("Bearer {KEY}")));
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    serde_json::from_slice(&body).ok()
+    let body: Value = serde_json::from_slice(&body).ok()?;
+    let text = body.get("prompt").is_some();
+    let right = if text {
+        "/v1/completions"
+    } else {
+        "/v1/chat/completions"
+    };
+    assert_eq!(path, right);
+    Some(body)
 }
 
 fn serve(mut stream: TcpStream, answers: &[Answer], seen: &Mutex<Vec<Value>>, sent: &Mutex<usize>) {

@@ -4,6 +4,7 @@
 //! `2011` is the whole year, `2011-05-01` a day, a date-time a moment. A zone converts a moment to
 //! UTC; a value without a time of day keeps its date.
 
+mod arithmetic;
 mod compare;
 mod extreme;
 mod kind;
@@ -14,6 +15,7 @@ mod quantity;
 mod sum;
 mod time;
 
+pub use arithmetic::Sign;
 pub use compare::{compare, compare_spans, interval_contains};
 pub use extreme::{Extreme, extreme, order_key, sort_key};
 pub use kind::Kind;

@@ -8,7 +8,7 @@ use crate::term::{Literal, XSD};
 
 /// A number by its datatype, narrowest first.
 #[derive(Clone, Copy, Debug)]
-enum Number {
+pub(super) enum Number {
     Integer(Integer),
     Decimal(Decimal),
     Float(Float),
@@ -16,7 +16,7 @@ enum Number {
 }
 
 impl Number {
-    fn of(literal: &Literal) -> Option<Self> {
+    pub(super) fn of(literal: &Literal) -> Option<Self> {
         let local = literal.datatype.as_deref()?.strip_prefix(XSD)?;
         let text = literal.lexical.trim();
         match local {
@@ -28,7 +28,7 @@ impl Number {
         }
     }
 
-    fn decimal(self) -> Option<Decimal> {
+    pub(super) fn decimal(self) -> Option<Decimal> {
         match self {
             Self::Integer(number) => Some(number.into()),
             Self::Decimal(number) => Some(number),
@@ -36,7 +36,7 @@ impl Number {
         }
     }
 
-    fn float(self) -> Option<Float> {
+    pub(super) fn float(self) -> Option<Float> {
         match self {
             Self::Integer(number) => Some(number.into()),
             Self::Decimal(number) => Some(number.into()),
@@ -45,7 +45,7 @@ impl Number {
         }
     }
 
-    fn double(self) -> Double {
+    pub(super) fn double(self) -> Double {
         match self {
             Self::Integer(number) => number.into(),
             Self::Decimal(number) => number.into(),
@@ -55,7 +55,7 @@ impl Number {
     }
 
     /// The sum; `None` if it does not fit the datatype.
-    fn plus(self, other: Self) -> Option<Self> {
+    pub(super) fn plus(self, other: Self) -> Option<Self> {
         if let (Self::Integer(a), Self::Integer(b)) = (self, other) {
             return a.checked_add(b).map(Self::Integer);
         }
@@ -79,7 +79,7 @@ impl Number {
         }
     }
 
-    fn literal(self) -> Literal {
+    pub(super) fn literal(self) -> Literal {
         let (lexical, local) = match self {
             Self::Integer(number) => (number.to_string(), "integer"),
             Self::Decimal(number) => (number.to_string(), "decimal"),

@@ -34,6 +34,7 @@ pub(super) async fn agents(State(app): State<Arc<App>>) -> Response {
     object(&json!({
         "models": models.collect::<Vec<_>>(),
         "without_model": agents_of(None),
+        "feedback": app.service.feedback.is_some(),
     }))
 }
 

@@ -16,8 +16,8 @@ use axum::response::{IntoResponse, Response};
 use percent_encoding::percent_decode_str;
 use subtle::ConstantTimeEq;
 
-use super::App;
 use super::reply::fill;
+use super::{App, cors};
 use crate::clients::ClientLimits;
 use crate::fault::Fault;
 
@@ -38,6 +38,8 @@ pub struct AccessRules {
     pub token: Option<String>,
     /// Host names besides `localhost` and addresses in numbers.
     pub hosts: Vec<String>,
+    /// Origins (`https://name` or `https://name:port`) of other sites whose pages may use the server.
+    pub origins: Vec<String>,
     /// What one client may use at the same time.
     pub limits: ClientLimits,
     /// Whether the log gets a line for each request.
@@ -63,7 +65,10 @@ impl AccessRules {
         ))
     }
 
-    fn check_origin(headers: &HeaderMap) -> Result<(), Fault> {
+    fn check_origin(&self, headers: &HeaderMap) -> Result<(), Fault> {
+        if cors::origin(&self.origins, headers).is_some() {
+            return Ok(());
+        }
         let Some(origin) = headers.get(header::ORIGIN) else {
             return Ok(());
         };
@@ -73,7 +78,8 @@ impl AccessRules {
         if !host.is_empty() && from.eq_ignore_ascii_case(host) {
             return Ok(());
         }
-        let message = "pages of other sites may not use this server";
+        let message =
+            "pages of other sites may not use this server; its operator can allow it with --origin";
         Err(Fault::new(403, "origin", message))
     }
 
@@ -118,7 +124,9 @@ pub(super) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
     let begun = Instant::now();
     let path = request.uri().path().to_owned();
     let method = request.method().to_string();
+    let named = cors::origin(&app.access.origins, request.headers());
     let passed = match pass(&app.access, &path, request).await {
+        Ok(request) if named.is_some() && cors::asks_first(&request) => cors::may_send(&request),
         Ok(request) => next.run(request).await,
         Err(fault) => fault.into_response(),
     };
@@ -129,6 +137,9 @@ pub(super) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
     set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     set(header::REFERRER_POLICY, "no-referrer");
     set(header::CACHE_CONTROL, "no-store");
+    if let Some(origin) = named {
+        cors::may_read(headers, origin);
+    }
     if app.access.log_requests {
         // The path has no question; parameters, which may have one, are left out.
         let status = response.status().as_u16();
@@ -143,8 +154,8 @@ async fn pass(access: &AccessRules, path: &str, request: Request) -> Result<Requ
         return Err(Fault::bad("address", "the address is not UTF-8"));
     }
     access.check_host(request.headers())?;
-    AccessRules::check_origin(request.headers())?;
-    if !is_open(path) {
+    access.check_origin(request.headers())?;
+    if !is_open(path) && !cors::asks_first(&request) {
         access.check_token(request.headers())?;
     }
     let (head, body) = request.into_parts();

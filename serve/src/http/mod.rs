@@ -2,6 +2,7 @@
 
 mod answers;
 mod ask;
+mod cors;
 mod events;
 mod graphs;
 mod guard;

@@ -65,6 +65,66 @@ fn pages_of_other_sites_are_refused() {
 }
 
 #[test]
+fn pages_of_a_named_site_may_ask_and_read() {
+    const SITE: &str = "https://wiki.example.org";
+    let access = AccessRules {
+        token: Some(TOKEN.to_owned()),
+        origins: vec![SITE.to_owned()],
+        ..AccessRules::default()
+    };
+    let server = Running::start(options(), access);
+    let bearer = format!("Bearer {TOKEN}");
+    // The browser asks without the token whether it may send it.
+    let first = |origin: &str| {
+        let headers = [
+            ("Origin", origin),
+            ("Access-Control-Request-Method", "POST"),
+            (
+                "Access-Control-Request-Headers",
+                "authorization,content-type",
+            ),
+        ];
+        server.send("OPTIONS", "/api/ask", &headers, "")
+    };
+    let allowed = first(SITE);
+    assert_eq!((allowed.status, allowed.body.as_str()), (204, ""));
+    for (name, value) in [
+        ("access-control-allow-origin", SITE),
+        ("access-control-allow-headers", "authorization,content-type"),
+        ("access-control-allow-methods", "GET, POST"),
+        ("vary", "Origin"),
+    ] {
+        assert_eq!(allowed.header(name), value, "{name}");
+    }
+    first("https://evil.example").refused(403, "origin");
+    let ask = |headers: &[(&str, &str)]| {
+        let json = [("Content-Type", "application/json")];
+        let question = r#"{"question": "capital of peru?"}"#;
+        server.send("POST", "/api/ask", &[headers, &json].concat(), question)
+    };
+    let asked = ask(&[("Origin", SITE), ("Authorization", &bearer)]);
+    assert_eq!(asked.status, 200);
+    assert_eq!(asked.header("access-control-allow-origin"), SITE);
+    // The site can read why it was refused.
+    let refused = ask(&[("Origin", SITE)]);
+    refused.refused(401, "token");
+    assert_eq!(refused.header("access-control-allow-origin"), SITE);
+    let other = ask(&[
+        ("Origin", "https://wiki.example.org.evil.example"),
+        ("Authorization", &bearer),
+    ]);
+    other.refused(403, "origin");
+    assert_eq!(other.header("access-control-allow-origin"), "");
+    let plain = ask(&[("Authorization", &bearer)]);
+    assert_eq!(plain.header("access-control-allow-origin"), "");
+    // Without an origin the question of a browser is a method that the address does not take.
+    let options = [("Access-Control-Request-Method", "POST")];
+    server
+        .send("OPTIONS", "/api/ask", &options, "")
+        .refused(405, "method");
+}
+
+#[test]
 fn a_token_is_needed_everywhere_but_at_the_page_and_the_probes() {
     let access = AccessRules {
         token: Some(TOKEN.to_owned()),

@@ -91,6 +91,9 @@ fn a_bad_question_is_refused_with_the_reason() {
     ] {
         server.post("/api/ask", body).refused(status, code);
     }
+    let refused = server.post("/api/ask", r#"{"question": "a", "agent": "other"}"#);
+    let message = "there is no agent `other` here; with no model there are words, retrieval, tog";
+    assert_eq!(refused.json()["error"]["message"], message);
     let long = json!({ "question": "a".repeat(3000) }).to_string();
     server.post("/api/ask", &long).refused(400, "too_long");
     server

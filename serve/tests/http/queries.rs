@@ -149,7 +149,7 @@ fn a_graph_can_be_looked_into() {
     assert_eq!(graphs["graphs"][0]["name"], "demo");
     assert_eq!(
         server.get("/api/agents").json(),
-        json!({ "models": [], "without_model": ["words", "retrieval", "tog"] })
+        json!({ "models": [], "without_model": ["words", "retrieval", "tog"], "feedback": false })
     );
     let peru = server.get("/api/graphs/demo/entity?id=peru").json();
     assert_eq!(

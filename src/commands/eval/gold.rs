@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use datagen::question::{GoldQuery, GoldQuestion};
 use datagen::verify;
+use kg::spargebra::Query;
+use kg::spargebra::algebra::{Expression, GraphPattern, OrderExpression};
+use kg::spargebra::term::Variable;
 use kg::term::Term;
 use kg::{Kg, QueryAnswer, QueryLimits, fold};
 use toolbox::answer::{Answer, AnswerValue, CELL_SEPARATOR, Member};
@@ -40,9 +43,11 @@ impl GoldAnswers {
             };
             return Ok(Self {
                 answers: Answers {
+                    rows: labels.iter().map(|answer| vec![fold(answer)]).collect(),
                     ids,
                     labels: labels.clone(),
                     aliases,
+                    ..Answers::default()
                 },
                 by_label: true,
             });
@@ -53,11 +58,13 @@ impl GoldAnswers {
             .query(&query, QueryLimits::default())
             .map_err(|error| error.to_string())?
         {
-            QueryAnswer::Bool(truth) => Answers::of_labels(vec![truth.to_string()]),
+            QueryAnswer::Bool(truth) => Answers::of_truth(truth),
             QueryAnswer::Rows { rows, .. } => {
+                let ranks = ranks(graph, &query, rows.len());
                 if rows.first().is_some_and(|row| row.len() > 1) {
-                    return Ok(Self::of_rows(graph, &rows));
+                    return Ok(Self::of_rows(graph, &rows, ranks));
                 }
+                let values = rows.iter().map(|row| cells(row, &value));
                 let terms: BTreeMap<String, &Term> = rows
                     .iter()
                     .filter_map(|row| row.first()?.as_ref())
@@ -67,7 +74,9 @@ impl GoldAnswers {
                 Answers {
                     ids: terms.into_keys().collect(),
                     labels,
-                    aliases: BTreeMap::new(),
+                    rows: values.collect(),
+                    ranks,
+                    ..Answers::default()
                 }
             }
         };
@@ -78,12 +87,7 @@ impl GoldAnswers {
     }
 
     /// The rows of a gold query with several variables, each as one answer.
-    fn of_rows(graph: &dyn Kg, rows: &[Vec<Option<Term>>]) -> Self {
-        let cells = |row: &Vec<Option<Term>>, text: &dyn Fn(&Term) -> String| -> Vec<String> {
-            row.iter()
-                .map(|cell| cell.as_ref().map_or_else(String::new, text))
-                .collect()
-        };
+    fn of_rows(graph: &dyn Kg, rows: &[Vec<Option<Term>>], ranks: Vec<usize>) -> Self {
         let labels = rows
             .iter()
             .map(|row| cells(row, &|term| label(graph, term)).join(CELL_SEPARATOR));
@@ -91,7 +95,9 @@ impl GoldAnswers {
             answers: Answers {
                 ids: row_ids(rows.iter().map(|row| cells(row, &comparable))),
                 labels: labels.collect(),
-                aliases: BTreeMap::new(),
+                rows: rows.iter().map(|row| cells(row, &value)).collect(),
+                ranks,
+                ..Answers::default()
             },
             by_label: false,
         }
@@ -123,15 +129,135 @@ impl GoldAnswers {
             AnswerValue::Table(table) => {
                 row_ids(table.rows.iter().map(|row| row.iter().map(id).collect()))
             }
-            AnswerValue::Number(_) | AnswerValue::Truth(_) => {
-                return Answers::of_labels(answer.texts());
+            AnswerValue::Number(_) => return Answers::of_labels(answer.texts()),
+            AnswerValue::Truth(truth) => return Answers::of_truth(*truth),
+        };
+        let cell = |member: &Member| {
+            if self.by_label {
+                fold(&member.label)
+            } else {
+                value(&member.term)
             }
+        };
+        let rows = match &answer.value {
+            AnswerValue::Set(members) => members.iter().map(|one| vec![cell(one)]).collect(),
+            AnswerValue::Table(table) => {
+                let rows = table.rows.iter();
+                rows.map(|row| row.iter().map(cell).collect()).collect()
+            }
+            AnswerValue::Number(_) | AnswerValue::Truth(_) => Vec::new(),
         };
         Answers {
             ids,
             labels: answer.texts(),
-            aliases: BTreeMap::new(),
+            rows,
+            ..Answers::default()
         }
+    }
+}
+
+/// The cells of a row as texts. An empty cell is an empty text.
+fn cells(row: &[Option<Term>], text: &dyn Fn(&Term) -> String) -> Vec<String> {
+    row.iter()
+        .map(|cell| cell.as_ref().map_or_else(String::new, text))
+        .collect()
+}
+
+/// A term as the results of SPARQL queries write its value: the IRI, or the text of a literal.
+fn value(term: &Term) -> String {
+    match term {
+        Term::Iri(iri) => iri.clone(),
+        Term::Literal(literal) => literal.lexical.clone(),
+        Term::Blank(_) => term.to_string(),
+    }
+}
+
+/// For a query with ORDER BY, the rank of each of its rows: rows with equal keys have the same. If
+/// the keys cannot be read beside the rows, every row has a rank of its own.
+fn ranks(graph: &dyn Kg, query: &Query, rows: usize) -> Vec<usize> {
+    let Query::Select {
+        pattern, dataset, ..
+    } = query
+    else {
+        return Vec::new();
+    };
+    let mut keys = Vec::new();
+    let Some(keyed) = with_keys(pattern, &mut keys) else {
+        return Vec::new();
+    };
+    let each: Vec<usize> = (0..rows).collect();
+    if keys.is_empty() {
+        return each;
+    }
+    let keyed = Query::Select {
+        dataset: dataset.clone(),
+        pattern: keyed,
+        base_iri: None,
+    };
+    let Ok(QueryAnswer::Rows { rows: found, .. }) = graph.query(&keyed, QueryLimits::default())
+    else {
+        return each;
+    };
+    if found.len() != rows {
+        return each;
+    }
+    let mut ranks = Vec::with_capacity(rows);
+    let mut before: Option<&[Option<Term>]> = None;
+    for row in &found {
+        let own = &row[row.len().saturating_sub(keys.len())..];
+        let last = ranks.last().copied().unwrap_or_default();
+        ranks.push(last + usize::from(before.is_some_and(|before| before != own)));
+        before = Some(own);
+    }
+    ranks
+}
+
+/// The pattern with the keys of its ORDER BY as further columns; `None` if it has no order. `keys`
+/// stays empty if the keys cannot be columns.
+fn with_keys(pattern: &GraphPattern, keys: &mut Vec<Variable>) -> Option<GraphPattern> {
+    match pattern {
+        GraphPattern::Slice {
+            inner,
+            start,
+            length,
+        } => Some(GraphPattern::Slice {
+            inner: Box::new(with_keys(inner, keys)?),
+            start: *start,
+            length: *length,
+        }),
+        GraphPattern::Distinct { inner } | GraphPattern::Reduced { inner } => {
+            // More columns would keep more rows apart.
+            let ordered = with_keys(inner, keys)?;
+            keys.clear();
+            Some(ordered)
+        }
+        GraphPattern::Project { inner, variables } => {
+            let ordered = with_keys(inner, keys)?;
+            let mut variables = variables.clone();
+            variables.extend(keys.iter().cloned());
+            Some(GraphPattern::Project {
+                inner: Box::new(ordered),
+                variables,
+            })
+        }
+        GraphPattern::OrderBy { inner, expression } => {
+            let mut inner = inner.as_ref().clone();
+            for (number, key) in expression.iter().enumerate() {
+                let (OrderExpression::Asc(key) | OrderExpression::Desc(key)) = key;
+                let name = Variable::new_unchecked(format!("kgagent_order_key_{number}"));
+                inner = GraphPattern::Extend {
+                    inner: Box::new(inner),
+                    variable: name.clone(),
+                    expression: Expression::clone(key),
+                };
+                keys.push(name);
+            }
+            Some(GraphPattern::OrderBy {
+                inner: Box::new(inner),
+                expression: expression.clone(),
+            })
+        }
+        _ => None,
     }
 }
 
@@ -246,5 +372,30 @@ mod tests {
         assert_eq!(scores(&["Mira Sol", "M. Sol"]), [0.0, 0.5, 1.0, 1.0]);
         assert_eq!(scores(&["mira sol"]), [1.0, 1.0, 1.0, 1.0]);
         assert_eq!(scores(&["Ivo Sol"]), [0.0; 4]);
+    }
+
+    #[test]
+    fn rows_with_equal_keys_have_the_same_rank() {
+        let iri = |name: &str| Term::Iri(format!("http://e/{name}"));
+        let height = |name: &str, height: &str| {
+            let height = Term::Literal(Literal::xsd(height.to_owned(), "integer"));
+            [iri(name), iri("height"), height]
+        };
+        let graph = kg::FrozenKg::from_triples(vec![
+            height("a", "3"),
+            height("b", "1"),
+            height("c", "3"),
+            height("d", "2"),
+        ]);
+        let of = |text: &str| {
+            let query = kg::parse_query(text).unwrap();
+            ranks(&graph, &query, 4)
+        };
+        let all = "SELECT ?x WHERE { ?x <http://e/height> ?h }";
+        assert_eq!(of(all), Vec::<usize>::new());
+        assert_eq!(of(&format!("{all} ORDER BY ?h")), [0, 1, 2, 2]);
+        assert_eq!(of(&format!("{all} ORDER BY DESC(?h)")), [0, 0, 1, 2]);
+        let distinct = all.replace("SELECT", "SELECT DISTINCT");
+        assert_eq!(of(&format!("{distinct} ORDER BY ?h")), [0, 1, 2, 3]);
     }
 }

@@ -35,6 +35,7 @@ use toolbox::call::ToolTable;
 use toolbox::rank::Ranker;
 
 pub(super) use self::gold::gold_labels;
+pub(super) use self::result::Prediction;
 pub(super) use self::run::evaluate;
 pub(super) use self::setting::{Planning, Serving, Setting};
 pub(super) use self::table::{head, row};
@@ -213,7 +214,7 @@ fn settings(args: &EvalArgs, ranker: &Arc<dyn Ranker>, ui: &Ui) -> Result<Vec<Se
 fn limited(questions: Vec<GoldQuestion>, limit: Option<usize>, seed: u64) -> Vec<GoldQuestion> {
     let Some(limit) = limit else { return questions };
     let mut order: Vec<usize> = (0..questions.len()).collect();
-    order.sort_by_cached_key(|&i| datagen::hash::number(seed, "eval", &questions[i].id));
+    order.sort_by_cached_key(|&i| common::hash::number(seed, "eval", &questions[i].id));
     let mut taken: BTreeMap<Option<u32>, usize> = BTreeMap::new();
     let mut keep = vec![false; questions.len()];
     for i in order {

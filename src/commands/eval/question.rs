@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Error, Result};
+use common::hash;
 use common::wordings::Wording;
-use datagen::hash;
 use datagen::linking::gold_entities;
 use datagen::question::GoldQuestion;
 use datagen::verify::{self, Verified, VerifyOptions};
@@ -15,7 +15,8 @@ use infer::agent::{Outcome, Task, answer_with};
 use infer::planner::Planner;
 use kg::Kg;
 use kg::term::{NodeId, RelId};
-use toolbox::answer::Provenance;
+use toolbox::answer::{AnswerValue, Provenance};
+use toolbox::call::ToolTable;
 use toolbox::exec::{Exclude, ExecOptions};
 use toolbox::link::{self, Linked};
 use toolbox::metrics::{Scored, score};
@@ -80,7 +81,9 @@ impl<'a> Evaluator<'a> {
         link::check_question(&question.question)
             .map_err(|error| NotEvaluated::Skipped(format!("too long: {error}")))?;
         let withheld = match self.setting.withhold {
-            true => Some(withheld(self.graph, question).map_err(NotEvaluated::Skipped)?),
+            true => {
+                Some(withheld(self.graph, question, self.tools()).map_err(NotEvaluated::Skipped)?)
+            }
             false => None,
         };
         let gold = match withheld {
@@ -108,7 +111,8 @@ impl<'a> Evaluator<'a> {
             None => {
                 let verified = match withheld {
                     Some(verified) => verified,
-                    None => verified(self.graph, question).map_err(NotEvaluated::Skipped)?,
+                    None => verified(self.graph, question, self.tools())
+                        .map_err(NotEvaluated::Skipped)?,
                 };
                 let outcome = self.answer_with_oracle(question, &verified, linked.as_deref())?;
                 (outcome, Some(verified))
@@ -118,7 +122,7 @@ impl<'a> Evaluator<'a> {
         // Only an agent that writes programs can write the gold one.
         let equal_program = if self.setting.agent.writes_programs() {
             verified
-                .or_else(|| self::verified(self.graph, question).ok())
+                .or_else(|| self::verified(self.graph, question, self.tools()).ok())
                 .map(|verified| {
                     let gold = verified.gold.calls.iter().map(ToString::to_string);
                     gold.eq(outcome.answer.program.iter().cloned())
@@ -135,6 +139,11 @@ impl<'a> Evaluator<'a> {
         Ok(evaluated)
     }
 
+    /// The tools of gold programs.
+    fn tools(&self) -> ToolTable {
+        self.setting.template.tools
+    }
+
     /// Replays the gold program. With linked entities, the oracle abstains unless all entities of
     /// the program are linked, so its score is the best that a planner can reach on them.
     fn answer_with_oracle(
@@ -147,6 +156,7 @@ impl<'a> Evaluator<'a> {
         let reachable = linked.is_none_or(|linked| needed.iter().all(|node| linked.contains(node)));
         let options = VerifyOptions {
             ranker: Arc::clone(&self.setting.ranker),
+            tools: self.tools(),
             ..VerifyOptions::default()
         };
         let mut planner = oracle::planner(
@@ -247,11 +257,19 @@ fn scored(
         program: equal_program,
         groups: groups.clone(),
     };
-    let decided = outcome
-        .decided
-        .iter()
-        .map(|one| JudgedCandidate {
+    let decided = &outcome.decided;
+    // Equal numbers and truths need not mean the same.
+    let same = |at: usize| {
+        let set = matches!(decided[at].value, AnswerValue::Set(_));
+        let first = decided
+            .iter()
+            .position(|one| one.value == decided[at].value);
+        first.filter(|_| set).unwrap_or(at)
+    };
+    let decided = (decided.iter().enumerate())
+        .map(|(at, one)| JudgedCandidate {
             right: score(&gold.comparable(&one.answer()), &gold.answers).exact == 1.0,
+            answer: same(at),
             terms: one.terms,
         })
         .collect();
@@ -307,13 +325,14 @@ pub(super) fn groups(question: &GoldQuestion) -> Vec<(String, String)> {
 
 /// The gold program, verified against the gold query on this graph. The published answers need not
 /// be the same: the oracle also measures how often they differ.
-fn verified(graph: &dyn Kg, question: &GoldQuestion) -> Result<Verified, String> {
+fn verified(graph: &dyn Kg, question: &GoldQuestion, tools: ToolTable) -> Result<Verified, String> {
     let free = GoldQuestion {
         answers_bind: false,
         ..question.clone()
     };
     let options = VerifyOptions {
         abstain: true,
+        tools,
         ..VerifyOptions::default()
     };
     verify::verify(graph, &free, &options)
@@ -321,8 +340,8 @@ fn verified(graph: &dyn Kg, question: &GoldQuestion) -> Result<Verified, String>
 }
 
 /// The gold program with one of its relations hidden, so that it ends without an answer.
-fn withheld(graph: &dyn Kg, question: &GoldQuestion) -> Result<Verified, String> {
-    let verified = verified(graph, question)?;
+fn withheld(graph: &dyn Kg, question: &GoldQuestion, tools: ToolTable) -> Result<Verified, String> {
+    let verified = verified(graph, question, tools)?;
     let choice = hash::number(0, "withhold", &question.id);
     verify::withhold(
         graph,

@@ -14,8 +14,8 @@ use super::seen::Seen;
 
 /// One line of `predictions.jsonl`.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Prediction {
-    pub(super) id: String,
+pub(in crate::commands) struct Prediction {
+    pub(in crate::commands) id: String,
     pub(super) question: String,
     pub(super) gold: BTreeSet<String>,
     pub(super) predicted: BTreeSet<String>,
@@ -43,16 +43,19 @@ pub(super) struct Prediction {
     pub(super) emptied: Option<Emptied>,
     /// The candidates of a decision: whether each is right, and its terms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) decided: Vec<JudgedCandidate>,
+    pub(in crate::commands) decided: Vec<JudgedCandidate>,
     /// The answer as terms, for QALD's format.
     #[serde(skip)]
-    pub(super) value: AnswerValue,
+    pub(in crate::commands) value: AnswerValue,
 }
 
 /// A candidate of a decision with its terms; `datagen weights` reads it.
 #[derive(Serialize, Deserialize)]
-pub(super) struct JudgedCandidate {
-    pub(super) right: bool,
+pub(in crate::commands) struct JudgedCandidate {
+    pub(in crate::commands) right: bool,
+    /// The place of the first candidate with the same set of answers.
+    #[serde(default)]
+    pub(in crate::commands) answer: usize,
     pub(super) terms: Terms,
 }
 
@@ -80,9 +83,9 @@ pub(in crate::commands) struct Evaluation {
     /// What the server of the model counted for all questions, and what that costs if prices are
     /// known; `None` without a server.
     pub(super) served: Option<(ServedUsage, Option<f64>)>,
-    pub(super) predictions: Vec<Prediction>,
+    pub(in crate::commands) predictions: Vec<Prediction>,
     /// One per prediction.
-    pub(super) traces: Vec<Vec<TraceEvent>>,
+    pub(in crate::commands) traces: Vec<Vec<TraceEvent>>,
 }
 
 impl Evaluation {

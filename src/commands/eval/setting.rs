@@ -9,7 +9,7 @@ use infer::engine::Batch;
 use infer::planner::{LocalModel, LocalPlanner, Planner, Protocol, RemotePlanner, Scripted};
 use toolbox::call::ToolTable;
 use toolbox::exec::ExcludeWhen;
-use toolbox::prompt::Template;
+use toolbox::prompt::{Layout, Template};
 use toolbox::rank::{self, Ranker};
 use toolbox::usage::Prices;
 
@@ -59,9 +59,11 @@ impl Planning {
             let tools = answering.tools.unwrap_or(serving.tools);
             return Ok((Self::Unneeded, Template { tools, ..usual }));
         }
-        if answering.tools.is_some() && agent.needs_model() {
+        let replayed = model == Some(oracle::NAME) && matches!(agent, AgentKind::KgAgent);
+        if answering.tools.is_some() && agent.needs_model() && !replayed {
             bail!(
-                "--tools is for the agent `words` only; `{}` does not take it",
+                "--tools is for the agent `words` and for `--model oracle`; with its model `{}` has \
+                 the tools that this was trained with",
                 agent.name()
             );
         }
@@ -75,20 +77,30 @@ impl Planning {
                 "`--model oracle` cannot replay gold programs for the agent {}",
                 agent.name()
             ),
-            Some(oracle::NAME) => (Self::Oracle, usual),
+            Some(oracle::NAME) => {
+                let tools = answering.tools.filter(|_| replayed).unwrap_or(usual.tools);
+                (Self::Oracle, Template { tools, ..usual })
+            }
             Some(url) if url.starts_with("http://") || url.starts_with("https://") => {
                 // A model that was not trained on these dialogues needs a description of the tools,
                 // in the prompt or in a separate field of the request.
+                if remote.layout == Layout::Paper && remote.protocol == Protocol::Tools {
+                    bail!(
+                        "the paper layout asks for calls as text: leave out `--layout paper` or `--protocol tools`"
+                    );
+                }
                 let toolbox = agent.writes_programs()
                     && remote.served == Served::Any
                     && remote.protocol == Protocol::Text;
                 let planner =
                     RemotePlanner::new(remote.options(url, agent, serving.seed, serving.shots)?)?;
                 planner.probe()?;
-                (
-                    Self::Remote(planner, serving.concurrency),
-                    Template { toolbox, ..usual },
-                )
+                let template = if remote.layout == Layout::Paper && agent.writes_programs() {
+                    Template::new(Layout::Paper)
+                } else {
+                    Template { toolbox, ..usual }
+                };
+                (Self::Remote(planner, serving.concurrency), template)
             }
             Some(name) if matches!(agent, AgentKind::OdaPaper(_) | AgentKind::TriadPaper(_)) => {
                 bail!(
@@ -190,7 +202,7 @@ pub(in crate::commands) struct Setting {
     pub(super) entities: EntitySource,
     /// Which topic entities to drop; `None` follows the convention of the source.
     pub(super) exclude: Option<ExcludeWhen>,
-    pub(super) ranker: Arc<dyn Ranker>,
+    pub(in crate::commands) ranker: Arc<dyn Ranker>,
     /// Questions per batch; `None` decides by the size of the model.
     pub(super) batch: Option<usize>,
     /// Probability above which a local model abstains; `None` takes the model's own threshold. See

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::Result;
+use common::hash;
 use common::journal::{Journal, JournalEntry};
 use common::wordings::Wording;
-use datagen::hash;
 use datagen::question::GoldQuestion;
 use kg::Kg;
 use kg::term::NodeId;

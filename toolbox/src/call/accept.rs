@@ -63,6 +63,8 @@ pub struct Live {
     pub types: Vec<String>,
     /// Literals found in the question.
     pub values: Vec<String>,
+    /// Those of them that are numbers, and the variables that are one number.
+    pub amounts: Vec<String>,
     /// Mentions of the question, printed as literals.
     pub mentions: Vec<String>,
 }
@@ -92,6 +94,10 @@ enum Stage {
     Test(usize, usize),
     /// What a column is compared with; the flag allows entities and sets (`=` and `!=` only).
     RowValue(usize, usize, bool),
+    /// The sign behind a column of numbers.
+    Sign(usize, usize),
+    /// What is added to a column, taken from it, and so on.
+    Amount(usize, usize),
     /// The words after a table, with their number so far.
     Fields(Tool, usize, Vec<usize>),
     Size,
@@ -234,6 +240,8 @@ impl CallAcceptor {
             Stage::RowValue(table, column, equal) => {
                 closed(self.row_values(*table, *column, *equal))
             }
+            Stage::Sign(table, column) => self.signs(*table, *column),
+            Stage::Amount(table, column) => closed(self.amounts(*table, *column)),
             Stage::Fields(tool, table, chosen) => self.fields(*tool, *table, chosen),
             Stage::Size => self.sizes(),
             Stage::Skipped => closed(&self.live.sizes),
@@ -276,8 +284,11 @@ impl CallAcceptor {
                 Some(Param::Class) => Stage::Class,
                 Some(Param::Mention) => Stage::Mention,
                 Some(Param::Truth) => Stage::Truth,
-                // `where` starts with a column of a table, which the grammar counts as a set.
-                Some(Param::Set) if row.tool != Tool::Where => Stage::Set(row.tool),
+                // `where` and `compute` start with a column of a table, which the grammar counts as a
+                // set.
+                Some(Param::Set) if !matches!(row.tool, Tool::Where | Tool::Compute) => {
+                    Stage::Set(row.tool)
+                }
                 _ => Stage::Table(row.tool),
             };
             if self.choices_exist(&stage) {
@@ -372,6 +383,7 @@ impl CallAcceptor {
             Tool::GetEntityByType
             | Tool::GetCandidateEntity
             | Tool::Where
+            | Tool::Compute
             | Tool::Group
             | Tool::Columns
             | Tool::Sort

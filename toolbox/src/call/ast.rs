@@ -1,7 +1,7 @@
 //! The syntax tree of calls.
 
 use kg::term::Literal;
-use kg::value::{DatePart, Extreme, Op};
+use kg::value::{DatePart, Extreme, Op, Sign};
 
 /// The thirteen tools of KG-Agent's toolbox (Table 8), then the extended ones (rules D).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -50,6 +50,8 @@ pub enum Tool {
     Exists,
     /// X9: one of two sets, by a truth value.
     Choose,
+    /// X10: a table with one more column, computed by arithmetic.
+    Compute,
 }
 
 /// What a call assigns.
@@ -119,25 +121,28 @@ common::worded! {
     }
 }
 
-/// How often a path follows its relation.
+/// How a path follows its relation, if not exactly once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Repeat {
     /// `+ r`: once or more.
     OneOrMore,
     /// `* r`: any number of times; the start is reached too.
     ZeroOrMore,
+    /// `maybe r`: once, and the row stays with an empty cell where there is no value.
+    Maybe,
 }
 
 impl Repeat {
     /// Every way to repeat.
-    pub const ALL: [Self; 2] = [Self::OneOrMore, Self::ZeroOrMore];
+    pub const ALL: [Self; 3] = [Self::OneOrMore, Self::ZeroOrMore, Self::Maybe];
 
-    /// The mark in calls, the one of SPARQL.
+    /// The mark in calls; those of repetition are SPARQL's.
     #[must_use]
     pub const fn mark(self) -> &'static str {
         match self {
             Self::OneOrMore => "+",
             Self::ZeroOrMore => "*",
+            Self::Maybe => "maybe",
         }
     }
 }
@@ -184,7 +189,7 @@ pub enum Arg {
     Name(String),
     /// A relation followed backwards, `~r` (rule R15).
     Inverse(Box<Arg>),
-    /// A relation followed several times, `+ r` or `* ~r`.
+    /// A relation followed several times or where it has a value, `+ r`, `* ~r` or `maybe r`.
     Repeated(Repeat, Box<Arg>),
     /// A literal, bare (`2011`) or quoted (`"Young Forrest"@en`).
     Literal(Literal),
@@ -200,6 +205,8 @@ pub enum Arg {
     Field(Field),
     /// A test of texts.
     Text(TextTest),
+    /// An operator of arithmetic.
+    Sign(Sign),
 }
 
 /// One call with its assignment target.
@@ -270,7 +277,7 @@ impl Arg {
         }
     }
 
-    /// How often a relation argument is followed, if not once.
+    /// How a relation argument is followed, if not exactly once.
     #[must_use]
     pub fn repeat(&self) -> Option<Repeat> {
         match self {

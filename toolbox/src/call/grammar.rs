@@ -12,7 +12,7 @@ pub enum Param {
     Set,
     /// A relation shown for the call's first set, or its inverse.
     Relation,
-    /// Like [`Param::Relation`], or a path that repeats one.
+    /// Like [`Param::Relation`], or a path that repeats one or follows it where it has a value.
     Path,
     /// A class.
     Class,
@@ -40,6 +40,10 @@ pub enum Param {
     Size,
     /// A truth value.
     Truth,
+    /// An operator of arithmetic.
+    Sign,
+    /// A number, or a column of the same table.
+    Amount,
 }
 
 /// The result type of a tool.
@@ -208,7 +212,7 @@ pub const SIGNATURES: [Signature; 13] = [
 /// The extended tools (rules D), which a session offers after the thirteen if its table is
 /// [`ToolTable::Extended`]. A parameter for a table also takes a set, which is then a table of one
 /// column.
-pub const EXTENDED: [Signature; 9] = [
+pub const EXTENDED: [Signature; 10] = [
     row(
         Tool::Difference,
         "difference",
@@ -221,7 +225,7 @@ pub const EXTENDED: [Signature; 9] = [
         "extend",
         &[Param::Set, Param::Path],
         Returns::Table,
-        "one more column: the values of the relation (~relation backwards) at a column such as v1.k0; a row per value, none without; + relation follows it once or more, * relation any number of times",
+        "one more column: the values of the relation (~relation backwards) at a column such as v1.k0; a row per value, none without; + relation follows it once or more, * relation any number of times, maybe relation leaves the cell empty where there is none",
     ),
     row(
         Tool::Where,
@@ -272,6 +276,13 @@ pub const EXTENDED: [Signature; 9] = [
         &[Param::Truth, Param::Set, Param::Set],
         Returns::Set,
         "the first set if the truth value is true, else the second",
+    ),
+    row(
+        Tool::Compute,
+        "compute",
+        &[Param::Set, Param::Sign, Param::Amount],
+        Returns::Table,
+        "one more column: a column of numbers such as v1.k0 +, -, * or / a number or another column; no row without a result",
     ),
 ];
 
@@ -361,6 +372,8 @@ impl Param {
             Self::Order => "order",
             Self::Size => "number",
             Self::Truth => "truth value",
+            Self::Sign => "sign",
+            Self::Amount => "number",
         }
     }
 }
@@ -416,6 +429,6 @@ mod tests {
             );
         }
         assert_eq!(tool_list(ToolTable::Paper).lines().count(), 13);
-        assert_eq!(tool_list(ToolTable::Extended).lines().count(), 22);
+        assert_eq!(tool_list(ToolTable::Extended).lines().count(), 23);
     }
 }

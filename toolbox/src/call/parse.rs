@@ -298,12 +298,13 @@ impl Parser<'_> {
                 }
             }
             Param::Operator => self.operator(),
-            Param::Value | Param::Operand => self.value(),
+            Param::Value | Param::Operand | Param::Amount => self.value(),
             Param::Mention => self.mention(),
             Param::Table | Param::Truth => self.table(),
             Param::Test => self.test(),
             Param::Field | Param::Key | Param::Order => self.field(param),
             Param::Size => self.size(),
+            Param::Sign => self.sign(),
         }
     }
 

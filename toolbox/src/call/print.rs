@@ -116,6 +116,7 @@ impl fmt::Display for Arg {
             Self::Column(table, column) => write!(f, "v{table}.k{column}"),
             Self::Field(field) => write!(f, "{field}"),
             Self::Text(test) => f.write_str(test.word()),
+            Self::Sign(sign) => f.write_str(sign.symbol()),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Evidence: the triples from which an answer can be derived again, collected by following the
 //! steps backwards from the members of the answer.
 
+mod rows;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::clock::Clock;
@@ -8,10 +10,11 @@ use super::error::ToolError;
 use super::session::Session;
 use super::table::{Cell, Table};
 use super::types::{EntSet, Observation, Relation, Step, Value};
-use crate::call::{Arg, Call, Target, Tool};
+use crate::call::{Arg, Call, Repeat, Target, Tool};
 use crate::limits::ANSWER_MEMBERS;
 use kg::proof;
 use kg::term::{NodeId, RelId};
+pub(crate) use rows::row_evidence;
 
 /// Subject, relation and object.
 type Triple = (NodeId, RelId, NodeId);
@@ -38,13 +41,7 @@ pub struct Evidence {
 /// program can still resolve it.
 #[must_use]
 pub fn evidence(session: &Session<'_>) -> Evidence {
-    let mut derivation = Derivation {
-        session,
-        needed: BTreeMap::new(),
-        triples: BTreeMap::new(),
-        at: 0,
-        clock: session.time_left(),
-    };
+    let mut derivation = Derivation::new(session);
     let whole = match session.answer() {
         Some(Value::Set(set)) => set.len() <= ANSWER_MEMBERS,
         Some(Value::Table(table)) => table.len() <= ANSWER_MEMBERS,
@@ -73,7 +70,17 @@ struct Derivation<'s, 'g> {
     clock: Clock,
 }
 
-impl Derivation<'_, '_> {
+impl<'s, 'g> Derivation<'s, 'g> {
+    fn new(session: &'s Session<'g>) -> Self {
+        Self {
+            session,
+            needed: BTreeMap::new(),
+            triples: BTreeMap::new(),
+            at: 0,
+            clock: session.time_left(),
+        }
+    }
+
     /// Follows the steps backwards. The only error is the deadline.
     fn run(&mut self) -> Result<(), ToolError> {
         for (at, step) in self.session.steps().iter().enumerate().rev() {
@@ -212,6 +219,7 @@ impl Derivation<'_, '_> {
             | Tool::GetCandidateEntity
             | Tool::Extend
             | Tool::Where
+            | Tool::Compute
             | Tool::Group
             | Tool::Columns
             | Tool::Sort
@@ -266,7 +274,9 @@ impl Derivation<'_, '_> {
             _ => 0,
         };
         if let (Tool::Extend, Some((relation, forward))) = (step.call.tool, step.walked) {
-            let repeated = step.call.args.get(1).and_then(Arg::repeat).is_some();
+            let repeat = step.call.args.get(1).and_then(Arg::repeat);
+            let repeated = repeat.is_some_and(|repeat| repeat != Repeat::Maybe);
+            let mut known = false;
             let mut starts = BTreeSet::new();
             for row in table.rows() {
                 self.clock.tick()?;
@@ -275,13 +285,14 @@ impl Derivation<'_, '_> {
                         starts.insert(*node);
                     }
                     (Some(Cell::Node(node)), Some(Cell::Node(value))) => {
+                        known = true;
                         self.keep(*node, relation, forward, *value);
                     }
                     _ => {}
                 }
             }
             self.repeated(starts, relation, forward)?;
-            if table.is_empty() {
+            if table.is_empty() || repeat == Some(Repeat::Maybe) && !known {
                 self.known_relation(relation);
             }
         }

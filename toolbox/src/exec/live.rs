@@ -2,6 +2,7 @@
 
 use super::session::{Session, SetKey};
 use super::table::{all_literals, common_part};
+use super::tools::amount;
 use super::types::{Naming, Relation, Value};
 use crate::call::{Arg, Live, LiveColumn, LiveSet, LiveTable, ToolTable, print_name};
 use crate::link;
@@ -83,22 +84,28 @@ impl Session<'_> {
         let classes = self.classes.iter().enumerate();
         let values = self.linked.values.iter().enumerate();
         let types = &self.kg.schema().type_relations;
+        let value_text = |i: usize, value: &Literal| {
+            written('x', i, &|| Arg::Literal(value.clone()).to_string())
+        };
         Live {
             next_var: u32::try_from(self.variables.len()).unwrap_or(u32::MAX),
             last_call: self.steps.len() + 1 >= self.options.max_steps,
             sets,
             extended: self.options.tools == ToolTable::Extended,
             tables: live_tables,
-            numbers: self.live_numbers(),
+            numbers: self.live_numbers(true),
             truths: self.live_truths(),
             sizes: self.live_sizes(),
             types: types.iter().map(|relation| name(relation.node())).collect(),
             classes: classes
                 .map(|(i, &node)| written('c', i, &|| name(node)))
                 .collect(),
-            values: values
-                .map(|(i, value)| written('x', i, &|| Arg::Literal(value.clone()).to_string()))
+            amounts: (values.clone())
+                .filter(|(_, value)| amount(value).is_some())
+                .map(|(i, value)| value_text(i, value))
+                .chain(self.live_numbers(false))
                 .collect(),
+            values: values.map(|(i, value)| value_text(i, value)).collect(),
             mentions: link::mention_texts(&self.question)
                 .into_iter()
                 .map(|text| Literal::plain(text).to_string())
@@ -163,15 +170,15 @@ impl Session<'_> {
     }
 
     /// The variables that are one value to compare with: those of `count`, and tables with one cell, a
-    /// number or a date.
-    fn live_numbers(&self) -> Vec<String> {
+    /// number or, with `dates`, a date.
+    fn live_numbers(&self, dates: bool) -> Vec<String> {
         let is_number = |value: &Value| match value {
             Value::Int(_) => true,
             Value::Table(table) => {
                 let [column] = table.columns() else {
                     return false;
                 };
-                table.only().is_some() && (column.numbers || column.dates.is_some())
+                table.only().is_some() && (column.numbers || dates && column.dates.is_some())
             }
             Value::Set(_) | Value::Bool(_) => false,
         };

@@ -136,7 +136,7 @@ impl Session<'_> {
                         *arg = handle;
                     }
                 }
-                (Param::Set | Param::Value | Param::Operand, Arg::Name(name)) => {
+                (Param::Set | Param::Value | Param::Operand | Param::Amount, Arg::Name(name)) => {
                     if let Some(i) = self.kg.by_name(name).and_then(|node| {
                         self.linked
                             .entities
@@ -146,7 +146,7 @@ impl Session<'_> {
                         *arg = Arg::handle(HandleKind::Entity, i);
                     }
                 }
-                (Param::Value | Param::Operand, Arg::Literal(literal)) => {
+                (Param::Value | Param::Operand | Param::Amount, Arg::Literal(literal)) => {
                     if let Some(i) = self.linked.value_index(literal) {
                         *arg = Arg::handle(HandleKind::Value, i);
                     }

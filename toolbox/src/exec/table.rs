@@ -13,6 +13,8 @@ pub enum Cell {
     Node(NodeId),
     /// A value that a tool computed.
     Computed(ComputedValue),
+    /// Nothing: a relation that was followed where it has a value.
+    Empty,
 }
 
 /// A value that a tool computed.
@@ -63,13 +65,21 @@ impl Cell {
         }
     }
 
-    /// The RDF term.
+    /// The RDF term; an empty cell has none.
+    #[must_use]
+    pub fn value(&self, kg: &dyn Kg) -> Option<Term> {
+        match self {
+            Self::Node(node) => Some(kg.term(*node)),
+            Self::Computed(value) => Some(Term::Literal(value.literal())),
+            Self::Empty => None,
+        }
+    }
+
+    /// The RDF term; of an empty cell the empty text.
     #[must_use]
     pub fn term(&self, kg: &dyn Kg) -> Term {
-        match self {
-            Self::Node(node) => kg.term(*node),
-            Self::Computed(value) => Term::Literal(value.literal()),
-        }
+        self.value(kg)
+            .unwrap_or_else(|| Term::Literal(Literal::plain(String::new())))
     }
 
     /// The label or name of a node, or the text of a computed value.
@@ -78,6 +88,7 @@ impl Cell {
         match self {
             Self::Node(node) => kg.label(*node).unwrap_or_else(|| kg.name(*node)),
             Self::Computed(value) => value.text(),
+            Self::Empty => String::new(),
         }
     }
 }
@@ -91,7 +102,7 @@ pub struct TableColumn {
     pub numbers: bool,
     /// The finest part that every cell has as a date; `None` if a cell is no date.
     pub dates: Option<DatePart>,
-    /// Whether every cell is a node.
+    /// Whether every cell is a node or empty.
     pub nodes: bool,
 }
 
@@ -197,14 +208,16 @@ impl Table {
         self.rows().filter_map(move |row| row.get(index))
     }
 
-    /// The different nodes of one column, sorted; `None` if a cell is computed.
+    /// The different nodes of one column, sorted and without empty cells; `None` if a cell is
+    /// computed.
     #[must_use]
     pub fn set(&self, index: usize) -> Option<Vec<NodeId>> {
         let node = |cell: &Cell| match cell {
             Cell::Node(node) => Some(*node),
-            Cell::Computed(_) => None,
+            Cell::Computed(_) | Cell::Empty => None,
         };
-        let mut nodes: Vec<NodeId> = self.column(index).map(node).collect::<Option<_>>()?;
+        let cells = self.column(index).filter(|cell| **cell != Cell::Empty);
+        let mut nodes: Vec<NodeId> = cells.map(node).collect::<Option<_>>()?;
         nodes.sort_unstable();
         nodes.dedup();
         Some(nodes)

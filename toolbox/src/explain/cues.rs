@@ -7,7 +7,7 @@ use kg::words;
 use super::adjective::{Degree, adjective};
 use super::focus::is_content;
 use super::vocabulary::is_filler;
-use crate::link::decade_of_word;
+use crate::link::{decade_in_digits, decade_of_word};
 
 fn follows(all: &[String], first: &str, second: &[&str]) -> bool {
     all.windows(2)
@@ -236,14 +236,15 @@ pub(super) fn comparison(all: &[String]) -> Option<[Op; 2]> {
     found
 }
 
-/// Whether a question gives a range: `between 5 and 8`, `from 1999 to 2005`, `the 1970s`.
+/// Whether a question gives a range: `between 5 and 8`, `from 1999 to 2005`, `the 1970s`, `the 70s`.
 pub(super) fn gives_range(all: &[String]) -> bool {
     let year = |word: &String| word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_digit());
     let from_to = |w: &[String]| w[0] == "from" && year(&w[1]) && w[2] == "to" && year(&w[3]);
     let decade = |word: &String| {
         let digits = word.strip_suffix('s').unwrap_or_default();
-        let year = digits.len() == 4 && digits.bytes().all(|byte| byte.is_ascii_digit());
-        year && digits.ends_with('0') || decade_of_word(word).is_some()
+        decade_in_digits(digits, "s")
+            .or_else(|| decade_of_word(word))
+            .is_some()
     };
     all.iter().any(|word| word == "between" || decade(word)) || all.windows(4).any(from_to)
 }

@@ -37,6 +37,7 @@ pub(super) fn focus(question: &str, words: &[(usize, String)]) -> Option<usize> 
                 .get(at + 1)
                 .is_some_and(|(start, _)| *start == end + 1)
                 && noun(&(at + 1))
+                && !is_verb_behind(word(*at), word(at + 1))
         };
         return first().map(|mut at| {
             while next(&at) {
@@ -62,6 +63,16 @@ pub(super) fn focus(question: &str, words: &[(usize, String)]) -> Option<usize> 
         behind.find(noun)
     };
     found.or_else(first)
+}
+
+/// Whether the second of two neighbouring words is a verb that says something of the first: `films
+/// directed by`, `countries bordering`. `oil painting` is a noun.
+fn is_verb_behind(noun: &str, word: &str) -> bool {
+    const IRREGULAR: &str = "born built found given held known led made met run sent set shot sold sung taken told won \
+written worn drawn spoken";
+    let plural = noun.ends_with('s') && !noun.ends_with("ss");
+    let irregular = || IRREGULAR.split(' ').any(|verb| verb == word);
+    word.len() > 4 && word.ends_with("ed") || irregular() || plural && word.ends_with("ing")
 }
 
 /// Whether the word at a byte offset, or the first of the neighbouring nouns that it ends, stands behind
@@ -136,6 +147,10 @@ mod tests {
             ("the river on which it lies", "river"),
             ("capital", "capital"),
             ("annual rain fall there", "fall"),
+            ("annual oil painting there", "painting"),
+            ("films directed by the painter", "films"),
+            ("the books written there", "books"),
+            ("countries bordering the river", "countries"),
             ("the number of rivers there", "rivers"),
             ("tell me where the painter died", "painter"),
         ] {

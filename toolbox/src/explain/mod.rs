@@ -13,19 +13,22 @@
 //! possessive                       relations that the question says one after another
 //! plan, state, nodes               candidate programs
 //! unlinked                         things that the question names and that are not linked
-//! values, starts, ways             the search for them, with search and judging
+//! values, starts, ways             the search for them, with search and judging; compared: what values are compared with
 //! tabular                          candidates that end in the extended tools
 //! read                             what a program of a model explains
 //! terms                            the decision
+//! lexicon                          words proposed for a graph's relations and classes
 //! why                              which part of the chosen program accounts for which word
 //! ```
 
 mod adjective;
+mod compared;
 mod cues;
 mod focus;
 mod judging;
 mod kinship;
 mod learn;
+mod lexicon;
 mod marks;
 mod mentions;
 mod naming;
@@ -54,6 +57,7 @@ use std::sync::Arc;
 use common::cancel::{Cancel, Cancelled};
 
 pub use learn::{WordPair, learn};
+pub use lexicon::{LexiconEntry, lexicon, question_words};
 pub use search::SearchLimits;
 pub use table::{TableError, WordTables};
 pub use terms::{DecisionTerm, TERM_NAMES, TERMS, TermWeights, Terms};

@@ -34,10 +34,18 @@ pub(super) fn is_of_people(name: &str) -> bool {
     PEOPLE.iter().any(|one| one == name)
 }
 
-/// Whether a stem is that of a noun by which questions ask for people.
-pub(super) fn names_people(name: &str) -> bool {
-    static NOUNS: LazyLock<Vec<String>> = LazyLock::new(|| stems_of(PEOPLE_NOUNS));
-    NOUNS.iter().any(|one| one == name)
+/// Whether a word is a noun by which questions ask for people, or its plural. Stems do not tell
+/// `directors` from `directed`.
+pub(super) fn names_people(word: &str) -> bool {
+    let people = |noun: &str| PEOPLE_NOUNS.split(' ').any(|one| one == noun);
+    let singular = |ending: &str, one: &str| {
+        (word.strip_suffix(ending)).is_some_and(|stem| people(&format!("{stem}{one}")))
+    };
+    people(word)
+        || singular("s", "")
+        || singular("ies", "y")
+        || singular("es", "")
+        || singular("men", "man")
 }
 
 /// Whether a word asks for people, by the word behind it: `I need somebody who knows it`.

@@ -44,6 +44,8 @@ pub(super) enum Against {
     Named(NodeId),
     /// The value of the question with this index.
     Value(usize),
+    /// One of two values of the question.
+    Either(usize, usize),
     /// The value that the linked entity with this index has for the same relation.
     Own(usize),
     /// The value by which the graph says that something is so, or that it is not.
@@ -179,10 +181,12 @@ impl<'s, 'g> Writer<'s, 'g> {
             Against::Entity(index) | Against::Own(index) => self.entity(*index),
             Against::Named(node) => self.node(*node),
             Against::Truth(value) => Arg::Literal(value.clone()),
-            Against::Value(index) => (self.session.linked().values.get(*index)).map_or_else(
-                || Arg::Literal(Literal::plain(String::new())),
-                |value| Arg::Literal(value.clone()),
-            ),
+            Against::Value(index) | Against::Either(index, _) => {
+                (self.session.linked().values.get(*index)).map_or_else(
+                    || Arg::Literal(Literal::plain(String::new())),
+                    |value| Arg::Literal(value.clone()),
+                )
+            }
         }
     }
 
@@ -190,17 +194,23 @@ impl<'s, 'g> Writer<'s, 'g> {
     fn compare(
         &mut self,
         set: Arg,
-        relation: Relation,
+        relation_id: Relation,
         op: Op,
         against: &Against,
         tool: Tool,
     ) -> Arg {
-        let relation = self.relation(relation);
+        let relation = self.relation(relation_id);
         let value = match against {
             Against::Own(index) => {
                 let entity = self.entity(*index);
                 self.list(&entity);
                 self.assign(Tool::GetTailEntity, vec![entity, relation.clone()])
+            }
+            Against::Either(first, second) => {
+                let sides = [first, second].map(|side| {
+                    self.compare(set.clone(), relation_id, op, &Against::Value(*side), tool)
+                });
+                return self.assign(Tool::Union, sides.to_vec());
             }
             Against::Entity(_) | Against::Named(_) | Against::Truth(_) | Against::Value(_) => {
                 self.against(against)

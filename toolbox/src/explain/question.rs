@@ -1,11 +1,11 @@
 //! What a question asks, read from its words: content words, cues for counts, comparisons, extremes
 //! and yes/no questions. English.
 
-use kg::placed_words;
 use kg::value::{Extreme, Op};
-use kg::words;
+use kg::{placed_words, words};
 
 use super::adjective::{Adjective, adjective};
+use super::compared::{Compared, compared};
 use super::cues::{
     amounts, comparison, counts, degrees, gives_range, judges, negates, others, rank,
 };
@@ -59,6 +59,8 @@ pub(super) struct Asked {
     pub(super) rank: usize,
     /// It compares: with a number, and with a time.
     pub(super) compare: Option<[Op; 2]>,
+    /// How each of its values is compared.
+    pub(super) compared: Vec<Compared>,
     /// It asks which of two, with the extremes of its comparative.
     pub(super) either: Option<[Extreme; 2]>,
     /// It compares with something: `than`.
@@ -196,6 +198,7 @@ impl Asked {
         [asked.extreme, asked.either] = degrees(&all);
         asked.rank = rank(&all);
         asked.compare = comparison(&all);
+        asked.compared = compared(&bare, &all, &linked.values);
         asked.between = gives_range(&all);
         asked.than = all.iter().any(|word| word == "than");
         asked.than_entity = mentions::compared_with(question, linked);
@@ -218,7 +221,7 @@ impl Asked {
         asked.wants_place =
             focus.is_some_and(|word| matches!(word.word.as_str(), "birthplace" | "hometown"));
         let people =
-            |word: &AskedWord| names_people(word.stem.split(' ').next().unwrap_or_default());
+            |word: &AskedWord| names_people(word.word.split(' ').next().unwrap_or_default());
         asked.wants_people =
             all.windows(2).any(|pair| is_anybody(&pair[0], &pair[1])) || focus.is_some_and(people);
         asked.amount = amounts(&all);
@@ -411,15 +414,11 @@ mod tests {
     }
 
     #[test]
-    fn things_in_common_are_had_with_others() {
+    fn truth_values_and_others_are_asked_for_by_their_words() {
         for question in ["her co-stars", "teammates of his", "what else did he write"] {
             assert!(asked(question).others, "{question}");
         }
         assert!(!asked("the climate of the country").others);
-    }
-
-    #[test]
-    fn questions_for_a_truth_value_begin_with_an_auxiliary() {
         for question in [
             "is it long",
             "hey was he born there?",

@@ -331,7 +331,7 @@ fn set(step: &Step) -> Option<&EntSet> {
 
 /// Whether a comparison with a value goes against what the question asks.
 fn contrary(args: &[Arg], explainer: &Explainer<'_, '_>) -> bool {
-    let (Some(Arg::Op(op)), Some(Arg::Literal(_))) = (args.get(2), args.get(3)) else {
+    let (Some(Arg::Op(op)), Some(Arg::Literal(value))) = (args.get(2), args.get(3)) else {
         return false;
     };
     if explainer.asked.between {
@@ -342,7 +342,11 @@ fn contrary(args: &[Arg], explainer: &Explainer<'_, '_>) -> bool {
         Op::Lt | Op::Le => -1,
         Op::Eq | Op::Ne => 0,
     };
-    let asked = explainer.asked.compare;
+    let index = explainer.session.linked().value_index(value);
+    let asked = match index {
+        Some(index) => explainer.asked.compare_of(index),
+        None => explainer.asked.compare,
+    };
     asked.map_or_else(
         || up(*op) != 0,
         |ops| ops.iter().all(|asked| up(*asked) != up(*op)),

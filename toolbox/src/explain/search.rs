@@ -7,6 +7,7 @@ use common::cancel::{Cancel, Cancelled};
 use kg::term::NodeId;
 use kg::value::{Kind, Op};
 
+use super::compared::is_unasked_key;
 use super::nodes::{has_reference, is_event_row, is_key_of};
 use super::plan::{Against, Finish, Hop, PlanStep, Start, Way};
 use super::state::{Found, State, explains_all};
@@ -15,7 +16,7 @@ use super::values::{
     has_one, is_range, is_value, kind_of, ops, reached, said_classes, says_nothing, truth,
     year_used,
 };
-use super::ways::{says_more, ways, without_texts};
+use super::ways::{ways, without_texts};
 use super::words::Explainer;
 use crate::call::ToolTable;
 use crate::exec::{Adjacent, EntSet, Value, intersection};
@@ -295,7 +296,11 @@ impl Search<'_> {
                 if other {
                     continue;
                 }
-                for op in ops(explainer, session, one, index) {
+                let ops = ops(explainer, session, one, index);
+                if ops == [Op::Eq] && self.alternatives(state, one, index, explainer, next) {
+                    continue;
+                }
+                for op in ops {
                     let kept = session.satisfying_value(&state.nodes, one.relation, op, value);
                     if kept.is_empty() {
                         continue;
@@ -357,6 +362,9 @@ impl Search<'_> {
                 Some(Kind::Time) => wanted[1],
                 _ => continue,
             };
+            if is_unasked_key(explainer, one) {
+                continue;
+            }
             let mut kept: EntSet = session.extreme_of(&state.nodes, one.relation, extreme);
             let mut left = state.nodes.clone();
             for _ in 1..rank {
@@ -409,24 +417,6 @@ impl Search<'_> {
                 continue;
             }
             self.keep(next, state.meet(branch, nodes));
-        }
-    }
-
-    /// The instances of a class that the question names, where they are some but not all.
-    fn narrowed(&self, state: &State, explainer: &mut Explainer<'_, '_>, next: &mut Vec<State>) {
-        if state.plan.steps.is_empty() || state.nodes.len() < 2 {
-            return;
-        }
-        for &class in &self.classes {
-            if state.plan.steps.contains(&PlanStep::Class(class)) {
-                continue;
-            }
-            let members = explainer.session.kg().instances(class);
-            let nodes: EntSet = intersection(&[&*state.nodes, &*members]).into();
-            let some = !nodes.is_empty() && nodes.len() < state.nodes.len();
-            if some && says_more(explainer, state, class) {
-                self.keep(next, state.class(class, nodes, explainer));
-            }
         }
     }
 

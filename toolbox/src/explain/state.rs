@@ -11,6 +11,7 @@ use super::nodes::{connects, is_nameless, literal_kind, measurable};
 use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way};
 use super::possessive::Progress;
 use super::question::AskedWord;
+use super::values::used_value;
 use super::words::{Explainer, is_part_of_name, names, strength};
 use crate::exec::{EntSet, Relation, Session, Value};
 
@@ -402,13 +403,13 @@ impl State {
             }
             Against::Own(_) => tally.compared += 1,
             Against::Value(index) => {
-                tally.values |= bit(index);
                 tally.everyday += usize::from(explainer.everyday & bit(index) != 0);
-                for (word, asked) in words.iter_mut().zip(&explainer.asked.words) {
-                    if asked.value == Some(index) {
-                        *word = 1.0;
-                    }
-                }
+                used_value(index, &mut words, &mut tally, explainer);
+            }
+            Against::Either(first, second) => {
+                tally.filters += 1;
+                used_value(first, &mut words, &mut tally, explainer);
+                used_value(second, &mut words, &mut tally, explainer);
             }
         }
         Self {

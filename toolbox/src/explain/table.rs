@@ -283,7 +283,7 @@ impl WordTables {
 }
 
 /// The stems of all words of a text, in order.
-fn stems_of(text: &str) -> Vec<String> {
+pub(super) fn stems_of(text: &str) -> Vec<String> {
     words(text).iter().map(|word| stem(word)).collect()
 }
 

@@ -88,6 +88,7 @@ terms! {
     Untold "one relation for two",
     EverydayValue "everyday word as a value",
     NamesUnused "names unused",
+    WordingRead "wording read in training",
 }
 
 /// The terms of one candidate.

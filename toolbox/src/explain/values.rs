@@ -4,11 +4,12 @@
 use kg::term::{Literal, NodeId, Term};
 use kg::value::{Kind, Op};
 
+use super::compared::{is_unasked_key, may_be_year};
 use super::mentions;
 use super::naming::class_words;
 use super::nodes::measurable;
 use super::plan::{Hop, PlanStep, Start, Way};
-use super::state::{State, bit};
+use super::state::{State, Tally, bit};
 use super::words::Explainer;
 use crate::exec::{Adjacent, EntSet, Relation, Session, sorted};
 use crate::link::{LAST_DAY, year_of};
@@ -62,10 +63,18 @@ pub(super) fn ops(
     };
     match kind_of(explainer, one) {
         Some(Kind::Int | Kind::Float | Kind::Quantity) if number && !last_day => {
-            if asked.between {
+            let ops = if asked.between {
                 range()
             } else {
-                vec![asked.compare.map_or(Op::Eq, |ops| ops[0])]
+                vec![asked.compare_of(index).map_or(Op::Eq, |ops| ops[0])]
+            };
+            let equal = ops == [Op::Eq];
+            let year = asked.compared.get(index).is_some_and(|one| one.year);
+            let other_than_year = year && !has_years(explainer, one);
+            if other_than_year || !equal && is_unasked_key(explainer, one) {
+                Vec::new()
+            } else {
+                ops
             }
         }
         // `2` is no year.
@@ -76,11 +85,12 @@ pub(super) fn ops(
             let wanted = if asked.between {
                 range()
             } else {
-                vec![asked.compare.map_or(Op::Eq, |ops| ops[1])]
+                vec![asked.compare_of(index).map_or(Op::Eq, |ops| ops[1])]
             };
             if is_whole(explainer, one) {
-                // A number has no last day.
-                return if last_day { Vec::new() } else { wanted };
+                // A number has no last day, and 3,000 is no year.
+                let year = !last_day && may_be_year(&session.linked().values[index]);
+                return if year { wanted } else { Vec::new() };
             }
             // After a year means after its last day; before it, before its first.
             let late = |op: &Op| matches!(op, Op::Gt | Op::Le);
@@ -109,6 +119,14 @@ fn is_whole(explainer: &Explainer<'_, '_>, one: &Adjacent) -> bool {
     let read = session.literals(far.get(..1).unwrap_or_default());
     read.first()
         .is_some_and(|value| Kind::majority([value]) == Kind::Int)
+}
+
+/// Whether a relation that the question speaks of leads to whole numbers that may be years.
+fn has_years(explainer: &Explainer<'_, '_>, one: &Adjacent) -> bool {
+    let session = explainer.session;
+    let far = session.step(one.member, one.relation, one.out);
+    let read = session.literals(far.get(..1).unwrap_or_default());
+    read.first().is_some_and(may_be_year) && explainer.speaks_of(one.relation, one.member)
 }
 
 /// Of a question with two numbers, the comparison in a range: the smaller one is its lower bound.
@@ -408,5 +426,15 @@ impl Explainer<'_, '_> {
             names && texts.iter().any(same)
         };
         (0..linked.values.len()).filter(text).collect()
+    }
+}
+
+/// Notes that a comparison uses a value of the question.
+pub(super) fn used_value(index: usize, words: &mut [f32], tally: &mut Tally, explainer: &Explainer<'_, '_>) {
+    tally.values |= bit(index);
+    for (word, asked) in words.iter_mut().zip(&explainer.asked.words) {
+        if asked.value == Some(index) {
+            *word = 1.0;
+        }
     }
 }

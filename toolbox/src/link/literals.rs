@@ -45,8 +45,10 @@ pub fn literals(question: &str) -> Vec<Literal> {
                 "k" | "K" => scaled_by(&text, 3).unwrap_or(text),
                 _ => text,
             };
-            if letters == "s" && text.len() == 4 && text.ends_with('0') {
-                (text.parse().into_iter().flat_map(decade_of)).for_each(&mut add);
+            if let Some(decade) = decade_in_digits(&text, &letters) {
+                if !is_somebodys(&chars[..i]) {
+                    decade_of(decade).into_iter().for_each(&mut add);
+                }
             } else if matches!(letters.as_str(), "st" | "nd" | "rd" | "th") {
                 if is_level(&chars[end + letters.len()..]) {
                     add(Literal::plain(text));
@@ -177,6 +179,24 @@ fn decade_of(first: u32) -> Vec<Literal> {
     let of = |year: u32| [year.to_string(), format!("{year}{LAST_DAY}")];
     let all = [first, first + 9].into_iter().flat_map(of);
     all.map(Literal::plain).collect()
+}
+
+/// The first year of a decade that is written in digits and an `s`, the century left out or not:
+/// `1980s`, `80s`.
+pub(crate) fn decade_in_digits(digits: &str, letters: &str) -> Option<u32> {
+    let decade: u32 = digits.parse().ok().filter(|decade| decade % 10 == 0)?;
+    match (digits.len(), letters) {
+        (4, "s") => Some(decade),
+        (2, "s") if decade >= 20 => Some(1900 + decade),
+        _ => None,
+    }
+}
+
+/// Whether the word before a decade says that it is somebody's age: `in her 80s`.
+fn is_somebodys(before: &[char]) -> bool {
+    let before: String = before.iter().collect();
+    let word = before.trim_end().rsplit(' ').next().unwrap_or_default();
+    ["his", "her", "their", "your", "my"].contains(&word.to_lowercase().as_str())
 }
 
 /// Words for the decades of the twentieth century, from 1920 on.
@@ -355,6 +375,11 @@ mod tests {
                 "films of the seventies",
                 vec!["1970", "1970-12-31", "1979", "1979-12-31"],
             ),
+            (
+                "films from the 80s",
+                vec!["1980", "1980-12-31", "1989", "1989-12-31"],
+            ),
+            ("women in their 80s", vec![]),
             ("keepers over 1.92m", vec!["1.92"]),
             ("plants above 50MW", vec!["50"]),
             ("who has 5m", vec![]),

@@ -18,7 +18,7 @@ pub use detect::{Mention, detect};
 pub use error::{LinkError, QuestionTooLong, check_question};
 pub(crate) use language::{is_adjective as is_nationality, words_of_code};
 pub use literals::literals;
-pub(crate) use literals::{LAST_DAY, decade_of_word, number_of_word, year_of};
+pub(crate) use literals::{LAST_DAY, decade_in_digits, decade_of_word, number_of_word, year_of};
 
 use common::cancel::Cancel;
 use rustc_hash::FxHashSet;

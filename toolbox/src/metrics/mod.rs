@@ -4,6 +4,7 @@
 
 mod bootstrap;
 mod mean;
+mod rows;
 mod score;
 mod text;
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::rows;
 use super::text::{fold_tog, kqa_equal, normalise};
 
 /// Samples for the sampled Hits@1 (KG-Agent, appendix A.2).
@@ -87,6 +88,12 @@ scores! {
     rog_accuracy,
     /// RoG's F1 over such occurrences.
     rog_f1,
+    /// `exact`, and the rows in the gold query's order if it has one.
+    exact_order,
+    /// Spider's execution accuracy.
+    spider_execution,
+    /// The F1 of the TEXT2SPARQL challenge.
+    text2sparql_f1,
 }
 
 /// A set of answers in the form used for comparison.
@@ -99,6 +106,16 @@ pub struct Answers {
     /// For gold answers: other labels, each with the label that it is an alias of.
     #[serde(default)]
     pub aliases: BTreeMap<String, String>,
+    /// The values of every row, in order and with repetitions.
+    #[serde(default)]
+    pub rows: Vec<Vec<String>>,
+    /// For gold answers whose order was asked for: the rank of every row. Rows with equal keys have
+    /// the same rank.
+    #[serde(default)]
+    pub ranks: Vec<usize>,
+    /// The truth value, if the answer is one.
+    #[serde(default)]
+    pub truth: Option<bool>,
 }
 
 impl Answers {
@@ -107,8 +124,18 @@ impl Answers {
     pub fn of_labels(labels: Vec<String>) -> Self {
         Self {
             ids: labels.iter().cloned().collect(),
+            rows: labels.iter().map(|label| vec![label.clone()]).collect(),
             labels,
-            aliases: BTreeMap::new(),
+            ..Self::default()
+        }
+    }
+
+    /// A truth value.
+    #[must_use]
+    pub fn of_truth(truth: bool) -> Self {
+        Self {
+            truth: Some(truth),
+            ..Self::of_labels(vec![truth.to_string()])
         }
     }
 }
@@ -126,6 +153,9 @@ pub fn score(predicted: &Answers, gold: &Answers) -> Scores {
     let (p, r) = (scores.triad_precision, scores.triad_recall);
     scores.triad_f1 = rounded(p * r * 2.0 / (p + r + TRIAD_EPSILON), 3);
     rog(&mut scores, &predicted.labels, &gold.labels);
+    scores.exact_order = scores.exact * truth(rows::in_order(predicted, gold));
+    scores.spider_execution = truth(rows::spider_execution(predicted, gold));
+    scores.text2sparql_f1 = rows::text2sparql_f1(predicted, gold);
     scores
 }
 

@@ -94,12 +94,12 @@ impl Template {
                 }));
             }
         }
+        all.extend([Agent::Oda, Agent::Triad].map(Self::of));
         let extended = all.iter().map(|template| Self {
             tools: ToolTable::Extended,
             ..template.clone()
         });
         all.extend(extended.collect::<Vec<_>>());
-        all.extend([Agent::Oda, Agent::Triad].map(Self::of));
         all.into_iter().find(|template| template.hash() == hash)
     }
 

@@ -116,6 +116,7 @@ fn live(rng: &mut Rng) -> Live {
         classes: names(rng, 3),
         types: vec!["rdf:type".to_owned()],
         values: (0..rng.below(3)).map(|i| format!("x{i}")).collect(),
+        amounts: some(rng, "x", 3),
         mentions: vec!["\"Heat\"".to_owned()],
     }
 }

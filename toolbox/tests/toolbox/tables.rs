@@ -6,6 +6,7 @@ use common::rng::Rng;
 use kg::term::{RDF_TYPE, Term};
 use kg::value::DatePart;
 use kg::{FrozenKg, Kg};
+use toolbox::agent::Agent;
 use toolbox::answer::{Answer, AnswerValue};
 use toolbox::call::{CallAcceptor, ToolTable, parse_call, parse_program};
 use toolbox::exec::{ExecOptions, Naming, Session, ToolError, Value, run_program};
@@ -134,6 +135,40 @@ fn each_tool_follows_its_rule() {
             "v1 = extend(v0, <@age>); v2 = exists(v1); ans = end(v2)",
             &["true"],
         ),
+        // Arithmetic with a column, a number and a count; no row without a result.
+        (
+            "v1 = extend(v0, <@age>); v2 = extend(v1.k0, <@limit>); v3 = compute(v2.k1, -, v2.k2); v4 = columns(v3, k3); v5 = sort(v4, asc k0); ans = end(v5)",
+            &["-5", "10"],
+        ),
+        (
+            "v1 = extend(<@ann>, <@age>); v2 = compute(v1.k1, /, 4); v3 = count(v0); v4 = compute(v2.k2, *, v3); v5 = columns(v4, k2, k3); ans = end(v5)",
+            &["7.5 | 30"],
+        ),
+        (
+            "v1 = count(v0); v2 = compute(v1, /, 0); v3 = exists(v2); ans = end(v3)",
+            &["false"],
+        ),
+        (
+            "v1 = extend(<@ann>, <@born>); v2 = columns(v1, year k1); v3 = compute(v2.k0, -, 1900); v4 = columns(v3, k1); ans = end(v4)",
+            &["80"],
+        ),
+        // A row without a value: an empty cell is first in order, passes no test and is not counted.
+        (
+            "v1 = extend(v0, maybe <@age>); v2 = columns(v1, k0, k1); v3 = sort(v2, asc k1, asc k0); v4 = first(v3, 2); ans = end(v4)",
+            &["dan | ", "bob | 20"],
+        ),
+        (
+            "v1 = extend(v0, maybe <@age>); v2 = where(v1.k1, !=, 20); v3 = columns(v2, k1); ans = end(v3)",
+            &["30"],
+        ),
+        (
+            "v1 = extend(v0, maybe <@age>); v2 = group(v1, count, distinct k1, max k1); ans = end(v2)",
+            &["4 | 2 | 30"],
+        ),
+        (
+            "v1 = extend(<@dan>, maybe <@age>); v2 = group(v1, k0, max k1); v3 = extend(v1.k1, maybe <@in>); v4 = count(v3); ans = end(v4)",
+            &["1"],
+        ),
         // D9: no rows.
         (
             "v1 = extend(v0, <@age>); v2 = where(v1.k1, >, 99); v3 = group(v2, count, sum k1, average k1); ans = end(v3)",
@@ -175,6 +210,14 @@ fn errors_say_what_would_be_right() {
             "v1 = extend(v0, <@age>); v2 = union(v1, v0)",
             "the same number of columns",
         ),
+        (
+            "v1 = extend(v0, <@age>); v2 = compute(v1.k1, +, \"much\")",
+            "arithmetic needs a number",
+        ),
+        (
+            "v1 = extend(v0, maybe <@age>); v2 = group(v1, sum k1)",
+            "needs numbers",
+        ),
         ("v1 = exists(v0); v2 = group(v1, count)", "is a truth value"),
         ("v1 = choose(v0, v0, v0)", "v0 is no truth value"),
         (
@@ -204,6 +247,8 @@ fn errors_say_what_would_be_right() {
         "v0 = group(v1, asc k0)",
         "v0 = where(v1.k0, like, 3)",
         "v0 = columns(e0, k0)",
+        "v0 = compute(v1.k0, %, 2)",
+        "v0 = extend(v1.k0, perhaps r)",
     ] {
         assert!(parse_call(bad).is_err(), "{bad}");
     }
@@ -239,6 +284,9 @@ fn evidence_of_a_table_is_enough_to_make_it_again() {
         "v1 = extend(<@shop1>, + <@in>); ans = end(v1.k1)",
         "v1 = extend(<@north>, * ~<@in>); ans = end(v1)",
         "v1 = extend(v0, <@born>); v2 = columns(v1, year k1); ans = end(v2)",
+        "v1 = extend(v0, maybe <@age>); ans = end(v1)",
+        "v1 = extend(<@dan>, maybe <@age>); ans = end(v1)",
+        "v1 = extend(v0, <@age>); v2 = compute(v1.k1, *, 2); ans = end(v2)",
         "v1 = get_tail_entity(<@ann>, <@works>); v2 = exists(v1); ans = end(v2)",
         "v1 = extend(<@dan>, <@works>); v2 = exists(v1); ans = end(v2)",
         "v1 = get_tail_entity(<@ann>, <@works>); v2 = get_tail_entity(<@bob>, <@works>); v3 = difference(v2, v1); v4 = exists(v3); ans = end(v4)",
@@ -246,6 +294,39 @@ fn evidence_of_a_table_is_enough_to_make_it_again() {
     ] {
         with_its_evidence(rest);
     }
+}
+
+/// Rule D.1: each row has the triples that it was made from.
+#[test]
+fn every_row_has_its_own_evidence() {
+    let of_rows = |rest: &str| -> Vec<(String, Vec<String>)> {
+        let answer = with_its_evidence(rest);
+        let text = |&place: &usize| answer.evidence[place].text.join(" ");
+        let own = answer.row_evidence.iter();
+        let own = own.map(|row| row.iter().map(text).collect::<Vec<_>>());
+        answer.texts().into_iter().zip(own).collect()
+    };
+    let is = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
+    let plain = of_rows("v1 = extend(v0, <@age>); v2 = sort(v1, asc k0); ans = end(v2)");
+    assert_eq!(plain.len(), 3);
+    assert_eq!(plain[0].0, "ann | 30");
+    let short = |texts: &[String]| -> Vec<String> {
+        let short = texts.iter().map(|text| text.replace(is, "type"));
+        short.map(|text| text.replace("http://e/", "")).collect()
+    };
+    assert_eq!(short(&plain[0].1), ["ann age 30", "ann type Person"]);
+    // A group has the triples of all its rows, and of no others.
+    let groups = of_rows(
+        "v1 = extend(v0, <@works>); v2 = extend(v1.k0, <@age>); v3 = group(v2, k1, average k2); v4 = sort(v3, desc k1); v5 = first(v4, 1); ans = end(v5)",
+    );
+    assert_eq!(groups[0].0, "shop2 | 30");
+    assert_eq!(
+        short(&groups[0].1),
+        ["ann age 30", "ann works shop2", "ann type Person"]
+    );
+    // A set, a number and a truth value have no rows.
+    let set = with_its_evidence("ans = end(v0)");
+    assert!(set.row_evidence.is_empty() && !set.evidence.is_empty());
 }
 
 /// A part of a date may be asked of a column only if all its values have it, in every table of a union.
@@ -343,6 +424,14 @@ fn the_template_of_the_thirteen_keeps_its_hash() {
     assert_ne!(paper.hash(), extended.hash());
     assert_eq!(Template::by_hash(&extended.hash()), Some(extended));
     assert_eq!(Template::by_hash(&paper.hash()), Some(paper));
+    // ODA and Triad decide between programs of these tools if their model knows them.
+    for agent in [Agent::Oda, Agent::Triad] {
+        let deciding = Template {
+            tools: ToolTable::Extended,
+            ..Template::of(agent)
+        };
+        assert_eq!(Template::by_hash(&deciding.hash()), Some(deciding));
+    }
 }
 
 /// Members of the graph of [`hostile_programs_end_in_typed_errors`].

@@ -22,9 +22,9 @@ use toolbox::triad::{
 use self::gold::TriadGold;
 use crate::convert::{Context, graph_of};
 use crate::example::{AgentExamples, Example, ExampleBuilder};
-use crate::hash;
 use crate::question::GoldQuestion;
 use crate::verify::{self, Refused, Verified, VerifyOptions};
+use common::hash;
 
 /// Makes Triad's examples.
 pub(super) struct TriadExamples<'a> {

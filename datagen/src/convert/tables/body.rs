@@ -51,8 +51,29 @@ pub(super) struct Body<'q> {
     pub values: Vec<(String, Vec<Term>)>,
     /// Variables that are the same.
     pub same: Vec<(String, String)>,
-    /// Variables that are a part of another one's date.
-    pub computed: Vec<(String, DatePart, String)>,
+    /// Variables that are computed, those that read others first.
+    pub computed: Vec<(String, Computation<'q>)>,
+    /// Triples that rows may have, the last one first, with the variable that only they bind.
+    pub optional: Vec<(Triple, String)>,
+}
+
+/// How a variable is computed.
+#[derive(Clone, Copy)]
+pub(super) enum Computation<'q> {
+    /// As a part of a date.
+    Part(DatePart, &'q str),
+    /// By arithmetic.
+    Arithmetic(&'q Expression),
+}
+
+impl Computation<'_> {
+    /// The variables that it reads.
+    pub(super) fn reads(&self) -> BTreeSet<String> {
+        match self {
+            Self::Part(_, of) => BTreeSet::from([(*of).to_owned()]),
+            Self::Arithmetic(expression) => variables(expression),
+        }
+    }
 }
 
 impl Body<'_> {
@@ -193,6 +214,33 @@ impl TableWriter<'_> {
         Ok(())
     }
 
+    /// The only triple of an OPTIONAL, between a known variable and a new one.
+    fn optional(pattern: &GraphPattern, known: &[String]) -> Option<(Triple, String)> {
+        let GraphPattern::Bgp { patterns } = pattern else {
+            return None;
+        };
+        let [triple] = &patterns[..] else {
+            return None;
+        };
+        let NamedNodePattern::NamedNode(relation) = &triple.predicate else {
+            return None;
+        };
+        let triple = Triple {
+            subject: Self::end(&triple.subject),
+            relation: relation.as_str().to_owned(),
+            repeat: Some(Repeat::Maybe),
+            object: Self::end(&triple.object),
+        };
+        let (subject, object) = (triple.subject.var()?, triple.object.var()?);
+        let is_known = |name: &str| known.iter().any(|one| one == name);
+        let new = match (is_known(subject), is_known(object)) {
+            (true, false) => object.to_owned(),
+            (false, true) => subject.to_owned(),
+            _ => return None,
+        };
+        Some((triple, new))
+    }
+
     /// Adds a pattern to a group.
     pub(super) fn flatten<'q>(
         &mut self,
@@ -233,15 +281,19 @@ impl TableWriter<'_> {
                 body.minus.push(right);
                 self.flatten(left, body, wanted)
             }
-            GraphPattern::LeftJoin { left, right, .. } => {
-                // OPTIONAL never removes a row; a variable that only it binds cannot be a column.
+            GraphPattern::LeftJoin {
+                left,
+                right,
+                expression,
+            } => {
+                // OPTIONAL never removes a row. A variable that only it binds is a column with
+                // empty cells.
                 let known = visible(left);
                 let new = visible(right);
-                if new
-                    .iter()
-                    .any(|name| !known.contains(name) && wanted.contains(name))
-                {
-                    return Err(Refusal::OptionalAnswer);
+                let mut new = new.iter().filter(|name| !known.contains(name));
+                if new.any(|name| wanted.contains(name)) {
+                    let one = Self::optional(right, &known).filter(|_| expression.is_none());
+                    body.optional.push(one.ok_or(Refusal::OptionalAnswer)?);
                 }
                 self.flatten(left, body, wanted)
             }
@@ -259,9 +311,13 @@ impl TableWriter<'_> {
                 variable,
                 expression,
             } => {
-                let (part, of) = date_part(expression).ok_or(Refusal::Filter)?;
-                let computed = (variable.as_str().to_owned(), part, of.as_str().to_owned());
-                body.computed.push(computed);
+                let computation = match date_part(expression) {
+                    Some((part, of)) => Computation::Part(part, of.as_str()),
+                    None if is_arithmetic(expression) => Computation::Arithmetic(expression),
+                    None => return Err(Refusal::Filter),
+                };
+                let name = variable.as_str().to_owned();
+                body.computed.push((name, computation));
                 self.flatten(inner, body, wanted)
             }
             GraphPattern::Values {
@@ -298,8 +354,20 @@ impl TableWriter<'_> {
     }
 }
 
+/// Whether an expression adds, subtracts, multiplies or divides.
+pub(super) fn is_arithmetic(expression: &Expression) -> bool {
+    matches!(
+        expression,
+        Expression::Add(..)
+            | Expression::Subtract(..)
+            | Expression::Multiply(..)
+            | Expression::Divide(..)
+            | Expression::UnaryMinus(_)
+    )
+}
+
 /// YEAR, MONTH or DAY of a variable.
-fn date_part(expression: &Expression) -> Option<(DatePart, &Variable)> {
+pub(super) fn date_part(expression: &Expression) -> Option<(DatePart, &Variable)> {
     let Expression::FunctionCall(function, of) = expression else {
         return None;
     };

@@ -1,10 +1,10 @@
 //! Calls as they are written: on a graph, each runs at once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use kg::Kg;
 use kg::term::{Literal, NodeId, Term};
-use kg::value::is_number;
+use kg::value::{Sign, is_number};
 use toolbox::call::{Arg, Call, Field, Repeat, Tool};
 use toolbox::exec::{Cell, ExecOptions, Session, Table, Value};
 use toolbox::limits::MAX_STEPS;
@@ -289,6 +289,44 @@ impl<'a> CallWriter<'a> {
         })
     }
 
+    /// One more column, computed by arithmetic. On a graph every row must have a result.
+    pub(super) fn compute(
+        &mut self,
+        of: &Bound,
+        column: usize,
+        (sign, value): (Sign, Arg),
+        names: Vec<String>,
+    ) -> Result<Bound, Refusal> {
+        let args = vec![of.column(column), Arg::Sign(sign), value];
+        let arg = self.emit(Tool::Compute, args)?;
+        let mut made = of.with(arg);
+        made.columns.push(names);
+        made.listed.push(false);
+        let before = match self.value(&of.arg) {
+            Some(Value::Table(table)) => table.len(),
+            Some(Value::Set(set)) => set.len(),
+            _ => 1,
+        };
+        // SPARQL keeps a row whose arithmetic fails.
+        match self.table(&made) {
+            Some(table) if table.len() != before => Err(Refusal::ComparisonDiffers),
+            _ => Ok(made),
+        }
+    }
+
+    /// Whether no value of a column is twice beside the same keys, if there is a graph.
+    pub(super) fn differ(&self, of: &Bound, keys: &[usize], column: usize) -> bool {
+        let Some(table) = self.table(of) else {
+            return false;
+        };
+        let mut seen: HashSet<Vec<&Cell>> = HashSet::new();
+        table.rows().all(|row| {
+            let places = keys.iter().chain([&column]);
+            let cells: Vec<&Cell> = places.filter_map(|&place| row.get(place)).collect();
+            row.get(column) == Some(&Cell::Empty) || seen.insert(cells)
+        })
+    }
+
     /// The rows in order.
     pub(super) fn sort(&mut self, of: &Bound, keys: &[Field]) -> Result<Bound, Refusal> {
         let mut args = vec![of.arg.clone()];
@@ -433,7 +471,10 @@ impl<'a> CallWriter<'a> {
         let shape = shape.iter().find(|(tool, _)| uses(*tool));
         let mut literals: Vec<Literal> = Vec::new();
         for call in &self.calls {
-            let compares = matches!(call.tool, Tool::Where | Tool::GetEntityByConstraint);
+            let compares = matches!(
+                call.tool,
+                Tool::Where | Tool::GetEntityByConstraint | Tool::Compute
+            );
             for arg in call.args.iter().filter(|_| compares) {
                 if let Arg::Literal(literal) = arg
                     && !literals.contains(literal)

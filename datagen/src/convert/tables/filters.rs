@@ -72,6 +72,14 @@ impl TableWriter<'_> {
             return self.passes(made, filter);
         }
         if let Some((left, op, right)) = comparison(filter) {
+            if let Some((name, text)) =
+                cased_equality(left, right).filter(|_| matches!(op, Op::Eq | Op::Ne))
+            {
+                let place = made.index(name).ok_or(Refusal::Filter)?;
+                let text = Arg::Literal(Literal::plain(text));
+                let kept = self.calls.filter(&made, place, Arg::Op(op), text)?;
+                return self.exact(&made, kept, place, filter);
+            }
             return self.compared(&made, filter, (left, op, right));
         }
         match filter {
@@ -268,6 +276,24 @@ fn cased_variable(expression: &Expression) -> Option<&str> {
         }
         other => plain_variable(other).map(Variable::as_str),
     }
+}
+
+/// `LCASE(?x) = "text"`, either way round, with a text in that case: `where` compares texts without
+/// case.
+fn cased_equality<'e>(left: &'e Expression, right: &'e Expression) -> Option<(&'e str, String)> {
+    let one = |cased: &'e Expression, other: &Expression| {
+        let Expression::FunctionCall(function, _) = cased else {
+            return None;
+        };
+        let text = plain_text(other)?;
+        let same = match function {
+            Function::LCase => text == text.to_lowercase(),
+            Function::UCase => text == text.to_uppercase(),
+            _ => false,
+        };
+        Some((cased_variable(cased).filter(|_| same)?, text))
+    };
+    one(left, right).or_else(|| one(right, left))
 }
 
 /// A regular expression that only looks for a text: the text, and where it must be (`None`: it is

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use kg::spargebra::algebra::{Expression, GraphPattern};
 use toolbox::call::{Field, Tool};
+use toolbox::exec::Cell;
 
-use super::body::{Body, variables};
+use super::body::{Body, Computation, End, Triple, variables};
 use super::calls::{Bound, BoundForm};
-use super::head::{Wanted, hidden, key};
+use super::head::{Wanted, hidden, is_optional, key, optional};
 use super::parts::{Later, Others};
 use super::{TableWriter, rewrite, visible};
 use crate::refusal::Refusal;
@@ -49,11 +50,23 @@ impl TableWriter<'_> {
                 wanted.insert(of.clone());
             }
         }
-        for (made, _, of) in &body.computed {
+        let mut computed = Vec::new();
+        for (made, computation) in &body.computed {
             let filtered = |filter: &&Expression| variables(filter).contains(made);
             if wanted.contains(made) || body.filters.iter().any(filtered) {
-                wanted.insert(of.clone());
+                wanted.extend(computation.reads());
+                computed.push((made, *computation));
             }
+        }
+        self.check_optional(body)?;
+        for (triple, new) in &body.optional {
+            let ends = [triple.subject.var(), triple.object.var()];
+            wanted.extend(
+                ends.into_iter()
+                    .flatten()
+                    .filter(|name| name != new)
+                    .map(str::to_owned),
+            );
         }
         let mut parts = Vec::new();
         for (place, part) in body.parts.iter().enumerate() {
@@ -69,10 +82,19 @@ impl TableWriter<'_> {
                 main.columns[place].push(alias.clone());
             }
         }
-        for (made, part, of) in &body.computed {
-            if let Some(place) = main.index(of) {
-                main = self.dated(&main, made, *part, place)?;
-            }
+        for (made, computation) in computed.into_iter().rev() {
+            main = match computation {
+                Computation::Part(part, of) => match main.index(of) {
+                    Some(place) => self.dated(&main, made, part, place)?,
+                    None => main,
+                },
+                Computation::Arithmetic(expression) => {
+                    self.arithmetic(main, expression, made, &parts)?
+                }
+            };
+        }
+        for (triple, new) in body.optional.iter().rev() {
+            main = self.with_optional(&main, triple, new)?;
         }
         for label in labels.iter().flat_map(|(_, labels)| labels) {
             main = self.labelled(&main, label)?;
@@ -137,8 +159,62 @@ impl TableWriter<'_> {
         self.relation(part, &names)
     }
 
+    /// Nothing but the answer and its order may read what OPTIONAL binds.
+    fn check_optional(&mut self, body: &Body<'_>) -> Result<(), Refusal> {
+        let mut filtered = Wanted::new();
+        for filter in body.filters.iter().filter(|_| !body.optional.is_empty()) {
+            filtered.extend(self.mentioned(filter)?);
+        }
+        let read = |name: &String| {
+            body.variables().contains(name.as_str())
+                || filtered.contains(name)
+                || (body.parts.iter().chain(&body.minus)).any(|part| visible(part).contains(name))
+                || body
+                    .computed
+                    .iter()
+                    .any(|(_, one)| one.reads().contains(name))
+        };
+        let mut new = body.optional.iter().map(|(_, name)| name);
+        let twice = |name: &String| body.optional.iter().filter(|(_, one)| one == name).count() > 1;
+        if new.any(|name| read(name) || twice(name)) {
+            return Err(Refusal::OptionalAnswer);
+        }
+        Ok(())
+    }
+
+    /// One more column with empty cells, for a triple that rows may have. On a graph in which all
+    /// rows have it, it is an ordinary column.
+    fn with_optional(
+        &mut self,
+        main: &Bound,
+        triple: &Triple,
+        new: &str,
+    ) -> Result<Bound, Refusal> {
+        let place = |end: &End| end.var().and_then(|name| main.index(name));
+        let (near, forward) = match (place(&triple.subject), place(&triple.object)) {
+            (Some(near), None) => (near, true),
+            (None, Some(near)) => (near, false),
+            _ => return Err(Refusal::OptionalAnswer),
+        };
+        if main.columns[near].iter().any(|name| is_optional(name)) {
+            return Err(Refusal::OptionalAnswer);
+        }
+        let here = self.calls.snapshot();
+        let path = (triple.relation.as_str(), triple.repeat, forward);
+        let mut longer = self.calls.extend(main, near, path, new)?;
+        let last = longer.columns.len() - 1;
+        let table = self.calls.table(&longer);
+        if table.is_some_and(|table| table.column(last).all(|cell| *cell != Cell::Empty)) {
+            self.calls.restore(here);
+            let path = (triple.relation.as_str(), None, forward);
+            return self.calls.extend(main, near, path, new);
+        }
+        longer.columns[last].push(optional(new));
+        Ok(longer)
+    }
+
     /// One more column, a part of the dates of another.
-    fn dated(
+    pub(super) fn dated(
         &mut self,
         main: &Bound,
         made: &str,

@@ -8,6 +8,7 @@ use kg::spargebra::algebra::{
 use kg::spargebra::term::Variable;
 use toolbox::call::{Aggregate, Arg, Field, Tool};
 
+use super::body::is_arithmetic;
 use super::calls::{Bound, BoundForm};
 use super::{TableWriter, visible};
 use crate::graph::plain_variable;
@@ -140,6 +141,17 @@ impl TableWriter<'_> {
                 variable,
                 expression: Expression::If(test, then, other),
             } => self.chosen(inner, variable, test, [then, other]),
+            GraphPattern::Extend {
+                inner,
+                variable,
+                expression,
+            } if is_grouped(inner) && is_arithmetic(expression) => {
+                let mut wanted = wanted.clone();
+                wanted.remove(variable.as_str());
+                wanted.extend(super::body::variables(expression));
+                let made = self.relation(inner, &wanted)?;
+                self.arithmetic(made, expression, variable.as_str(), &[])
+            }
             GraphPattern::Group {
                 inner,
                 variables,
@@ -216,7 +228,13 @@ impl TableWriter<'_> {
             return Err(Refusal::Aggregate);
         }
         // Counting everything is the `count` tool.
-        if let ([], [(output, kind, input)]) = (variables, &of[..]) {
+        let may_be_empty = |made: &Bound, input: &Option<String>| {
+            let place = input.as_ref().and_then(|input| made.index(input));
+            place.is_some_and(|place| made.columns[place].iter().any(|name| is_optional(name)))
+        };
+        if let ([], [(output, kind, input)]) = (variables, &of[..])
+            && !may_be_empty(&made, input)
+        {
             let counted = match (kind, input) {
                 (None, _) => Some(made.arg.clone()),
                 (Some(Aggregate::Distinct), Some(input)) => {
@@ -244,6 +262,28 @@ impl TableWriter<'_> {
         }
         for (output, kind, input) in of {
             let field = match (kind, input) {
+                (None, Some(input)) if may_be_empty(&made, &Some(input.clone())) => {
+                    let place = made.index(&input).ok_or(Refusal::Aggregate)?;
+                    let keys: Vec<usize> = (fields.iter())
+                        .filter_map(|(field, _)| match field {
+                            Field::Key(column) => usize::try_from(*column).ok(),
+                            _ => None,
+                        })
+                        .collect();
+                    // COUNT leaves out empty cells, as the number of different values does.
+                    if !self.calls.differ(&made, &keys, place) {
+                        return Err(Refusal::Aggregate);
+                    }
+                    Field::Of(
+                        Aggregate::Distinct,
+                        u32::try_from(place).map_err(|_| Refusal::TooLong)?,
+                    )
+                }
+                (Some(aggregate), input)
+                    if aggregate != Aggregate::Distinct && may_be_empty(&made, &input) =>
+                {
+                    return Err(Refusal::Aggregate);
+                }
                 (Some(aggregate), Some(input)) => {
                     let place = made.index(&input).ok_or(Refusal::Aggregate)?;
                     let extreme = matches!(aggregate, Aggregate::Min | Aggregate::Max);
@@ -314,6 +354,15 @@ pub(super) fn hidden(name: &str) -> String {
 
 fn is_hidden(name: &str) -> bool {
     name.starts_with('=')
+}
+
+/// Marks a column as one with empty cells.
+pub(super) fn optional(name: &str) -> String {
+    format!("?{name}")
+}
+
+pub(super) fn is_optional(name: &str) -> bool {
+    name.starts_with('?')
 }
 
 /// The columns of some variables.

@@ -78,6 +78,7 @@ impl TableWriter<'_> {
             values: body.values.clone(),
             same: body.same.clone(),
             computed: body.computed.clone(),
+            optional: body.optional.clone(),
         };
         Some((rest, tests))
     }

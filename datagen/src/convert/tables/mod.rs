@@ -12,6 +12,7 @@
 //! and class tests that change nothing are left out, and a comparison must keep the rows that the
 //! query's own test keeps.
 
+mod arithmetic;
 mod body;
 mod calls;
 mod filters;

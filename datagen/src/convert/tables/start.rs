@@ -8,7 +8,7 @@ use kg::value::Op;
 use toolbox::call::{Arg, Tool};
 
 use super::super::names::bare;
-use super::body::{Body, End, Triple, variables};
+use super::body::{Body, End, Triple, variables, variables as variables_of};
 use super::calls::{Bound, BoundForm};
 use super::head::Wanted;
 use super::{TableWriter, visible};
@@ -34,7 +34,12 @@ impl TableWriter<'_> {
         let tables = || parts.iter().filter(|part| part.form != BoundForm::Number);
         if variables.is_empty() {
             let has = |part: &&Bound| wanted.iter().any(|name| part.has(name));
+            let tested = |part: &&Bound| {
+                let mut names = body.filters.iter().flat_map(|filter| variables_of(filter));
+                names.any(|name| part.has(&name))
+            };
             let chosen = tables().find(has).or_else(|| parts.iter().find(has));
+            let chosen = chosen.or_else(|| parts.iter().find(tested));
             let chosen = chosen.cloned().ok_or(Refusal::Disconnected)?;
             return Ok((chosen, BTreeSet::new()));
         }

@@ -53,7 +53,7 @@ pub(crate) fn of_program(kg: &FrozenKg, calls: &[Call]) -> Result<Rows, ToolErro
     let mut rows: Rows = match answer {
         Value::Table(table) => table
             .rows()
-            .map(|row| row.iter().map(|cell| Some(cell.term(kg))).collect())
+            .map(|row| row.iter().map(|cell| cell.value(kg)).collect())
             .collect(),
         Value::Set(set) => set.iter().map(|&node| vec![Some(kg.term(node))]).collect(),
         Value::Int(number) => {

@@ -66,12 +66,14 @@ impl DeviceLlama {
         let c = &self.config;
         let (ids, parts) = self.parts(segments);
         let rotation = self.rotation(&parts, ids.len());
+        let together = self.lengths(&parts);
         let mut x = self.embeddings.clone().select(0, self.indices(ids));
         for (l, layer) in self.layers.iter().enumerate() {
             let last = l + 1 == self.layers.len();
             let y = layer.qkv.run(self.norm(&x, &layer.input_norm));
             let (q, k, v) = self.heads(layer, &y, &rotation);
             let mut mixed = Vec::with_capacity(parts.len());
+            let mut decoded = Vec::new();
             for (part, segment) in parts.iter().zip(segments.iter_mut()) {
                 let of_part =
                     |x: &Tensor<3>| x.clone().narrow(0, part.begin, part.rows).swap_dims(0, 1);
@@ -79,9 +81,14 @@ impl DeviceLlama {
                 let (keys, values) = cache.write(l, part.first, of_part(&k), of_part(&v))?;
                 // After the last layer's keys and values only rows with read logits matter.
                 let skip = if last { part.skip } else { 0 };
-                if skip < part.rows {
+                if together.is_some() {
+                    decoded.push((keys, values));
+                } else if skip < part.rows {
                     mixed.push(self.attend(&q, part, skip, keys, values));
                 }
+            }
+            if let Some(hidden) = &together {
+                mixed.push(self.attend_together(&q, decoded, hidden));
             }
             if mixed.is_empty() {
                 return None;
@@ -123,6 +130,21 @@ impl DeviceLlama {
             ids.extend(segment.ids.iter().map(|&id| i64::from(id)));
         }
         (ids, parts)
+    }
+
+    /// For several sessions that decode one token each: added to the scores, `[sessions, 1, 1,
+    /// longest]`, to hide what lies behind the end of each. `None` for other blocks.
+    fn lengths(&self, parts: &[SegmentRows]) -> Option<Tensor<4>> {
+        let decodes = |part: &SegmentRows| part.rows == 1 && part.skip == 0;
+        if parts.len() < 2 || !parts.iter().all(decodes) {
+            return None;
+        }
+        let longest = parts.iter().map(|part| part.first + 1).max()?;
+        let ends: Vec<i64> = parts.iter().map(|part| part.first as i64).collect();
+        let ends = self.indices(ends).reshape([parts.len(), 1, 1, 1]);
+        let places = Tensor::<1, Int>::arange(0..longest as i64, &self.device);
+        let hidden = places.reshape([1, 1, 1, longest]).greater(ends);
+        Some(hidden.float().mul_scalar(HIDDEN).cast(self.dtype))
     }
 
     fn indices(&self, list: Vec<i64>) -> Tensor<1, Int> {
@@ -235,6 +257,43 @@ impl DeviceLlama {
             .reshape([kv_heads, rows, group, dim])
             .swap_dims(0, 1)
             .reshape([rows, heads * dim])
+    }
+
+    /// Attention of one row of every session at once, `[sessions, heads · dim]`. Shorter sessions are
+    /// padded: a copy costs a GPU less than launching every operation for every session.
+    fn attend_together(
+        &self,
+        q: &Tensor<3>,
+        caches: Vec<(Tensor<3>, Tensor<3>)>,
+        hidden: &Tensor<4>,
+    ) -> Tensor<2> {
+        let (heads, kv_heads, dim) = (
+            self.config.num_attention_heads,
+            self.config.num_key_value_heads,
+            self.config.head_dim,
+        );
+        let (sessions, longest) = (caches.len(), hidden.dims()[3]);
+        let padded = |x: Tensor<3>| -> Tensor<4> {
+            let missing = longest - x.dims()[1];
+            if missing == 0 {
+                return x.unsqueeze();
+            }
+            let shape = [kv_heads, missing, dim];
+            let zeros = Tensor::zeros(shape, (&self.device, self.dtype.into()));
+            Tensor::cat(vec![x, zeros], 1).unsqueeze()
+        };
+        let (keys, values): (Vec<_>, Vec<_>) = caches
+            .into_iter()
+            .map(|(keys, values)| (padded(keys), padded(values)))
+            .unzip();
+        let scores = q
+            .clone()
+            .reshape([sessions, kv_heads, heads / kv_heads, dim])
+            .mul_scalar(1.0 / (dim as f32).sqrt())
+            .matmul(Tensor::cat(keys, 0).swap_dims(2, 3));
+        ops::softmax(scores + hidden.clone())
+            .matmul(Tensor::cat(values, 0))
+            .reshape([sessions, heads * dim])
     }
 
     /// The rows of the block whose logits are read.

@@ -1,8 +1,9 @@
 //! The same model in tensors of burn, for devices that our kernels do not run on.
 //!
 //! Sessions share steps as on the CPU: all rows go through the products together, so that weights
-//! are read once; attention is computed per session over buffers that stay on the device. Logits
-//! equal those of the CPU up to rounding, and rounding depends on which sessions share a step.
+//! are read once; attention is computed for all sessions at once while they decode, otherwise per
+//! session, over buffers that stay on the device. Logits equal those of the CPU up to rounding, and
+//! rounding depends on which sessions share a step.
 
 mod forward;
 mod ops;

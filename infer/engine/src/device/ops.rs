@@ -12,9 +12,9 @@ pub(super) fn rms_norm<const D: usize>(x: Tensor<D>, weight: &Tensor<1>, eps: f6
 }
 
 /// Softmax over the last dimension.
-pub(super) fn softmax(x: Tensor<3>) -> Tensor<3> {
+pub(super) fn softmax<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     let kind = x.dtype();
-    activation::softmax(x.cast(FloatDType::F32), 2).cast(kind)
+    activation::softmax(x.cast(FloatDType::F32), D - 1).cast(kind)
 }
 
 /// Rotates `[rows, heads, dim]`, half against half, by the cosines and sines `[rows, 1, dim / 2]`.

@@ -164,6 +164,13 @@ fn sessions_that_share_steps_have_the_same_logits() {
                         together.sync(&ids).unwrap();
                         assert!(worst(together.logits(), session.logits()) < 1e-4, "{name}");
                     }
+                    // One token each: attention for all sessions at once, of different lengths.
+                    for _ in 0..10 {
+                        let ids = random_ids(&mut rng, 1, 300);
+                        session.feed(&ids).unwrap();
+                        together.feed(&ids).unwrap();
+                        assert!(worst(together.logits(), session.logits()) < 1e-4, "{name}");
+                    }
                 });
             }
         });

@@ -15,6 +15,8 @@ pub(super) struct Language<'a> {
     pub(super) wanted: Wanted<'a>,
     /// Whether the reply is free text, which no server is told to constrain.
     pub(super) free: bool,
+    /// Whether the turns say everything that the model needs to know, as in the paper layout.
+    pub(super) whole: bool,
     /// As a grammar in GBNF.
     pub(super) grammar: &'a dyn Fn() -> String,
     /// As a JSON schema.

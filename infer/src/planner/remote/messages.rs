@@ -16,16 +16,40 @@ const SHOWN: usize = 2000;
 /// The id of an unusable tool call in a repeated request.
 const REJECTED: &str = "rejected0";
 
+/// Where an input begins in the prompt of a model without a chat template; such a model stops there.
+pub(super) const HEAD: &str = "\n###";
+
+/// Messages as one text, for a model without a chat template: what the system says, then inputs and
+/// outputs in turn. It ends where the model writes.
+pub(super) fn as_prompt(messages: &[Value]) -> String {
+    let mut prompt = String::new();
+    for message in messages {
+        let text = message["content"].as_str().unwrap_or_default();
+        // No text may look like the beginning of a part.
+        let text = text.replace(HEAD, "\n ###");
+        prompt.push_str(&match message["role"].as_str() {
+            Some("system") => format!("{text}\n"),
+            Some("assistant") => format!("{HEAD} Output\n{text}\n"),
+            _ => format!("{HEAD} Input\n{text}\n"),
+        });
+    }
+    prompt + HEAD + " Output\n"
+}
+
 /// The messages of a request. A model of ours gets the turns of its training; any other gets
 /// instructions for the agent and worked examples first. `tools` says whether the turns are calls
-/// that go as tool calls.
+/// that go as tool calls, `whole` whether they are a prompt that needs nothing else.
 pub(super) fn messages(
     turns: &[Turn],
     options: &RemoteOptions,
     tools: bool,
+    whole: bool,
 ) -> Result<Vec<Value>, InferError> {
     if options.own {
         return Ok(turns.iter().map(own_message).collect());
+    }
+    if whole {
+        return Ok(text_messages(turns));
     }
     let mut all = Vec::new();
     let mut rest = turns;

@@ -24,9 +24,10 @@ use serde_json::{Value, json};
 use toolbox::call::{CallAcceptor, live_schema};
 use toolbox::gbnf;
 use toolbox::grammar::Grammar;
+use toolbox::prompt::Layout;
 
 use self::constraint::{ASKED, Language, PROBED, SERVERS, text_schema};
-use self::messages::{ask_again, messages, text_messages};
+use self::messages::{HEAD, as_prompt, ask_again, messages, text_messages};
 use self::read::Wanted;
 use self::reply::Reply;
 use self::retry::Pauses;
@@ -34,7 +35,7 @@ use self::transport::{RequestFailure, Retry, Transport};
 use super::{Planner, PlannerInput, Proposal};
 use crate::InferError;
 
-pub use self::options::{Constraint, Protocol, RemoteOptions, public_address};
+pub use self::options::{Constraint, Endpoint, Protocol, RemoteOptions, public_address};
 
 /// Time between two looks at whether the question is cancelled.
 const POLL: Duration = Duration::from_millis(20);
@@ -102,6 +103,7 @@ impl RemotePlanner {
                 call: None,
             },
             free: false,
+            whole: false,
             grammar: &|| gbnf::of_grammar(&grammar),
             schema: &|| text_schema(&grammar),
             examples: &Vec::new,
@@ -113,6 +115,7 @@ impl RemotePlanner {
             return Ok(());
         }
         let wrote: String = reply.text.chars().take(80).collect();
+        let wrote = wrote.escape_debug();
         let name = self.options.constraint.name();
         let cut = if reply.cut_off() && reply.text.is_empty() {
             "; it was cut off while it thought, so raise the maximum number of tokens"
@@ -137,7 +140,7 @@ impl RemotePlanner {
     fn ask(&self, turns: &[Turn], language: &Language<'_>) -> Result<Proposal, InferError> {
         let deadline = Instant::now() + self.options.deadline;
         let tools = language.uses_tools(&self.options);
-        let mut messages = messages(turns, &self.options, tools)?;
+        let mut messages = messages(turns, &self.options, tools, language.whole)?;
         let mut proposal = Proposal::default();
         for ask in 0..=self.options.reasks {
             let reply = self.request(&messages, language, deadline)?;
@@ -256,9 +259,17 @@ impl RemotePlanner {
             temperature => json!(temperature),
         };
         let mut body = json!({
-            "model": options.model, "messages": messages, "temperature": temperature,
+            "model": options.model, "temperature": temperature,
             "max_tokens": options.max_tokens, "stream": options.stream,
         });
+        let mut stop: Vec<&str> = options.stop.iter().map(String::as_str).collect();
+        match options.endpoint {
+            Endpoint::Chat => body["messages"] = json!(messages),
+            Endpoint::Completions => {
+                body["prompt"] = json!(as_prompt(messages));
+                stop.push(HEAD);
+            }
+        }
         if options.stream {
             body["stream_options"] = json!({ "include_usage": true });
         }
@@ -268,8 +279,8 @@ impl RemotePlanner {
         if options.temperature > 0.0 {
             body["seed"] = json!(options.seed.wrapping_add(self.sample));
         }
-        if !options.stop.is_empty() {
-            body["stop"] = json!(options.stop);
+        if !stop.is_empty() {
+            body["stop"] = json!(stop);
         }
         language.constrain(options, &mut body);
         body
@@ -388,6 +399,7 @@ impl RemotePlanner {
                 call: Some(acceptor.live().next_var),
             },
             free: false,
+            whole: input.template.layout == Layout::Paper,
             grammar: &|| gbnf::of_calls(&acceptor),
             schema: &|| live_schema(acceptor.live()),
             examples: &examples,
@@ -432,6 +444,7 @@ impl Planner for RemotePlanner {
                 call: None,
             },
             free: false,
+            whole: false,
             grammar: &|| gbnf::of_grammar(grammar),
             schema: &|| text_schema(grammar),
             examples: &Vec::new,
@@ -449,6 +462,7 @@ impl Planner for RemotePlanner {
                 call: None,
             },
             free: true,
+            whole: false,
             grammar: &|| gbnf::of_grammar(&grammar),
             schema: &|| text_schema(&grammar),
             examples: &Vec::new,

@@ -31,6 +31,16 @@ pub enum Protocol {
     Tools,
 }
 
+/// Which interface of a server is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Endpoint {
+    /// `/chat/completions`: the server renders the messages with the model's chat template.
+    #[default]
+    Chat,
+    /// `/completions`: one text, for models without a chat template.
+    Completions,
+}
+
 /// A server and the settings of requests.
 #[derive(Clone)]
 pub struct RemoteOptions {
@@ -41,8 +51,10 @@ pub struct RemoteOptions {
     /// Bearer token. It is replaced by `[key]` in everything that the server sends back, if it has
     /// at least 12 characters.
     pub key: Option<String>,
-    /// Certificates in PEM to trust instead of the public certificate authorities, for https.
+    /// Certificates in PEM to trust instead of the system's, for https.
     pub authorities: Option<Vec<u8>>,
+    /// Which interface is asked.
+    pub endpoint: Endpoint,
     /// How the server is told what may be written.
     pub constraint: Constraint,
     /// How calls are made.
@@ -81,6 +93,7 @@ impl RemoteOptions {
             model: "default".to_owned(),
             key: None,
             authorities: None,
+            endpoint: Endpoint::Chat,
             constraint: Constraint::None,
             protocol: Protocol::Text,
             own: false,
@@ -108,6 +121,16 @@ impl RemoteOptions {
         if self.protocol == Protocol::Tools && self.constraint != Constraint::None {
             return Err(
                 "tool calls have a form of their own: leave out either the protocol `tools` or the constraint",
+            );
+        }
+        if self.endpoint == Endpoint::Completions && self.protocol == Protocol::Tools {
+            return Err(
+                "tool calls need the endpoint `chat`: leave out the protocol `tools` or the endpoint",
+            );
+        }
+        if self.endpoint == Endpoint::Completions && self.own {
+            return Err(
+                "models trained here have a chat template: leave out the endpoint `completions`",
             );
         }
         if self.protocol == Protocol::Tools && self.own {

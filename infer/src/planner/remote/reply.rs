@@ -1,4 +1,4 @@
-//! What a server sends back: a chat completion, whole or in pieces.
+//! What a server sends back: a completion, of a chat or of a text, whole or in pieces.
 
 use serde_json::Value;
 use toolbox::trace::ServedReply;
@@ -36,7 +36,7 @@ impl Reply {
     /// Says what the body lacks, or quotes the error in it.
     pub(super) fn of(body: &Value) -> Result<Self, String> {
         let message = &body["choices"][0]["message"];
-        if !message.is_object() {
+        if !message.is_object() && !body["choices"][0]["text"].is_string() {
             return Err(error_in(body)
                 .unwrap_or_else(|| "the answer has no choices[0].message.content".to_owned()));
         }
@@ -58,7 +58,13 @@ impl Reply {
     }
 
     fn add(&mut self, body: &Value, message: &Value) {
-        self.text.push_str(&text_of(&message["content"]));
+        // A completion of a text has no message.
+        let text = if message.is_object() {
+            &message["content"]
+        } else {
+            &body["choices"][0]["text"]
+        };
+        self.text.push_str(&text_of(text));
         // vLLM, SGLang, llama.cpp and DeepSeek have the first field, newer vLLM and OpenRouter the
         // second.
         let thoughts = ["reasoning_content", "reasoning"].map(|name| text_of(&message[name]));

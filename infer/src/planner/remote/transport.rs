@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::Value;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
-use super::options::{RemoteOptions, public_address};
+use super::options::{Endpoint, RemoteOptions, public_address};
 use super::reply::Reply;
 use super::retry::retry_after;
 
@@ -66,10 +66,11 @@ impl Transport {
     /// # Errors
     /// A message, if the certificates cannot be read.
     pub(super) fn new(options: &Arc<RemoteOptions>) -> Result<Self, String> {
-        let mut tls = TlsConfig::builder();
-        if let Some(pem) = &options.authorities {
-            tls = tls.root_certs(RootCerts::new_with_certs(&certificates(pem)?));
-        }
+        let roots = match &options.authorities {
+            Some(pem) => RootCerts::new_with_certs(&certificates(pem)?),
+            None => RootCerts::PlatformVerifier,
+        };
+        let tls = TlsConfig::builder().root_certs(roots);
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
@@ -127,9 +128,13 @@ impl Transport {
         left: Duration,
         piece: &mut dyn FnMut(Value) -> bool,
     ) -> Result<Option<Reply>, RequestFailure> {
+        let path = match self.options.endpoint {
+            Endpoint::Chat => "chat/completions",
+            Endpoint::Completions => "completions",
+        };
         let mut request = self
             .agent
-            .post(format!("{}/chat/completions", self.options.url))
+            .post(format!("{}/{path}", self.options.url))
             .header("content-type", "application/json")
             .config()
             .timeout_global(Some(left))

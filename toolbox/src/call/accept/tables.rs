@@ -3,7 +3,7 @@
 use super::super::ast::{Aggregate, Repeat, TextTest, Tool};
 use super::{CallAcceptor, LiveSet, Stage, closed};
 use crate::limits::MAX_SET_ARGS;
-use kg::value::DatePart;
+use kg::value::{DatePart, Sign};
 
 /// A table that a call may name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,16 +32,24 @@ pub struct LiveColumn {
 type Choice = (String, Stage);
 
 impl CallAcceptor {
-    /// The tables of a tool that reads one; for `where`, their columns.
+    /// The tables of a tool that reads one; for `where` and `compute`, their columns.
     pub(super) fn tables(&self, tool: Tool) -> Vec<Choice> {
         let tables = self.live.tables.iter().enumerate();
-        if tool == Tool::Where {
+        if matches!(tool, Tool::Where | Tool::Compute) {
             return tables
                 .flat_map(|(i, table)| {
                     let columns = table.columns.iter().enumerate();
-                    columns.map(move |(k, column)| (i, k, &column.text))
+                    columns.map(move |(k, column)| (i, k, column))
                 })
-                .map(|(i, k, text)| (format!("{text}, "), Stage::Test(i, k)))
+                .filter(|(_, _, column)| tool == Tool::Where || column.numbers)
+                .map(|(i, k, column)| {
+                    let stage = if tool == Tool::Where {
+                        Stage::Test(i, k)
+                    } else {
+                        Stage::Sign(i, k)
+                    };
+                    (format!("{}, ", column.text), stage)
+                })
                 .filter(|(_, stage)| !self.texts(stage).is_empty())
                 .collect();
         }
@@ -126,6 +134,27 @@ impl CallAcceptor {
         let numbers = self.live.numbers.iter().filter(|text| !of_table(text));
         let literals = self.live.values.iter().chain(numbers);
         literals.chain(sets).cloned().chain(others).collect()
+    }
+
+    pub(super) fn signs(&self, table: usize, column: usize) -> Vec<Choice> {
+        if self.amounts(table, column).is_empty() {
+            return Vec::new();
+        }
+        let sign = |sign: Sign| (format!("{sign}, "), Stage::Amount(table, column));
+        Sign::ALL.map(sign).to_vec()
+    }
+
+    /// What arithmetic may take beside a column: numbers of the question, counts and tables of one
+    /// cell, and other columns of numbers.
+    pub(super) fn amounts(&self, table: usize, column: usize) -> Vec<String> {
+        let columns = &self.live.tables[table].columns;
+        let others = columns.iter().enumerate();
+        let others = others.filter(|(k, other)| *k != column && other.numbers);
+        let own = |text: &String| columns.iter().any(|column| column.text == *text);
+        let known = self.live.amounts.iter().filter(|text| !own(text));
+        (known.cloned())
+            .chain(others.map(|(_, column)| column.text.clone()))
+            .collect()
     }
 
     /// What may follow a table: columns, aggregates or keys of an order. Each is named once.

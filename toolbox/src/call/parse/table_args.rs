@@ -5,10 +5,10 @@ use super::super::grammar::Param;
 use super::super::words::{key, number};
 use super::{ParseError, Parser};
 use kg::term::Literal;
-use kg::value::DatePart;
+use kg::value::{DatePart, Sign};
 
 impl Parser<'_> {
-    /// The mark of a path that repeats: `+` or `*` before a relation. A relation may have the mark
+    /// The mark of a path: `+`, `*` or `maybe` before a relation. A relation may have the mark
     /// as its name, so another word must follow.
     pub(super) fn repeat(&mut self) -> Option<Repeat> {
         let at = self.at;
@@ -87,6 +87,17 @@ impl Parser<'_> {
             },
             |test| Ok(Arg::Text(test)),
         )
+    }
+
+    /// An operator of arithmetic.
+    pub(super) fn sign(&mut self) -> Result<Arg, ParseError> {
+        let at = self.at;
+        let word = self.word();
+        let sign = Sign::ALL.into_iter().find(|sign| sign.symbol() == word);
+        sign.map(Arg::Sign).ok_or_else(|| {
+            self.at = at;
+            self.error(format!("expected +, -, * or /, found {}", self.found()))
+        })
     }
 
     /// A number of rows.

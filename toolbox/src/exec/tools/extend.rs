@@ -41,11 +41,18 @@ impl Session<'_> {
         let mut closures: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();
         for row in read.table.rows() {
             clock.tick()?;
-            let Some(Cell::Node(node)) = row.get(column) else {
-                return Err(computed(first));
+            let node = match row.get(column) {
+                Some(Cell::Node(node)) => node,
+                Some(Cell::Empty) => {
+                    if repeat == Some(Repeat::Maybe) {
+                        without(row, &mut cells)?;
+                    }
+                    continue;
+                }
+                _ => return Err(computed(first)),
             };
             let reached = match repeat {
-                None => self.step(*node, relation, forward),
+                None | Some(Repeat::Maybe) => self.step(*node, relation, forward),
                 Some(repeat) => {
                     if !closures.contains_key(node) {
                         let all = self.closure(*node, (relation, forward), repeat, &mut clock)?;
@@ -58,11 +65,13 @@ impl Session<'_> {
                         .into()
                 }
             };
+            let mut any = false;
             for &value in reached.iter() {
                 clock.tick()?;
                 if self.without_excluded(vec![value]).is_empty() {
                     continue;
                 }
+                any = true;
                 if cells.len() + row.len() >= SET_SIZE {
                     return Err(ToolError::TooLarge { limit: SET_SIZE });
                 }
@@ -70,7 +79,12 @@ impl Session<'_> {
                 cells.push(Cell::Node(value));
                 values.push(value);
             }
+            if !any && repeat == Some(Repeat::Maybe) {
+                without(row, &mut cells)?;
+            }
         }
+        let width = read.table.columns().len() + 1;
+        let full = cells.len() == values.len() * width;
         values.sort_unstable();
         values.dedup();
         let mut columns = read.table.columns().to_vec();
@@ -78,8 +92,8 @@ impl Session<'_> {
         let again = repeat.map_or_else(String::new, |repeat| format!("{} ", repeat.mark()));
         columns.push(TableColumn {
             heading: format!("{again}{mark}{}", self.relation_name(relation)),
-            numbers: all_literals(self.kg, &values, is_number),
-            dates: common_part(self.kg, &values),
+            numbers: full && all_literals(self.kg, &values, is_number),
+            dates: common_part(self.kg, &values).filter(|_| full),
             nodes: true,
         });
         let width = columns.len() - 1;
@@ -119,6 +133,16 @@ impl Session<'_> {
         }
         Ok(reached.into_iter().collect())
     }
+}
+
+/// Adds a row with an empty cell at its end.
+fn without(row: &[Cell], cells: &mut Vec<Cell>) -> Result<(), ToolError> {
+    if cells.len() + row.len() >= SET_SIZE {
+        return Err(ToolError::TooLarge { limit: SET_SIZE });
+    }
+    cells.extend_from_slice(row);
+    cells.push(Cell::Empty);
+    Ok(())
 }
 
 fn computed(arg: &Arg) -> ToolError {

@@ -12,7 +12,7 @@ use kg::term::{Literal, Term};
 use kg::value::{self, Kind, Op, normalise};
 
 /// What a column is compared with.
-enum RowValue {
+pub(super) enum RowValue {
     Literal(Literal),
     Set(EntSet),
     /// Another column of the same table.
@@ -34,11 +34,12 @@ impl Session<'_> {
                 let is_text = |cell: &Cell| match cell {
                     Cell::Node(node) => !resources.contains(&node.0),
                     Cell::Computed(_) => true,
+                    Cell::Empty => false,
                 };
                 let texts = table.column(column).any(is_text);
                 let holds = |cell: &Cell| {
                     // An entity among texts has no text; SPARQL drops it too.
-                    if texts && !is_text(cell) {
+                    if *cell == Cell::Empty || texts && !is_text(cell) {
                         return false;
                     }
                     // The name of a long literal is cut, so its own text counts.
@@ -59,7 +60,8 @@ impl Session<'_> {
                     let node = self.node_of(cell);
                     node.is_some_and(|node| set.binary_search(&node).is_ok())
                 };
-                self.rows_with(&table, column, |cell| within(cell) == (*op == Op::Eq))?
+                let holds = |cell: &Cell| *cell != Cell::Empty && within(cell) == (*op == Op::Eq);
+                self.rows_with(&table, column, holds)?
             }
             (Arg::Op(op), RowValue::Literal(literal)) => {
                 let kind = self.column_kind(&table, &[column])?;
@@ -81,7 +83,12 @@ impl Session<'_> {
     }
 
     /// The right side of a test.
-    fn row_value(&self, first: &Arg, test: &Arg, value: &Arg) -> Result<RowValue, ToolError> {
+    pub(super) fn row_value(
+        &self,
+        first: &Arg,
+        test: &Arg,
+        value: &Arg,
+    ) -> Result<RowValue, ToolError> {
         let entity = matches!(test, Arg::Op(Op::Eq | Op::Ne));
         let only_equal = || {
             ToolError::Comparison(format!(
@@ -147,6 +154,7 @@ impl Session<'_> {
         match cell {
             Cell::Node(node) => self.literals(&[*node]).pop(),
             Cell::Computed(value) => Some(value.literal()),
+            Cell::Empty => None,
         }
     }
 
@@ -203,6 +211,9 @@ impl Session<'_> {
             let (Some(a), Some(b)) = (row.get(left), row.get(right)) else {
                 continue;
             };
+            if *a == Cell::Empty || *b == Cell::Empty {
+                continue;
+            }
             let holds = match (self.cell_literal(a), self.cell_literal(b)) {
                 (Some(a), Some(b)) => value::compare(&a, op, &b, kind),
                 _ => match op {

@@ -80,7 +80,13 @@ impl Session<'_> {
                     (GroupColumn::Key(_), None) => {}
                     (column, _) => {
                         let one = gathered.next().unwrap_or(Gathered::Count(0));
-                        cells.push(finished(*column, one)?);
+                        // All rows of the group may have an empty cell.
+                        let none = matches!(one, Gathered::Best(None)) && !table.is_empty();
+                        cells.push(if none {
+                            Cell::Empty
+                        } else {
+                            finished(*column, one)?
+                        });
                     }
                 }
             }
@@ -181,6 +187,7 @@ impl Session<'_> {
         };
         match (gathered, cell) {
             (Gathered::Count(rows), _) => *rows += 1,
+            (Gathered::Distinct(_) | Gathered::Best(_), Some(Cell::Empty)) => {}
             (Gathered::Distinct(cells), Some(cell)) => {
                 cells.insert(cell);
             }

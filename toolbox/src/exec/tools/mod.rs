@@ -3,10 +3,13 @@
 
 mod bind;
 mod compare;
+mod compute;
 mod extend;
 mod filter_rows;
 mod group_rows;
 mod tables;
+
+pub use compute::amount;
 
 use std::borrow::Cow;
 
@@ -134,6 +137,7 @@ impl Session<'_> {
             }
             Tool::Extend
             | Tool::Where
+            | Tool::Compute
             | Tool::Group
             | Tool::Columns
             | Tool::Sort
@@ -157,7 +161,7 @@ impl Session<'_> {
             Observation::Value(Value::Table(table)) => {
                 held += table.cells().len();
                 // Other tools copy the cells that they compute from.
-                if matches!(call.tool, Tool::Group | Tool::Columns) {
+                if matches!(call.tool, Tool::Group | Tool::Columns | Tool::Compute) {
                     let computed =
                         |cell: &&Cell| matches!(cell, Cell::Computed(ComputedValue::Other(_)));
                     held += table.cells().iter().filter(computed).count() * COMPUTED_SIZE;

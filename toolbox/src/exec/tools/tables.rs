@@ -101,6 +101,7 @@ impl Session<'_> {
         match call.tool {
             Tool::Extend => self.extend(call),
             Tool::Where => self.filter_rows(call),
+            Tool::Compute => self.compute(call),
             Tool::Group => self.group_rows(self.read_table(first)?, &fields(call)?),
             Tool::Columns => {
                 let read = self.read_table(first)?;
@@ -297,7 +298,9 @@ impl Session<'_> {
             let next = u32::try_from(keys.len()).unwrap_or(u32::MAX);
             let number = *numbers.entry(cell).or_insert(next);
             if number == next {
-                keys.push((order_key(&cell.term(self.kg)), next));
+                let key = cell.value(self.kg).map(|term| order_key(&term));
+                // An empty cell comes first.
+                keys.push((key.unwrap_or_default(), next));
             }
             of_rows.push(number);
         }
@@ -367,6 +370,7 @@ impl Session<'_> {
         match cell {
             Cell::Node(node) => Some(*node),
             Cell::Computed(_) => self.kg.find(&cell.term(self.kg)),
+            Cell::Empty => None,
         }
     }
 }

@@ -46,6 +46,8 @@ impl<'c> Composer<'c, '_, '_> {
         let request = self.request;
         for phrase in &request.phrases {
             match phrase.role {
+                // `in each country? List the country name`: that column is the key.
+                Role::Key if request.is_shown(phrase) => {}
                 Role::Condition | Role::Without => {}
                 Role::Column => {
                     let path = self.shown_by(phrase).map(Shown::Path);

@@ -133,6 +133,10 @@ impl Composer<'_, '_, '_> {
         // A question that names a class asks for its members.
         self.relations += usize::from(self.class_named && !self.asks_for_class());
         self.missing(kept.is_some(), computed, grouping);
+        if self.cues <= 0 {
+            // The plan answers less of the question than it leaves out.
+            return None;
+        }
         for &word in &request.said {
             if let Some(word) = self.words.get_mut(word) {
                 *word = 1.0;

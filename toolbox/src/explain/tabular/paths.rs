@@ -42,6 +42,8 @@ const OTHERWISE: f32 = 0.3;
 /// Probability from which a word counts as explained by the set itself, or as what rows are grouped
 /// by.
 pub(super) const KNOWN: f32 = 0.15;
+/// How much better than the class a path must explain a word to be meant by it.
+const BETTER: f32 = 2.0;
 /// The log-probability that a phrase without words of its own means a certain relation to a name.
 const NAMED: f32 = -0.5;
 
@@ -268,8 +270,10 @@ impl Path {
         let at = |words: &[f32], at: usize| words.get(at).copied().unwrap_or_default();
         let unknown = |words: &[f32], word: &usize| at(words, *word) < KNOWN;
         let own = phrase.words.iter();
+        // What the class explains a little may be what the path is called.
+        let better = |word: &usize| at(&self.last, *word) > BETTER * at(known.class, *word);
         let own: Vec<usize> = own
-            .filter(|word| unknown(known.class, word))
+            .filter(|word| unknown(known.class, word) || better(word))
             .copied()
             .collect();
         let of = phrase.of.iter();

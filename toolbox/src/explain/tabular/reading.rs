@@ -7,7 +7,7 @@ use super::super::adjective::{Degree, adjective};
 use super::super::cues::is_negation;
 use super::super::focus::is_content;
 use super::super::question::Asked;
-use super::request::{Label, Phrase, Request, Role, number};
+use super::request::{Label, Phrase, Request, Role, is_one_of, number};
 use crate::call::Aggregate;
 
 /// Words that begin what an answer has to satisfy.
@@ -393,6 +393,14 @@ impl Reader<'_> {
     fn number_of(&mut self, at: usize) -> Option<usize> {
         let words = [0, 1, 2, 3].map(|next| self.word(at + next).to_owned());
         let [word, second, third, fourth] = words.each_ref().map(String::as_str);
+        // `list the name and the count`: the number stands where it is named last.
+        let ends = |at: usize| self.tokens.get(at).is_none_or(|next| next.apart);
+        let named = matches!(word, "count" | "number" | "numbers" | "counts");
+        if named && ends(at + 1) && at > 0 && self.request.count.is_some() {
+            self.close();
+            self.request.count = Some(self.tokens[at].at);
+            return Some(1);
+        }
         let counted = match (word, second) {
             ("how", "many") => Some(2),
             ("total", "number" | "count") => Some(2),
@@ -488,9 +496,4 @@ impl Reader<'_> {
                 .is_some_and(|token| token.content.is_some())
             && adjective(next).is_none()
     }
-}
-
-/// Whether a word is one of those in a text.
-fn is_one_of(word: &str, words: &str) -> bool {
-    words.split(' ').any(|one| one == word)
 }

@@ -130,6 +130,18 @@ impl Request {
         }
     }
 
+    /// Whether a column names what a phrase says, and more.
+    pub(super) fn is_shown(&self, phrase: &Phrase) -> bool {
+        let names = |one: &Phrase| {
+            let more = one.label.is_some() || one.words.len() > phrase.words.len();
+            one.role == Role::Column
+                && more
+                && !phrase.words.is_empty()
+                && (phrase.words.iter()).all(|at| one.words.contains(at) || one.of.contains(at))
+        };
+        self.phrases.iter().any(names)
+    }
+
     /// Whether it asks for the names or keys of things.
     pub(super) fn wants_labels(&self) -> bool {
         let label = |one: &Phrase| one.role == Role::Column && one.label.is_some();
@@ -160,4 +172,9 @@ impl Request {
 pub(super) fn number(word: &str) -> Option<u64> {
     let named = || number_of_word(word);
     (word.parse().ok()).or_else(|| named().map(|at| at as u64))
+}
+
+/// Whether a word is one of those in a text.
+pub(super) fn is_one_of(word: &str, words: &str) -> bool {
+    words.split(' ').any(|one| one == word)
 }

@@ -19,7 +19,8 @@ pub fn number(seed: u64, purpose: &str, name: &str) -> u64 {
 }
 
 /// Whether a name falls into the given share (0 to 1) of all names.
-pub(crate) fn falls_into(share: f64, seed: u64, purpose: &str, name: &str) -> bool {
+#[must_use]
+pub fn falls_into(share: f64, seed: u64, purpose: &str, name: &str) -> bool {
     // A double holds 53 bits exactly.
     let place = (number(seed, purpose, name) >> 11) as f64 / (1_u64 << 53) as f64;
     place < share

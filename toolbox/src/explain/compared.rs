@@ -1,0 +1,222 @@
+//! What the values of a question are compared with: each number has its own comparison, a year is
+//! compared with times, two values joined by `or` are alternatives, and keys measure nothing.
+
+use kg::term::Literal;
+use kg::value::Op;
+
+use super::cues::comparison;
+use super::nodes::{has_reference, is_key_of};
+use super::plan::Against;
+use super::question::Asked;
+use super::search::Search;
+use super::state::State;
+use super::words::Explainer;
+use crate::exec::{Adjacent, EntSet, sorted};
+use crate::link::LAST_DAY;
+
+/// Words before a year: `after 1980`, `in the year 1980`.
+const TIMES: [&str; 11] = [
+    "in", "after", "before", "since", "until", "till", "during", "by", "from", "year", "to",
+];
+/// What may stand between two alternatives.
+const JOINING: [&str; 4] = ["or", "or in", "or the", "or from"];
+
+/// How one value of a question is compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Compared {
+    /// The comparison of a number and of a time, if the question has others for its other numbers.
+    pub(super) own: Option<Option<[Op; 2]>>,
+    /// Whether it is a year by the word before it.
+    pub(super) year: bool,
+    /// The value that it is an alternative to.
+    pub(super) or: Option<usize>,
+}
+
+/// How each value of a question is compared; `all` are its words.
+pub(super) fn compared(question: &str, all: &[String], values: &[Literal]) -> Vec<Compared> {
+    let place = |value: &Literal| {
+        let text = value.lexical.trim_end_matches(LAST_DAY);
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        digits
+            .then(|| all.iter().position(|word| word == text))
+            .flatten()
+    };
+    let places: Vec<Option<usize>> = values.iter().map(place).collect();
+    let lower = question.to_lowercase();
+    let spans: Vec<Option<(usize, usize)>> =
+        values.iter().map(|value| span(&lower, value)).collect();
+    let one = |index: usize| {
+        let mut compared = Compared {
+            or: alternative(&lower, &spans, index),
+            ..Compared::default()
+        };
+        let Some(at) = places[index] else {
+            return compared;
+        };
+        compared.year = is_year(all, at);
+        let others = || places.iter().flatten().filter(|&&other| other != at);
+        if others().next().is_some() {
+            let from = others()
+                .filter(|&&other| other < at)
+                .max()
+                .map_or(0, |other| other + 1);
+            // `3 or more`.
+            let more = all.get(at + 1).is_some_and(|word| word == "or")
+                && !others().any(|&other| other <= at + 2);
+            let to = (at + if more { 3 } else { 1 }).min(all.len());
+            compared.own = Some(comparison(&all[from..to]));
+        }
+        compared
+    };
+    (0..values.len()).map(one).collect()
+}
+
+/// Whether the number at `at` is a year: four digits behind a word for times.
+fn is_year(all: &[String], at: usize) -> bool {
+    let year = may_be_year(&Literal::plain(all[at].as_str()));
+    let before = |back: usize| at.checked_sub(back).map_or("", |at| all[at].as_str());
+    year && (TIMES.contains(&before(1)) || before(1) == "of" && before(2) == "year")
+}
+
+/// The bytes of a lower-case question at which a value stands, as whole words.
+fn span(lower: &str, value: &Literal) -> Option<(usize, usize)> {
+    let text = value.lexical.to_lowercase();
+    let letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let whole = |at: usize| {
+        let (before, behind) = (&lower[..at], &lower[at + text.len()..]);
+        !letter(before.chars().next_back()) && !letter(behind.chars().next())
+    };
+    let mut found = lower.match_indices(&text).map(|(at, _)| at);
+    let at = found.find(|&at| !text.is_empty() && whole(at))?;
+    Some((at, at + text.len()))
+}
+
+/// The value that stands behind `or` after a value.
+fn alternative(lower: &str, spans: &[Option<(usize, usize)>], index: usize) -> Option<usize> {
+    let (_, end) = spans[index]?;
+    let joined = |span: &Option<(usize, usize)>| {
+        let between = span.and_then(|(start, _)| lower.get(end..start));
+        between
+            .is_some_and(|between| JOINING.contains(&between.trim_matches([' ', ',', '\'', '"'])))
+    };
+    spans.iter().position(joined)
+}
+
+/// Whether a relation leads to keys, by which rows are told apart and not measured, and the question
+/// does not speak of it.
+pub(super) fn is_unasked_key(explainer: &Explainer<'_, '_>, one: &Adjacent) -> bool {
+    let session = explainer.session;
+    let value = session
+        .step(one.member, one.relation, true)
+        .first()
+        .copied();
+    let key = value.is_some_and(|value| is_key_of(session.kg(), one.member, value))
+        || has_reference(session.kg(), one.relation);
+    key && !(explainer.asked.keys && explainer.speaks_of(one.relation, one.member))
+}
+
+/// Whether a literal is a whole number that may be a year.
+pub(super) fn may_be_year(value: &Literal) -> bool {
+    let year = value.lexical.parse::<u32>();
+    year.is_ok_and(|year| (1_000..=2_100).contains(&year))
+}
+
+impl Asked {
+    /// The comparison of a value: of a number, and of a time.
+    pub(super) fn compare_of(&self, value: usize) -> Option<[Op; 2]> {
+        let own = self.compared.get(value).and_then(|one| one.own);
+        own.unwrap_or(self.compare)
+    }
+}
+
+impl Search<'_> {
+    /// The members that have one of two values that the question joins by `or`. Returns whether the
+    /// relation has both, so that nobody asks for members with only one of them.
+    pub(super) fn alternatives(
+        &self,
+        state: &State,
+        one: &Adjacent,
+        index: usize,
+        explainer: &mut Explainer<'_, '_>,
+        next: &mut Vec<State>,
+    ) -> bool {
+        let session = explainer.session;
+        let values = &session.linked().values;
+        let compared = &explainer.asked.compared;
+        let behind = compared.get(index).and_then(|asked| asked.or);
+        let before = compared.iter().position(|asked| asked.or == Some(index));
+        let Some((other, second)) = behind.or(before).and_then(|at| Some((at, values.get(at)?)))
+        else {
+            return false;
+        };
+        let kept =
+            |value: &Literal| session.satisfying_value(&state.nodes, one.relation, Op::Eq, value);
+        let (first, second) = (kept(&values[index]), kept(second));
+        if first.is_empty() || second.is_empty() {
+            return false;
+        }
+        // Of the two, the one that is said first makes the plan.
+        if behind.is_some() {
+            let both: EntSet = sorted(first.iter().chain(second.iter()).copied().collect());
+            let against = Against::Either(index, other);
+            let state = state.compare(one.relation, Op::Eq, against, both, explainer);
+            self.keep(next, state);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kg::words;
+
+    fn of(question: &str, values: &[&str]) -> Vec<Compared> {
+        let values: Vec<Literal> = values.iter().map(|value| Literal::plain(*value)).collect();
+        compared(question, &words(question), &values)
+    }
+
+    #[test]
+    fn each_number_has_its_own_comparison() {
+        let own = |question, values: &[&str]| -> Vec<Option<Op>> {
+            let found = of(question, values);
+            found
+                .iter()
+                .map(|one| one.own.flatten().map(|ops| ops[0]))
+                .collect()
+        };
+        let two = own(
+            "weighing no less than 3000 and no more than 4000",
+            &["3000", "4000"],
+        );
+        assert_eq!(two, [Some(Op::Ge), Some(Op::Le)]);
+        let more = own("a grade over 5 and 2 or more friends", &["5", "2"]);
+        assert_eq!(more, [Some(Op::Gt), Some(Op::Ge)]);
+        assert_eq!(
+            own("films of 1990 with more than 3 actors", &["1990", "3"]),
+            [None, Some(Op::Gt)]
+        );
+        // The only number takes the question's comparison.
+        assert_eq!(of("heavier than 3000", &["3000"])[0].own, None);
+    }
+
+    #[test]
+    fn a_number_behind_a_word_for_times_is_a_year() {
+        for (question, year) in [
+            ("produced after 1980", true),
+            ("in the year of 1980", true),
+            ("heavier than 1980", false),
+        ] {
+            assert_eq!(of(question, &["1980"])[0].year, year, "{question}");
+        }
+        assert!(!of("after 80", &["80"])[0].year);
+    }
+
+    #[test]
+    fn values_joined_by_or_are_alternatives() {
+        let found = of("countries in Asia or Europe", &["Europe", "Asia"]);
+        assert_eq!((found[0].or, found[1].or), (None, Some(0)));
+        assert_eq!(of("in Asia and Europe", &["Asia", "Europe"])[0].or, None);
+        assert_eq!(of("grade 9 or 10", &["9", "10"])[0].or, Some(1));
+    }
+}
