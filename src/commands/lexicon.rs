@@ -83,7 +83,8 @@ fn turtle(graph: &FrozenKg, entries: &[LexiconEntry]) -> (String, usize) {
         if !seen.insert(entry.node) {
             continue;
         }
-        let label = clean_value(&graph.label(entry.node).unwrap_or_default());
+        let label = graph.label(entry.node).unwrap_or_default();
+        let label = clean_value(&label);
         let kind = if entry.is_class { "class" } else { "relation" };
         let _ = writeln!(text, "\n# {kind} {}: {label}", graph.name(entry.node));
         if entry.words.is_empty() {

@@ -289,7 +289,7 @@ fn ratings(reply: &str, count: usize) -> Vec<(usize, f64)> {
         let number = |text: &&str| text.bytes().any(|byte| byte.is_ascii_digit());
         let numbers: Vec<&str> = line
             .split(|c: char| !c.is_ascii_digit() && c != '.')
-            .map(|text| text.trim_matches('.'))
+            .map(|text| text.trim_end_matches('.'))
             .filter(number)
             .collect();
         let [first, .., last] = numbers[..] else {
