@@ -7,31 +7,9 @@ use super::search::{Search, Searched};
 use super::state::{Found, State, bit};
 use super::values::{kind_of, opposite, ops, same_class, truth};
 use super::words::Explainer;
-use crate::exec::{Adjacent, EntSet, Relation, Value, intersection};
+use crate::exec::{Adjacent, Relation, Value};
 
 impl Search<'_> {
-    /// The instances of a class that the question names, where they are some but not all.
-    pub(super) fn narrowed(
-        &self,
-        state: &State,
-        explainer: &mut Explainer<'_, '_>,
-        next: &mut Vec<State>,
-    ) {
-        if state.plan.steps.is_empty() || state.nodes.len() < 2 {
-            return;
-        }
-        for &class in &self.classes {
-            if state.plan.steps.contains(&PlanStep::Class(class)) {
-                continue;
-            }
-            let members = explainer.session.kg().instances(class);
-            let nodes: EntSet = intersection(&[&*state.nodes, &*members]).into();
-            if !nodes.is_empty() && nodes.len() < state.nodes.len() {
-                self.keep(next, state.class(class, nodes, explainer));
-            }
-        }
-    }
-
     /// Whether a relation of the set links it to another entity, or satisfies a comparison.
     pub(super) fn judge(&mut self, state: &State, explainer: &mut Explainer<'_, '_>) -> Searched {
         let session = explainer.session;
@@ -58,6 +36,13 @@ impl Search<'_> {
                 }
                 let condition = (one.relation, Op::Eq, Against::Entity(index));
                 self.judged(state, condition, !held.is_empty(), explainer);
+            }
+            if let Some(named) = explainer
+                .said_by_name(one, &state.nodes)
+                .filter(|_| !followed)
+            {
+                let condition = (one.relation, Op::Eq, Against::Named(named));
+                self.judged(state, condition, true, explainer);
             }
             self.judge_own(state, one, explainer);
             for (index, value) in session.linked().values.iter().enumerate() {

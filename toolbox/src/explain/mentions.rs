@@ -4,8 +4,44 @@ use kg::{Kg, words};
 
 use super::adjective::{Degree, adjective};
 use super::focus::is_content;
+use super::marks::base;
 use super::plan::{Hop, Way};
+use super::table::WordTables;
 use crate::link::{Linked, is_nationality, number_of_word};
+
+/// How surely a word of a mention means a relation, so that it may be meant instead.
+const KNOWN: f32 = 0.2;
+
+/// The question with spaces for its mentions, so that byte offsets stay. Lower-case words beside a mention
+/// with a capital stay too: `the political party of Nehru` may mean a relation.
+pub(super) fn blanked(question: &str, linked: &Linked, tables: &WordTables) -> String {
+    let mut bare = linked.blanked(question);
+    let mentions = (0..linked.entities.len()).filter_map(|entity| linked.span(entity));
+    let mentions: Vec<(usize, usize)> = mentions.collect();
+    let text = |&(start, end): &(usize, usize)| question.get(start..end).unwrap_or_default();
+    let capital = |span: &(usize, usize)| text(span).contains(char::is_uppercase);
+    if !mentions.iter().any(capital) {
+        return bare;
+    }
+    for span in &mentions {
+        let apart =
+            |other: &(usize, usize)| other == span || other.1 <= span.0 || span.1 <= other.0;
+        let known = |word: &String| tables.known(&base(word)) >= KNOWN;
+        if !capital(span) && mentions.iter().all(apart) && words(text(span)).iter().any(known) {
+            bare.replace_range(span.0..span.1, text(span));
+        }
+    }
+    bare
+}
+
+/// For every place in a question, the linked entity that is mentioned there.
+pub(super) fn entity_at(linked: &Linked, at: usize) -> Option<usize> {
+    let covers = |entity: &usize| {
+        let span = linked.span(*entity);
+        span.is_some_and(|(start, end)| (start..end).contains(&at))
+    };
+    (0..linked.entities.len()).find(covers)
+}
 
 /// The linked entity that a question compares with: the mention behind `than`, with no content word or
 /// number between them.

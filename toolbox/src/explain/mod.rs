@@ -10,8 +10,10 @@
 //! naming, relations                what names of relations and classes mean; the words of a relation
 //! others                           relations that a topic lacks and other things of its class have
 //! words, kinship                   which words a relation explains, and which a chain of parents and children
+//! possessive                       relations that the question says one after another
 //! plan, state, nodes               candidate programs
-//! values, starts, search, judging  the search for them; compared: what values are compared with
+//! unlinked                         things that the question names and that are not linked
+//! values, starts, ways             the search for them, with search and judging; compared: what values are compared with
 //! tabular                          candidates that end in the extended tools
 //! read                             what a program of a model explains
 //! terms                            the decision
@@ -33,6 +35,7 @@ mod naming;
 mod nodes;
 mod others;
 mod plan;
+mod possessive;
 mod question;
 mod read;
 mod relations;
@@ -42,8 +45,10 @@ mod state;
 mod table;
 mod tabular;
 mod terms;
+mod unlinked;
 mod values;
 mod vocabulary;
+mod ways;
 mod why;
 mod words;
 

@@ -40,6 +40,8 @@ pub(super) enum Start {
 pub(super) enum Against {
     /// The linked entity with this index.
     Entity(usize),
+    /// A thing that the question names and that is not linked.
+    Named(NodeId),
     /// The value of the question with this index.
     Value(usize),
     /// One of two values of the question.
@@ -177,6 +179,7 @@ impl<'s, 'g> Writer<'s, 'g> {
     fn against(&self, against: &Against) -> Arg {
         match against {
             Against::Entity(index) | Against::Own(index) => self.entity(*index),
+            Against::Named(node) => self.node(*node),
             Against::Truth(value) => Arg::Literal(value.clone()),
             Against::Value(index) | Against::Either(index, _) => {
                 (self.session.linked().values.get(*index)).map_or_else(
@@ -209,7 +212,9 @@ impl<'s, 'g> Writer<'s, 'g> {
                 });
                 return self.assign(Tool::Union, sides.to_vec());
             }
-            Against::Entity(_) | Against::Truth(_) | Against::Value(_) => self.against(against),
+            Against::Entity(_) | Against::Named(_) | Against::Truth(_) | Against::Value(_) => {
+                self.against(against)
+            }
         };
         self.list(&set);
         self.assign(tool, vec![set, relation, Arg::Op(op), value])

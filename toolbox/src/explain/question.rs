@@ -109,7 +109,7 @@ impl Asked {
         names: &[String],
         tables: &WordTables,
     ) -> Self {
-        let bare = linked.blanked(question);
+        let bare = mentions::blanked(question, linked, tables);
         let placed = placed_words(&bare);
         let all: Vec<String> = placed.iter().map(|(_, word)| word.clone()).collect();
         let mut asked = Self {

@@ -9,7 +9,8 @@ use super::kinship::Lineage;
 use super::mentions::is_of_kind;
 use super::nodes::{connects, measurable};
 use super::plan::{Finish, Hop, Plan, Start, Way};
-use super::state::{Found, State, Tally, bit, order, speaks};
+use super::possessive::Progress;
+use super::state::{Found, MENTIONED, State, Tally, bit, order, speaks};
 use super::words::{Explainer, is_part_of_name, names, strength};
 use crate::call::{Arg, Target, Tool};
 use crate::exec::{EntSet, Observation, Session, Step, Value};
@@ -38,7 +39,7 @@ pub(super) fn found(
         Value::Set(set) => set.clone(),
         Value::Int(_) | Value::Bool(_) | Value::Table(_) => Vec::new().into(),
     };
-    let start = Start::Entities;
+    let start = reader.way.topic.map_or(Start::Entities, Start::Entity);
     Found {
         state: State {
             plan: Plan {
@@ -53,6 +54,7 @@ pub(super) fn found(
             class_said: reader.way.class_said,
             distance: reader.way.distance,
             lineage: reader.way.lineage,
+            progress: reader.way.progress,
             named: false,
             tally: reader.tally,
         },
@@ -87,6 +89,10 @@ struct Followed {
     walked: Vec<Hop>,
     /// The family relations followed last.
     lineage: Lineage,
+    /// How far they tell what the question says of that entity.
+    progress: Progress,
+    /// What the last relation explains.
+    said: Option<Arc<[f32]>>,
     /// How well the last relation or its class explains the word that names what is asked for.
     last: f32,
     /// Whether that word is part of the last relation's name.
@@ -200,6 +206,19 @@ impl Reader {
     ) {
         self.way.class_said = false;
         let classes = explainer.classes_of(nodes);
+        if let Some(said) = self.way.said.take() {
+            let mut said = said.to_vec();
+            for words in &classes {
+                let both = said.iter_mut().zip(words.iter());
+                both.for_each(|(said, word)| *said = said.max(*word));
+            }
+            let chains = &explainer.chains;
+            let chain = self.way.topic.and_then(|topic| chains.get(topic));
+            self.way.progress = self
+                .way
+                .progress
+                .follow(chain.map_or(&[], Vec::as_slice), &said);
+        }
         let connecting = nodes.first().is_some_and(|&node| connects(session, node));
         let silent = self.silent && !connecting;
         let spoken = classes.iter().any(|words| speaks(words, explainer));
@@ -222,6 +241,7 @@ impl Reader {
         self.tally.returns += usize::from(returns);
         self.tally.unasked += usize::from(returns && !speaks(words, explainer));
         way.walked.push(hop);
+        way.said = Some(Arc::clone(words));
         let topic = way.topic.filter(|_| !returns);
         let distance = topic.and_then(|topic| explainer.distance(words, topic));
         self.tally.order += order(way.distance, distance);
@@ -272,11 +292,18 @@ impl Reader {
                 let node: Option<NodeId> = session.kg().by_name(name);
                 if let Some(at) = linked.entities.iter().position(|one| Some(*one) == node) {
                     self.tally.entities |= 1 << at.min(63);
+                    for (mine, mentioned) in self.words.iter_mut().zip(&explainer.mentioned) {
+                        if *mentioned == Some(at) {
+                            *mine = mine.max(MENTIONED);
+                        }
+                    }
                 }
             }
             Arg::Literal(literal) => {
                 if let Some(at) = linked.value_index(literal) {
-                    self.tally.values |= 1 << at.min(63);
+                    let everyday = explainer.everyday & !self.tally.values & bit(at) != 0;
+                    self.tally.everyday += usize::from(everyday);
+                    self.tally.values |= bit(at);
                     for (mine, word) in self.words.iter_mut().zip(&explainer.asked.words) {
                         if word.value == Some(at) {
                             *mine = 1.0;

@@ -16,9 +16,10 @@ use super::values::{
     has_one, is_range, is_value, kind_of, ops, reached, said_classes, says_nothing, truth,
     year_used,
 };
+use super::ways::{ways, without_texts};
 use super::words::Explainer;
 use crate::call::ToolTable;
-use crate::exec::{Adjacent, EntSet, Relation, Value, intersection};
+use crate::exec::{Adjacent, EntSet, Value, intersection};
 
 /// Sizes of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -227,40 +228,15 @@ impl Search<'_> {
             return Ok(());
         }
         let adjacent = session.adjacent(&state.nodes);
-        // Equal numbers, dates and truths connect nothing, except along the relation that led there:
-        // `films of the same year`.
-        let value = is_value(session, &state.nodes);
-        let mut ways: Vec<Hop> = Vec::new();
-        for one in &adjacent {
-            if !matches!(one.relation, Relation::Plain(_)) {
-                continue;
-            }
-            let led = matches!(state.plan.steps.last(), Some(PlanStep::Walk(last))
-                if last.relation == one.relation && last.way == Way::Out);
-            if value && (one.out || !led) {
-                continue;
-            }
-            let both = explainer.symmetric(one.relation)
-                && state.nodes.len() == 1
-                && (adjacent.iter())
-                    .any(|other| other.out != one.out && other.relation == one.relation);
-            let way = match (both, one.out) {
-                (true, true) => continue,
-                (true, false) => Way::Both,
-                (false, true) => Way::Out,
-                (false, false) => Way::In,
-            };
-            ways.push(Hop {
-                relation: one.relation,
-                way,
-            });
-        }
-        for hop in ways {
+        let mut reached_by: Vec<(Hop, EntSet)> = Vec::new();
+        for hop in ways(state, &adjacent, explainer) {
             self.cancel.check()?;
             let nodes = reached(session, &state.nodes, hop);
-            if nodes.is_empty() {
-                continue;
+            if !nodes.is_empty() {
+                reached_by.push((hop, nodes));
             }
+        }
+        for (hop, nodes) in without_texts(explainer, reached_by) {
             // Straight back to where the plan came from.
             let back = matches!(state.plan.steps.last(), Some(PlanStep::Walk(last))
                 if last.relation == hop.relation && last.way != hop.way)
@@ -335,6 +311,7 @@ impl Search<'_> {
                 }
             }
         }
+        self.named(state, adjacent, explainer, next);
         let said = !explainer.asked.negated;
         for one in adjacent.iter().filter(|one| one.out) {
             self.cancel.check()?;

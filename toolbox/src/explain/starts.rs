@@ -2,14 +2,14 @@
 //! a question compares with an entity.
 
 use kg::term::{NodeId, Term};
-use kg::value::Kind;
+use kg::value::{Kind, Op};
 
 use super::plan::{Against, Start};
 use super::search::{Search, Searched};
 use super::state::State;
 use super::values::{kind_of, measured_classes};
 use super::words::Explainer;
-use crate::exec::EntSet;
+use crate::exec::{Adjacent, EntSet};
 
 impl Search<'_> {
     /// The plans without steps.
@@ -68,6 +68,31 @@ impl Search<'_> {
             }
         }
         starts
+    }
+
+    /// Statement nodes with a thing that the question names: those of the title `governor`.
+    pub(super) fn named(
+        &self,
+        state: &State,
+        adjacent: &[Adjacent],
+        explainer: &mut Explainer<'_, '_>,
+        next: &mut Vec<State>,
+    ) {
+        if !state.statements {
+            return;
+        }
+        for one in adjacent {
+            let Some(named) = explainer.said_by_name(one, &state.nodes) else {
+                continue;
+            };
+            let session = explainer.session;
+            let kept = session.satisfying_node(&state.nodes, one.relation, named);
+            if !kept.is_empty() && kept.len() < state.nodes.len() {
+                let against = Against::Named(named);
+                let state = state.compare(one.relation, Op::Eq, against, kept, explainer);
+                self.keep(next, state);
+            }
+        }
     }
 
     /// Things of an entity's class that have more or less of something than the entity: "countries

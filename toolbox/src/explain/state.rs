@@ -9,12 +9,17 @@ use super::kinship::Lineage;
 use super::mentions::is_of_kind;
 use super::nodes::{connects, is_nameless, literal_kind, measurable};
 use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way};
+use super::possessive::Progress;
 use super::question::AskedWord;
+use super::values::used_value;
 use super::words::{Explainer, is_part_of_name, names, strength};
 use crate::exec::{EntSet, Relation, Session, Value};
 
 /// The probability from which a relation explains a word of the question.
 const SPOKEN_OF: f32 = 0.05;
+
+/// The probability with which an entity explains the words that mention it, if they may mean a relation too.
+pub(super) const MENTIONED: f32 = 0.15;
 
 /// A plan so far.
 #[derive(Clone, Debug)]
@@ -36,6 +41,8 @@ pub(super) struct State {
     pub(super) distance: Option<usize>,
     /// The family relations followed last.
     pub(super) lineage: Lineage,
+    /// How far it has come in what the question says of its first entity.
+    pub(super) progress: Progress,
     /// Whether the set consists of the names of things, which end a plan.
     pub(super) named: bool,
     pub(super) tally: Tally,
@@ -82,6 +89,8 @@ pub(super) struct Tally {
     pub(super) order: i32,
     /// Linked entities used, as bits.
     pub(super) entities: u64,
+    /// Comparisons with values that are everyday words.
+    pub(super) everyday: usize,
     /// Relations to things that explain no word, and neither do the classes of these things.
     pub(super) unsaid: usize,
     /// Extremes of other things than those that the question says.
@@ -110,6 +119,7 @@ impl Tally {
             misplaced: self.misplaced + other.misplaced,
             order: self.order + other.order,
             entities: self.entities | other.entities,
+            everyday: self.everyday + other.everyday,
             values: self.values | other.values,
         }
     }
@@ -159,32 +169,32 @@ fn joined(a: &[f32], b: &[f32]) -> Arc<[f32]> {
     a.iter().zip(b).map(|(a, b)| a.max(*b)).collect()
 }
 
-/// Notes that a comparison uses a value of the question.
-fn used_value(index: usize, words: &mut [f32], tally: &mut Tally, explainer: &Explainer<'_, '_>) {
-    tally.values |= bit(index);
-    for (word, asked) in words.iter_mut().zip(&explainer.asked.words) {
-        if asked.value == Some(index) {
-            *word = 1.0;
-        }
-    }
-}
-
 impl State {
     /// The state at a start.
     pub(super) fn start(start: Start, nodes: EntSet, explainer: &mut Explainer<'_, '_>) -> Self {
         let mut tally = Tally::default();
-        let mut words: Arc<[f32]> = explainer.asked.words.iter().map(|_| 0.0).collect();
+        let words: Arc<[f32]>;
         match &start {
             Start::Entity(index) => {
                 tally.entities = bit(*index);
                 let of_name = explainer.named_by(*index);
                 tally.values = of_name.iter().fold(0, |all, &value| all | bit(value));
-                words = (explainer.asked.words.iter())
-                    .map(|word| f32::from(word.value.is_some_and(|at| of_name.contains(&at))))
+                words = (explainer.asked.words.iter().zip(&explainer.mentioned))
+                    .map(|(word, mentioned)| {
+                        let named = word.value.is_some_and(|at| of_name.contains(&at));
+                        match named {
+                            true => 1.0,
+                            false if *mentioned == Some(*index) => MENTIONED,
+                            false => 0.0,
+                        }
+                    })
                     .collect();
             }
             Start::Entities => {
                 tally.entities = u64::MAX;
+                words = (explainer.mentioned.iter())
+                    .map(|mentioned| if mentioned.is_some() { MENTIONED } else { 0.0 })
+                    .collect();
             }
             Start::Class(class) => {
                 words = explainer.class(*class);
@@ -200,6 +210,7 @@ impl State {
             class_said: false,
             distance: None,
             lineage: Lineage::default(),
+            progress: Progress::default(),
             named: false,
             tally,
         };
@@ -282,17 +293,39 @@ impl State {
             class_said: false,
             distance: distance.or(self.distance),
             lineage,
+            progress: self.progress,
             named: false,
             tally,
         };
         // At first only the words that the classes of the new set explain.
         let silent = !speaks(&explained.words, explainer);
         next.see_classes(explainer);
+        let said = joined(&explained.words, &next.words);
+        next.progress = self.progress.follow(self.chain(explainer), &said);
+        let told = next.progress.told > self.progress.told;
+        next.tally.unsaid -= usize::from(again && told);
         let unsaid = silent && !statements && !of_kind && !speaks(&next.words, explainer);
         next.tally.unsaid += usize::from(unsaid);
         let own = followed(&self.words, &explained.words, explainer);
         next.words = joined(&own, &next.words);
         next
+    }
+
+    /// The relations that the question says of the entity at which the plan begins.
+    fn chain<'a>(&self, explainer: &'a Explainer<'_, '_>) -> &'a [Vec<usize>] {
+        match self.plan.start {
+            Start::Entity(entity) => {
+                let chains = &explainer.chains;
+                chains.get(entity).map_or(&[], Vec::as_slice)
+            }
+            Start::Entities | Start::Class(_) => &[],
+        }
+    }
+
+    /// How many relations that the question says of the first entity have no step of their own, although
+    /// the plan explains their words.
+    pub(super) fn untold(&self, explainer: &Explainer<'_, '_>) -> usize {
+        self.progress.untold(self.chain(explainer), &self.words)
     }
 
     /// Whether a hop leads from an entity that the question mentions as a kind of things.
@@ -352,14 +385,25 @@ impl State {
         let (words, mut tally) = self.attribute(relation, explainer);
         let mut words = words.to_vec();
         tally.filters += 1;
-        match against {
-            Against::Entity(index) => tally.entities |= bit(index),
-            Against::Own(index) => {
-                tally.entities |= bit(index);
-                tally.compared += 1;
+        if let Against::Entity(index) | Against::Own(index) = against {
+            tally.entities |= bit(index);
+            for (word, mentioned) in words.iter_mut().zip(&explainer.mentioned) {
+                if *mentioned == Some(index) {
+                    *word = word.max(MENTIONED);
+                }
             }
-            Against::Truth(_) => {}
+        }
+        match against {
+            Against::Entity(_) | Against::Truth(_) => {}
+            Against::Named(node) => {
+                tally.everyday += 1;
+                for &at in explainer.name_of(node).iter() {
+                    words[at] = 1.0;
+                }
+            }
+            Against::Own(_) => tally.compared += 1,
             Against::Value(index) => {
+                tally.everyday += usize::from(explainer.everyday & bit(index) != 0);
                 used_value(index, &mut words, &mut tally, explainer);
             }
             Against::Either(first, second) => {

@@ -9,6 +9,7 @@ use kg::value::Kind;
 use serde::{Deserialize, Serialize};
 
 use super::plan::Finish;
+use super::possessive;
 use super::state::{Found, State, bit};
 use super::words::Explainer;
 use crate::exec::{EntSet, Value};
@@ -84,6 +85,9 @@ terms! {
     SameOfBoth "the same of both",
     SaidOfOthers "said of others only",
     Unsaid "relations unsaid",
+    Untold "one relation for two",
+    EverydayValue "everyday word as a value",
+    NamesUnused "names unused",
     WordingRead "wording read in training",
 }
 
@@ -214,10 +218,14 @@ pub(super) fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
     terms[DecisionTerm::OrderOfWords] = tally.order as f32;
     terms[DecisionTerm::Unsaid] = tally.unsaid as f32;
     terms[DecisionTerm::BothWays] = tally.both as f32;
+    terms[DecisionTerm::Untold] = state.untold(explainer) as f32;
+    terms[DecisionTerm::EverydayValue] = tally.everyday as f32;
     terms[DecisionTerm::Filters] = tally.filters as f32;
     terms[DecisionTerm::ClassFilters] = tally.classes as f32;
     let entities = (0..linked.entities.len()).filter(|&at| tally.entities & bit(at) == 0);
-    terms[DecisionTerm::EntitiesUnused] = entities.count() as f32;
+    terms[DecisionTerm::EntitiesUnused] = entities.clone().count() as f32;
+    let names = entities.filter(|&at| explainer.is_name(at));
+    terms[DecisionTerm::NamesUnused] = names.count() as f32;
     terms[DecisionTerm::ValuesUnused] = values_unused(&linked.values, tally.values) as f32;
     terms
 }
@@ -329,10 +337,15 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
 
 /// The terms of giving up.
 pub(super) fn of_abstention(explainer: &Explainer<'_, '_>) -> Terms {
-    let content = || explainer.asked.words.iter().filter(|word| !word.is_mark());
+    let content = || {
+        (explainer.asked.words.iter().zip(&explainer.mentioned))
+            .filter(|(word, mentioned)| !word.is_mark() && mentioned.is_none())
+            .map(|(word, _)| word)
+    };
     let mut terms = Terms::ZERO;
     terms[DecisionTerm::GiveUp] = 1.0;
-    terms[DecisionTerm::GiveUpPerWord] = content().count() as f32;
+    let again = possessive::repeated(&explainer.chains);
+    terms[DecisionTerm::GiveUpPerWord] = (content().count() + again) as f32;
     terms[DecisionTerm::GiveUpWithoutWords] = flag(content().next().is_none());
     terms[DecisionTerm::GiveUpKnown] = content().map(|word| explainer.known(word)).sum();
     terms

@@ -131,8 +131,15 @@ pub(super) fn before_misspelt_ending(word: &str, known: impl Fn(&str) -> bool) -
 pub(super) fn split(name: &str) -> (&str, &str) {
     let ends = ['.', '/', '#', ':'];
     let name = name.trim_matches(['<', '>']);
-    match name.rsplit_once(ends) {
-        Some((before, last)) => (last, before.rsplit(ends).next().unwrap_or_default()),
+    if let Some((before, last)) = name.rsplit_once(ends) {
+        return (last, before.rsplit(ends).next().unwrap_or_default());
+    }
+    // `__film__actor__born_in`: two underscores stand between the segments of a name.
+    match name
+        .rsplit_once("__")
+        .filter(|(before, last)| !before.is_empty() && !last.is_empty())
+    {
+        Some((before, last)) => (last, before.rsplit("__").next().unwrap_or_default()),
         None => (name, ""),
     }
 }

@@ -8,12 +8,15 @@ use kg::term::{NodeId, RelId};
 use rustc_hash::FxHashMap;
 
 use super::kinship::{Lineage, is_relative};
+use super::mentions::entity_at;
 use super::naming::{
     class_nouns, class_texts, class_words, is_general, is_of_people, is_person, is_place, same_kind,
 };
 use super::plan::{Hop, Way};
+use super::possessive;
 use super::question::{Asked, AskedWord};
 use super::table::WordTables;
+use super::values::everyday;
 use crate::exec::{Relation, Session};
 use crate::rank::{dice, stem, word_grams};
 
@@ -63,10 +66,19 @@ pub(super) struct Explainer<'s, 'g> {
     pub(super) class_asked: bool,
     /// For every content word, whether a class of the question has it as the noun of its name.
     nouns: Vec<bool>,
+    /// For every content word, the linked entity that it mentions.
+    pub(super) mentioned: Vec<Option<usize>>,
+    /// For each linked entity, the relations that the question says of it one after another: for each,
+    /// the indices of its content words.
+    pub(super) chains: Vec<Vec<Vec<usize>>>,
+    /// The values of the question that are everyday words, as bits.
+    pub(super) everyday: u64,
     /// Whether the question names a relative.
     relatives: bool,
     pub(super) tables: Arc<WordTables>,
     hops: FxHashMap<Hop, Explained>,
+    pub(super) plain_names: FxHashMap<Relation, Arc<str>>,
+    pub(super) named: FxHashMap<NodeId, Arc<[usize]>>,
     classes: FxHashMap<NodeId, Arc<[f32]>>,
     /// What things without a class explain, by their relations.
     untyped: FxHashMap<Vec<RelId>, Arc<[f32]>>,
@@ -82,9 +94,16 @@ impl<'s, 'g> Explainer<'s, 'g> {
             focus: None,
             class_asked: false,
             nouns: Vec::new(),
+            mentioned: (asked.words.iter())
+                .map(|word| entity_at(session.linked(), word.at).filter(|_| !word.is_mark()))
+                .collect(),
+            chains: possessive::chains(session.question(), session.linked(), asked),
+            everyday: everyday(session),
             relatives: asked.words.iter().any(|word| is_relative(&word.word)),
             tables,
             hops: FxHashMap::default(),
+            plain_names: FxHashMap::default(),
+            named: FxHashMap::default(),
             classes: FxHashMap::default(),
             untyped: FxHashMap::default(),
             others: Vec::new(),
@@ -287,6 +306,13 @@ impl<'s, 'g> Explainer<'s, 'g> {
             }
             None => 0.0,
         }
+    }
+
+    /// Whether the question mentions a linked entity with a capital.
+    pub(super) fn is_name(&self, entity: usize) -> bool {
+        let span = self.asked.mentions.get(entity).copied().flatten();
+        let text = span.and_then(|(start, end)| self.session.question().get(start..end));
+        text.is_some_and(|text| text.contains(char::is_uppercase))
     }
 
     /// How surely a content word means a relation at all.

@@ -11,7 +11,7 @@ use kg::term::NodeId;
 
 /// Relations per candidate that are compared with the question. Hubs have thousands, and the first
 /// ones are representative.
-const RELATIONS: usize = 200;
+const RELATIONS: usize = 1_000;
 
 /// Weight of popularity, the logarithm of a node's degree, against the match with the question: ten
 /// times as many facts count as much as a relation that matches better by 0.1.

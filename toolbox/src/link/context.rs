@@ -16,6 +16,10 @@ const CLASS: f32 = 0.8;
 const COORDINATED: f32 = 0.6;
 /// Bonus of a node that is linked with the things named after its mention (`French rivers`).
 const LINKED: f32 = 0.4;
+/// Bonus of a node that a fact connects with another mention (`was Let It Be written by Ringo Starr`).
+const CONNECTED: f32 = 0.6;
+/// Nodes with more facts are not searched for such a fact.
+const HUB: usize = 2_000;
 /// Weight of the words next to a mention, against a weight of 1 for all words of the question.
 const NEAR: f32 = 0.5;
 /// Bonus of a name with a capital, against the same name in lower case: tags are seldom asked for.
@@ -51,6 +55,8 @@ pub(super) struct Surroundings<'a> {
     /// Whether the mention follows `about`.
     pub(super) topic: bool,
     pub(super) coordinated: Vec<NodeId>,
+    /// The nodes that other mentions may refer to.
+    pub(super) others: Vec<NodeId>,
 }
 
 /// Scores the nodes that a mention may refer to, in the given order.
@@ -89,6 +95,13 @@ pub(super) fn scores(
         }
         if types.iter().any(|class| classes.contains(class)) {
             scores[i] += COORDINATED;
+        }
+        if around
+            .others
+            .iter()
+            .any(|&other| is_connected(kg, node, other))
+        {
+            scores[i] += CONNECTED;
         }
         if !after.is_empty() && is_linked(kg, node, &after) {
             scores[i] += LINKED;
@@ -142,6 +155,25 @@ fn is_linked(kg: &dyn Kg, node: NodeId, named: &[String]) -> bool {
         .chain(tails)
         .flat_map(|other| kg.types(other))
         .any(|class| is_named(kg, class, named))
+}
+
+/// Whether a fact connects two nodes.
+fn is_connected(kg: &dyn Kg, a: NodeId, b: NodeId) -> bool {
+    let (from, to) = if kg.degree(a) <= kg.degree(b) {
+        (a, b)
+    } else {
+        (b, a)
+    };
+    from != to
+        && kg.degree(from) <= HUB
+        && (kg
+            .out_relations(from)
+            .into_iter()
+            .any(|r| kg.tails(from, r).contains(&to))
+            || kg
+                .in_relations(from)
+                .into_iter()
+                .any(|r| kg.heads(r, from).contains(&to)))
 }
 
 /// The decimal logarithm of a node's population; 0 if it has none.

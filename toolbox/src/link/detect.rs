@@ -199,7 +199,17 @@ fn surroundings<'a>(
         value: is_value(asked, span.first),
         topic: asked.before(span.first).as_deref() == Some("about"),
         coordinated: coordinated.collect(),
+        others: others(spans, at),
     }
+}
+
+/// The nodes that the other mentions may refer to, where few come into question.
+fn others(spans: &[Span], at: usize) -> Vec<NodeId> {
+    const FEW: usize = 3;
+    (spans.iter().enumerate())
+        .filter(|(other, span)| *other != at && span.found.len() <= FEW)
+        .flat_map(|(_, span)| span.found.iter().map(|found| found.node))
+        .collect()
 }
 
 /// Mentions in square brackets; `None` if the graph knows none of them.

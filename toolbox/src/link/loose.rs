@@ -71,10 +71,12 @@ pub(super) fn add_nations(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<()
             if !adjective.is_empty() {
                 end_of_last = last + 1;
             }
+            let speech = (speaks(asked, first, last) && !adjective.is_empty() && !known)
+                .then(|| format!("{text} language"));
             if describes(asked, first, last, &text) {
                 names.extend(adjective);
             }
-            for name in names {
+            for name in names.into_iter().chain(speech.as_deref()) {
                 for mut found in asked.index.named(name, CHOICES, NodeRole::Entity)? {
                     if found.kind == NameKind::Short {
                         continue;
@@ -88,6 +90,14 @@ pub(super) fn add_nations(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<()
         }
     }
     Ok(())
+}
+
+/// Whether a word for a language stands next to an adjective of a nation: `Portuguese speaking`.
+fn speaks(asked: &Asked<'_>, first: usize, last: usize) -> bool {
+    let next = [asked.before(first), asked.next(last + 1)];
+    next.iter()
+        .flatten()
+        .any(|word| LANGUAGE.contains(&word.as_str()))
 }
 
 /// Whether an adjective of a nation describes a thing or a person, rather than naming a language:

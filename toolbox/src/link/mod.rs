@@ -62,7 +62,8 @@ impl Linked {
             .into_iter()
             .map(|(_, node, span)| (node, span))
             .unzip();
-        let masked = masked(question, &replaced(question, &spans));
+        // Handles would be words that the graph may have as values: `E1`.
+        let masked = substituted(question, &replaced(question, &spans), |_| "|".to_owned());
         let mut values = literals(&masked);
         // `Peruvian` mentions Peru, and may be a cuisine too.
         let adjectives = spans.iter().flatten().filter_map(|&(start, end)| {

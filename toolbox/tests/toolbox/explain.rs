@@ -586,6 +586,57 @@ const UNTYPED: &str = r#"
 :norish rdfs:label "Norish" .
 "#;
 
+/// Music with names of relations as Freebase has them, and relations that are there twice as in DBpedia.
+const MUSIC: &str = r#"
+@prefix : <http://music.example/> .
+@prefix o: <http://music.example/ontology/> .
+@prefix p: <http://music.example/property/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:anna rdfs:label "Anna Marl" ; :__music__artist__track :rain ; :__music__recording__artist :duo .
+:rain rdfs:label "Rain on Tin" ; :__music__release_track__release :first .
+:duo rdfs:label "The Marl Duo" . :first rdfs:label "First Light" .
+:anna o:spouse :ted ; p:spouse "Theodore Quint" ; p:code "E0" ; o:residence :hill ; o:party :greens .
+:ted rdfs:label "Ted Quint" ; o:party :blues . :greens rdfs:label "The Greens" .
+:blues rdfs:label "The Blues" . :hill rdfs:label "Fern Hill" .
+"#;
+
+#[test]
+fn relations_said_one_after_another_have_a_step_each() {
+    let kg = graph_of(MUSIC);
+    for (question, answer) in [
+        ("what is the release of Anna Marl 's track ?", "First Light"),
+        ("what is Anna Marl 's track ?", "Rain on Tin"),
+        ("what is the party of the spouse of Anna Marl", "The Blues"),
+        ("what is the party of Anna Marl", "The Greens"),
+    ] {
+        let (found, _) = about(&kg, question, &["http://music.example/anna"]);
+        assert_eq!(found, answer, "{question}");
+    }
+}
+
+#[test]
+fn a_text_beside_a_thing_of_the_same_relation_is_no_answer() {
+    let kg = graph_of(MUSIC);
+    let (found, _) = about(
+        &kg,
+        "who is the spouse of Anna Marl",
+        &["http://music.example/anna"],
+    );
+    assert_eq!(found, "Ted Quint");
+}
+
+#[test]
+fn the_mention_of_an_entity_leaves_no_value_behind() {
+    let kg = graph_of(MUSIC);
+    let session = session(&kg, "was Anna Marl there");
+    assert_eq!(session.linked().entities.len(), 1);
+    assert!(
+        session.linked().values.is_empty(),
+        "{:?}",
+        session.linked().values
+    );
+}
+
 #[test]
 fn things_without_a_class_are_known_by_their_relations() {
     let kg = graph_of(UNTYPED);
