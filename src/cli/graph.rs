@@ -146,8 +146,8 @@ pub(crate) struct KgLexiconArgs {
     /// Model folder whose word tables to use too.
     #[arg(long, value_name = "DIR")]
     pub(crate) model: Option<PathBuf>,
-    /// Source of questions with SPARQL, such as the file of `serve --feedback`, whose words to use
-    /// too; repeat for more. See `datagen gold`.
+    /// Source of questions with SPARQL, such as the file of `serve --feedback`, whose words to
+    /// propose; repeat for more. See `datagen gold`.
     #[arg(long, value_name = "FORMAT=PATH")]
     pub(crate) questions: Vec<String>,
     /// Maximum number of words for a relation or class.

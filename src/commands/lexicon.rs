@@ -33,44 +33,58 @@ pub(crate) fn run(args: &KgLexiconArgs, ui: &Ui) -> Result<ExitStatus> {
         Some(folder) => infer::planner::words_of(folder)?,
         None => WordTables::base(),
     };
-    let mut vocabulary = question_words();
+    let most = usize::from(args.words);
+    let understood = lexicon(&graph, &tables, &question_words(), most);
     let questions = source::read(&args.questions, Some(&graph), &ReadOptions::default())?;
     let hints = WordHints::default();
     let pairs: Vec<_> = (questions.iter())
         .filter_map(|question| hints.wording(question))
         .collect();
+    let mut proposed = Vec::new();
     if !pairs.is_empty() {
         let learned = WordTables::parse(&learn(&pairs))?;
         tables = tables.with(&learned).into();
         let asked: BTreeSet<String> = (pairs.iter())
             .flat_map(|pair| kg::words(&pair.question))
             .collect();
-        let known: BTreeSet<String> = vocabulary.iter().cloned().collect();
-        vocabulary.extend(asked.difference(&known).cloned());
+        proposed = lexicon(
+            &graph,
+            &tables,
+            &asked.into_iter().collect::<Vec<_>>(),
+            most,
+        );
     }
-    let entries = lexicon(&graph, &tables, &vocabulary, usize::from(args.words));
-    let (text, proposed) = turtle(&graph, &entries);
+    let (text, counts) = turtle(&graph, &understood, &proposed);
     write_file(&args.out, text.as_bytes())
         .with_context(|| format!("cannot write {}", args.out.display()))?;
-    let named = entries
-        .iter()
-        .filter(|entry| !entry.words.is_empty())
-        .count();
     ui.say(format!(
-        "{proposed} words for {named} of {} relations and classes, in {}; edit it and give it to `kg \
-         load` with the files of the graph",
-        entries.len(),
+        "{} words proposed for {} relations and classes, and {} that are understood without them, in {}; \
+         edit it and give it to `kg load` with the files of the graph",
+        counts.proposed,
+        understood.len(),
+        counts.understood,
         args.out.display()
     ));
     ui.object(&json!({
-        "words": proposed, "named": named, "entries": entries.len(), "questions": pairs.len(),
-        "out": args.out,
+        "proposed": counts.proposed, "understood": counts.understood, "entries": understood.len(),
+        "questions": pairs.len(), "out": args.out,
     }));
     Ok(ExitStatus::Done)
 }
 
-/// The entries as Turtle, and the number of words. Entries without words are comments to fill in.
-fn turtle(graph: &FrozenKg, entries: &[LexiconEntry]) -> (String, usize) {
+/// How many words a file has.
+#[derive(Default)]
+struct Counts {
+    proposed: usize,
+    understood: usize,
+}
+
+/// The entries as Turtle. What is understood without the file is a comment.
+fn turtle(
+    graph: &FrozenKg,
+    understood: &[LexiconEntry],
+    proposed: &[LexiconEntry],
+) -> (String, Counts) {
     let mut text = format!(
         "{HEAD}, proposed by `kgagent kg lexicon`.\n\
          # Remove the lines that are wrong and add your own. Then give this file to `kg load`, together \
@@ -78,8 +92,8 @@ fn turtle(graph: &FrozenKg, entries: &[LexiconEntry]) -> (String, usize) {
          for this name.\n\n\
          @prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n"
     );
-    let (mut proposed, mut seen) = (0, BTreeSet::new());
-    for entry in entries {
+    let (mut counts, mut seen) = (Counts::default(), BTreeSet::new());
+    for (at, entry) in understood.iter().enumerate() {
         let Some(iri) = graph.iri(entry.node) else {
             continue;
         };
@@ -91,16 +105,27 @@ fn turtle(graph: &FrozenKg, entries: &[LexiconEntry]) -> (String, usize) {
         let label = clean_value(&label);
         let kind = if entry.is_class { "class" } else { "relation" };
         let _ = writeln!(text, "\n# {kind} {}: {label}", graph.name(entry.node));
-        if entry.words.is_empty() {
-            let _ = writeln!(text, "# <{iri}> skos:altLabel \"…\"@en .");
+        let known: Vec<&str> = entry.words.iter().map(|(word, _)| word.as_str()).collect();
+        if !known.is_empty() {
+            let _ = writeln!(text, "# understood without this file: {}", known.join(", "));
+            counts.understood += known.len();
         }
-        for (word, probability) in &entry.words {
+        let words = proposed.get(at).map_or(&[][..], |entry| &entry.words);
+        let new = || {
+            words
+                .iter()
+                .filter(|(word, _)| !known.contains(&word.as_str()))
+        };
+        for (word, probability) in new() {
             let _ = writeln!(
                 text,
                 "<{iri}> skos:altLabel \"{word}\"@en . # {probability:.2}"
             );
-            proposed += 1;
+            counts.proposed += 1;
+        }
+        if new().next().is_none() {
+            let _ = writeln!(text, "# <{iri}> skos:altLabel \"…\"@en .");
         }
     }
-    (text, proposed)
+    (text, counts)
 }

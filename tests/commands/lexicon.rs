@@ -21,11 +21,20 @@ fn words(line: &str) -> Vec<&str> {
     line.split(' ').collect()
 }
 
-/// The words proposed for a relation or class.
+/// The words proposed for a relation.
 fn proposed<'t>(text: &'t str, name: &str) -> Vec<&'t str> {
     let start = format!("<http://kgagent.example/{name}> skos:altLabel \"");
     let lines = text.lines().filter_map(|line| line.strip_prefix(&start));
     lines.filter_map(|line| line.split('"').next()).collect()
+}
+
+/// The words that are understood without the file, below the line of a relation or class.
+fn understood<'t>(text: &'t str, name: &str) -> Vec<&'t str> {
+    let mut lines = text.lines();
+    lines.find(|line| line.starts_with(&format!("# {name}: ")));
+    let line = lines.next().unwrap_or_default();
+    let words = line.strip_prefix("# understood without this file: ");
+    words.map_or_else(Vec::new, |words| words.split(", ").collect())
 }
 
 #[test]
@@ -40,17 +49,27 @@ fn words_are_proposed_that_load_with_the_graph() {
         (serde_json::from_str::<Value>(&said).unwrap(), text)
     };
     let (counts, text) = make("");
-    assert!(counts["words"].as_u64().unwrap() > 20, "{counts}");
-    let director = proposed(&text, "film.film.directed_by");
+    assert!(counts["understood"].as_u64().unwrap() > 20, "{counts}");
+    assert_eq!(counts["proposed"], 0, "what is understood needs no file");
+    let director = understood(&text, "relation film.film.directed_by");
     assert!(director.contains(&"helm"), "{director:?}");
-    let film = proposed(&text, "film.film");
+    let film = understood(&text, "class film.film");
     assert!(!film.is_empty() && !film.contains(&"film"), "{film:?}");
     assert_eq!(make("").1, text, "the same again, over its own file");
     let (fewer, text) = make(" --words 1");
-    assert!(fewer["words"].as_u64() < counts["words"].as_u64());
-    assert_eq!(proposed(&text, "film.film.directed_by").len(), 1);
+    assert!(fewer["understood"].as_u64() < counts["understood"].as_u64());
+    assert_eq!(understood(&text, "relation film.film.directed_by").len(), 1);
+    load(dir.path(), "unchanged", &["lexicon.ttl"]);
+    let triples = |graph: &str| {
+        let line = format!("kg stats --kg {graph} --json");
+        let (said, errors, code) = run(dir.path(), &words(&line));
+        assert_eq!(code, 0, "{said}{errors}");
+        serde_json::from_str::<Value>(&said).unwrap()["triples"].clone()
+    };
+    assert!(triples("graph").as_u64() > Some(10_000));
+    assert_eq!(triples("unchanged"), triples("graph"));
 
-    // What people said is proposed too.
+    // What people said is proposed.
     let name = "http://kgagent.example/";
     let asked: String = ["alien", "chinatown", "casablanca", "jaws", "vertigo"]
         .iter()
@@ -64,7 +83,8 @@ fn words_are_proposed_that_load_with_the_graph() {
         })
         .collect();
     fs::write(dir.path().join("asked.jsonl"), asked).unwrap();
-    let (_, text) = make(" --words 30 --questions jsonl=asked.jsonl");
+    let (counts, text) = make(" --words 30 --questions jsonl=asked.jsonl");
+    assert!(counts["proposed"].as_u64() > Some(0), "{counts}");
     let director = proposed(&text, "film.film.directed_by");
     assert!(director.contains(&"zoetropist"), "{director:?}");
 

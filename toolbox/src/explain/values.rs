@@ -430,7 +430,12 @@ impl Explainer<'_, '_> {
 }
 
 /// Notes that a comparison uses a value of the question.
-pub(super) fn used_value(index: usize, words: &mut [f32], tally: &mut Tally, explainer: &Explainer<'_, '_>) {
+pub(super) fn used_value(
+    index: usize,
+    words: &mut [f32],
+    tally: &mut Tally,
+    explainer: &Explainer<'_, '_>,
+) {
     tally.values |= bit(index);
     for (word, asked) in words.iter_mut().zip(&explainer.asked.words) {
         if asked.value == Some(index) {
