@@ -5,8 +5,8 @@ use kg::value::Sign;
 use toolbox::call::{Arg, Call};
 use toolbox::exec::amount;
 
+use super::columns::Rows;
 use super::error::Inexpressible;
-use super::tables::Rows;
 use super::writer::QueryWriter;
 use crate::algebra::project;
 use crate::graph::algebra;

@@ -14,6 +14,7 @@
 //! converted program has them too.
 
 mod arithmetic;
+mod columns;
 mod comparison;
 mod error;
 mod extreme;

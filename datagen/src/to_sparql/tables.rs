@@ -2,27 +2,22 @@
 
 use kg::spargebra::Query;
 use kg::spargebra::algebra::{
-    AggregateExpression, AggregateFunction, Expression, Function, GraphPattern, OrderExpression,
+    AggregateExpression, AggregateFunction, Expression, Function, GraphPattern,
     PropertyPathExpression,
 };
 use kg::spargebra::term::{NamedNode, Variable};
 use kg::term::{Literal, NodeId, Term};
-use kg::value::{DatePart, normalise};
+use kg::value::normalise;
 use kg::{QueryAnswer, QueryLimits};
 use toolbox::call::{Aggregate, Arg, Call, Field, Repeat, TextTest, Tool};
 use toolbox::exec::{Cell, Table, Value};
 
+use super::columns::{Rows, cut, sorted};
 use super::error::Inexpressible;
 use super::spelling::folded;
 use super::writer::{QueryWriter, WalkedRelation};
 use crate::algebra::{aggregate_call, compare, distinct_values, exists, project, select, union};
 use crate::graph::algebra;
-
-/// A pattern with the variable of each column.
-pub(super) struct Rows {
-    pub pattern: GraphPattern,
-    pub columns: Vec<Variable>,
-}
 
 impl QueryWriter<'_> {
     /// The query whose rows are those of a table, checked on the graph.
@@ -170,74 +165,10 @@ impl QueryWriter<'_> {
             }
             Tool::Columns => {
                 let rows = self.rows(first)?;
-                let mut pattern = rows.pattern;
-                let mut columns = Vec::new();
-                for arg in call.args.iter().skip(1) {
-                    let (part, column) = match arg {
-                        Arg::Field(Field::Key(column)) => (None, column),
-                        Arg::Field(Field::Part(part, column)) => (Some(*part), column),
-                        _ => return Err(invalid()),
-                    };
-                    let source = rows.columns.get(*column as usize).ok_or_else(invalid)?;
-                    columns.push(match part {
-                        None => source.clone(),
-                        Some(part) => {
-                            let made = self.fresh();
-                            pattern = GraphPattern::Extend {
-                                inner: Box::new(pattern),
-                                variable: made.clone(),
-                                expression: part_of(part, source),
-                            };
-                            made
-                        }
-                    });
-                }
-                Ok(Rows { pattern, columns })
+                self.chosen_columns(call, rows)
             }
-            Tool::Sort => {
-                let rows = self.rows(first)?;
-                let key = |arg: &Arg| {
-                    let of = |column: u32| {
-                        let variable = rows.columns.get(column as usize)?.clone();
-                        Some(Expression::from(variable))
-                    };
-                    match arg {
-                        Arg::Field(Field::Ascending(column)) => {
-                            Some(OrderExpression::Asc(of(*column)?))
-                        }
-                        Arg::Field(Field::Descending(column)) => {
-                            Some(OrderExpression::Desc(of(*column)?))
-                        }
-                        _ => None,
-                    }
-                };
-                let keys = call.args.iter().skip(1).map(key);
-                let expression = keys.collect::<Option<_>>().ok_or_else(invalid)?;
-                Ok(Rows {
-                    pattern: GraphPattern::OrderBy {
-                        inner: Box::new(rows.pattern),
-                        expression,
-                    },
-                    columns: rows.columns,
-                })
-            }
-            Tool::First => {
-                let rows = self.rows(first)?;
-                let number = |arg: &Arg| match arg {
-                    Arg::Literal(size) => size.lexical.parse().ok(),
-                    _ => None,
-                };
-                let size: Option<usize> = call.args.get(1).and_then(number);
-                let skipped = call.args.get(2).map_or(Some(0), number);
-                Ok(Rows {
-                    pattern: GraphPattern::Slice {
-                        inner: Box::new(project(rows.pattern, rows.columns.clone())),
-                        start: skipped.ok_or_else(invalid)?,
-                        length: Some(size.ok_or_else(invalid)?),
-                    },
-                    columns: rows.columns,
-                })
-            }
+            Tool::Sort => sorted(call, self.rows(first)?),
+            Tool::First => cut(call, self.rows(first)?),
             Tool::Union => self.appended(call, table.columns().len()),
             _ => Err(Inexpressible::Words(call.to_string())),
         }
@@ -470,16 +401,6 @@ fn repeated(repeat: Repeat, walk: WalkedRelation, from: Variable, to: Variable) 
         },
         object: to.into(),
     }
-}
-
-/// A part of a variable's date.
-fn part_of(part: DatePart, of: &Variable) -> Expression {
-    let function = match part {
-        DatePart::Year => Function::Year,
-        DatePart::Month => Function::Month,
-        DatePart::Day => Function::Day,
-    };
-    Expression::FunctionCall(function, vec![of.clone().into()])
 }
 
 /// A literal as the number that it spells, to compare computed values with.

@@ -203,13 +203,8 @@ impl<'s, 'g> Derivation<'s, 'g> {
             }
             Tool::Union => {
                 for (arg, set) in call.args.iter().zip(inputs) {
-                    self.need(
-                        arg,
-                        members
-                            .iter()
-                            .copied()
-                            .filter(|member| set.binary_search(member).is_ok()),
-                    );
+                    let of = members.iter().copied();
+                    self.need(arg, of.filter(|node| set.binary_search(node).is_ok()));
                 }
             }
             Tool::DisambiguateEntity => self.need(&call.args[0], members.iter().copied()),

@@ -1,17 +1,10 @@
 //! What the values of a question are compared with: each number has its own comparison, a year is
-//! compared with times, two values joined by `or` are alternatives, and keys measure nothing.
+//! compared with times, and two values joined by `or` are alternatives.
 
 use kg::term::Literal;
 use kg::value::Op;
 
 use super::cues::comparison;
-use super::nodes::{has_reference, is_key_of};
-use super::plan::Against;
-use super::question::Asked;
-use super::search::Search;
-use super::state::State;
-use super::words::Explainer;
-use crate::exec::{Adjacent, EntSet, sorted};
 use crate::link::LAST_DAY;
 
 /// Words before a year: `after 1980`, `in the year 1980`.
@@ -102,68 +95,10 @@ fn alternative(lower: &str, spans: &[Option<(usize, usize)>], index: usize) -> O
     spans.iter().position(joined)
 }
 
-/// Whether a relation leads to keys, by which rows are told apart and not measured, and the question
-/// does not speak of it.
-pub(super) fn is_unasked_key(explainer: &Explainer<'_, '_>, one: &Adjacent) -> bool {
-    let session = explainer.session;
-    let value = session
-        .step(one.member, one.relation, true)
-        .first()
-        .copied();
-    let key = value.is_some_and(|value| is_key_of(session.kg(), one.member, value))
-        || has_reference(session.kg(), one.relation);
-    key && !(explainer.asked.keys && explainer.speaks_of(one.relation, one.member))
-}
-
 /// Whether a literal is a whole number that may be a year.
 pub(super) fn may_be_year(value: &Literal) -> bool {
     let year = value.lexical.parse::<u32>();
     year.is_ok_and(|year| (1_000..=2_100).contains(&year))
-}
-
-impl Asked {
-    /// The comparison of a value: of a number, and of a time.
-    pub(super) fn compare_of(&self, value: usize) -> Option<[Op; 2]> {
-        let own = self.compared.get(value).and_then(|one| one.own);
-        own.unwrap_or(self.compare)
-    }
-}
-
-impl Search<'_> {
-    /// The members that have one of two values that the question joins by `or`. Returns whether the
-    /// relation has both, so that nobody asks for members with only one of them.
-    pub(super) fn alternatives(
-        &self,
-        state: &State,
-        one: &Adjacent,
-        index: usize,
-        explainer: &mut Explainer<'_, '_>,
-        next: &mut Vec<State>,
-    ) -> bool {
-        let session = explainer.session;
-        let values = &session.linked().values;
-        let compared = &explainer.asked.compared;
-        let behind = compared.get(index).and_then(|asked| asked.or);
-        let before = compared.iter().position(|asked| asked.or == Some(index));
-        let Some((other, second)) = behind.or(before).and_then(|at| Some((at, values.get(at)?)))
-        else {
-            return false;
-        };
-        let kept =
-            |value: &Literal| session.satisfying_value(&state.nodes, one.relation, Op::Eq, value);
-        let (first, second) = (kept(&values[index]), kept(second));
-        if first.is_empty() || second.is_empty() {
-            return false;
-        }
-        // Of the two, the one that is said first makes the plan.
-        if behind.is_some() {
-            let both: EntSet = sorted(first.iter().chain(second.iter()).copied().collect());
-            let against = Against::Either(index, other);
-            let state = state.compare(one.relation, Op::Eq, against, both, explainer);
-            self.keep(next, state);
-        }
-        true
-    }
 }
 
 #[cfg(test)]

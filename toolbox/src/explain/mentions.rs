@@ -1,5 +1,6 @@
 //! What stands around the mentions of linked entities in a question. English.
 
+use kg::term::Literal;
 use kg::{Kg, words};
 
 use super::adjective::{Degree, adjective};
@@ -7,7 +8,9 @@ use super::focus::is_content;
 use super::marks::base;
 use super::plan::{Hop, Way};
 use super::table::WordTables;
+use crate::exec::Session;
 use crate::link::{Linked, is_nationality, number_of_word};
+use crate::rank::stem;
 
 /// How surely a word of a mention means a relation, so that it may be meant instead.
 const KNOWN: f32 = 0.2;
@@ -158,6 +161,32 @@ pub(super) fn asks_for_job(before: &[String]) -> bool {
         .next()
         .is_some_and(|word| matches!(word.as_str(), "does" | "do" | "did"));
     does && before.next().is_some_and(|word| word == "what")
+}
+
+/// The values of the question that are single words in lower case and words of the graph's classes or
+/// relations, as bits: the question may well mean those.
+pub(super) fn everyday(session: &Session<'_>) -> u64 {
+    const LETTERS: usize = 4;
+    let Ok(index) = session.kg().label_index() else {
+        return 0;
+    };
+    let everyday = |value: &&Literal| {
+        let text = value.lexical.to_lowercase();
+        let word = text.chars().all(char::is_alphabetic);
+        let stemmed = stem(&text);
+        let prefix: String = stemmed.chars().take(LETTERS).collect();
+        let vocabulary = || index.is_vocabulary(&prefix, &|other| stem(other) == stemmed);
+        word && find_written(session.question(), &text) && vocabulary().unwrap_or(false)
+    };
+    let values = session.linked().values.iter().enumerate();
+    let found = values.filter(|(_, value)| everyday(value));
+    found.fold(0, |all, (at, _)| all | 1_u64 << at.min(63))
+}
+
+/// Whether a question has a word in this case.
+fn find_written(question: &str, word: &str) -> bool {
+    let mut words = question.split(|c: char| !c.is_alphanumeric());
+    words.any(|other| other == word || other.strip_suffix('s') == Some(word))
 }
 
 #[cfg(test)]

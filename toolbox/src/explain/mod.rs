@@ -13,7 +13,8 @@
 //! possessive                       relations that the question says one after another
 //! plan, state, nodes               candidate programs
 //! unlinked                         things that the question names and that are not linked
-//! values, starts, ways             the search for them, with search and judging; compared: what values are compared with
+//! values, starts, ways             the search for them, with search, judging and
+//!                                  alternatives; compared: what values are compared with
 //! tabular                          candidates that end in the extended tools
 //! read                             what a program of a model explains
 //! terms                            the decision
@@ -22,6 +23,7 @@
 //! ```
 
 mod adjective;
+mod alternatives;
 mod compared;
 mod cues;
 mod focus;

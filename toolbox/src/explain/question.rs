@@ -1,5 +1,4 @@
-//! What a question asks, read from its words: content words, cues for counts, comparisons, extremes
-//! and yes/no questions. English.
+//! What a question asks, read from its English words.
 
 use kg::value::{Extreme, Op};
 use kg::{placed_words, words};
@@ -138,7 +137,9 @@ impl Asked {
                 continue;
             }
             let value = of_value(word);
-            if let Some(length) = tables.phrase(&stems[index..]).filter(|_| value.is_none()) {
+            // `party of` is not `part of`, though both have one stem.
+            let joins = value.is_none() && !matches!(word.as_str(), "party" | "parties");
+            if let Some(length) = tables.phrase(&stems[index..]).filter(|_| joins) {
                 asked.push(AskedWord {
                     stem: stems[index..index + length].join(" "),
                     word: all[index..index + length].join(" "),

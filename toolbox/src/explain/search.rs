@@ -7,14 +7,13 @@ use common::cancel::{Cancel, Cancelled};
 use kg::term::NodeId;
 use kg::value::{Kind, Op};
 
-use super::compared::is_unasked_key;
 use super::nodes::{has_reference, is_event_row, is_key_of};
 use super::plan::{Against, Finish, Hop, PlanStep, Start, Way};
 use super::state::{Found, State, explains_all};
 use super::terms::{TermWeights, of_state};
 use super::values::{
-    has_one, is_range, is_value, kind_of, ops, reached, said_classes, says_nothing, truth,
-    year_used,
+    has_one, is_range, is_unasked_key, is_value, kind_of, ops, reached, said_classes, says_nothing,
+    truth, year_used,
 };
 use super::ways::{ways, without_texts};
 use super::words::Explainer;

@@ -11,8 +11,7 @@ use super::nodes::{connects, is_nameless, literal_kind, measurable};
 use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way};
 use super::possessive::Progress;
 use super::question::AskedWord;
-use super::values::used_value;
-use super::words::{Explainer, is_part_of_name, names, strength};
+use super::words::{Explainer, is_part_of_name, names, order, strength};
 use crate::exec::{EntSet, Relation, Session, Value};
 
 /// The probability from which a relation explains a word of the question.
@@ -156,17 +155,18 @@ pub(super) fn explains_all(state: &State, explainer: &Explainer<'_, '_>) -> bool
         .all(|(p, word)| *p > 0.0 || word.is_mark() || word.adjective.is_some())
 }
 
-/// 1 if a relation's words stand further from the mention than those of the relation before it, -1 if
-/// they stand nearer.
-pub(super) fn order(before: Option<usize>, now: Option<usize>) -> i32 {
-    match (before, now) {
-        (Some(before), Some(now)) => (now > before) as i32 - (now < before) as i32,
-        _ => 0,
-    }
-}
-
 fn joined(a: &[f32], b: &[f32]) -> Arc<[f32]> {
     a.iter().zip(b).map(|(a, b)| a.max(*b)).collect()
+}
+
+/// Notes that a comparison uses a value of the question.
+fn used_value(index: usize, words: &mut [f32], tally: &mut Tally, explainer: &Explainer<'_, '_>) {
+    tally.values |= bit(index);
+    for (word, asked) in words.iter_mut().zip(&explainer.asked.words) {
+        if asked.value == Some(index) {
+            *word = 1.0;
+        }
+    }
 }
 
 impl State {

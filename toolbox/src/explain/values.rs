@@ -4,16 +4,15 @@
 use kg::term::{Literal, NodeId, Term};
 use kg::value::{Kind, Op};
 
-use super::compared::{is_unasked_key, may_be_year};
+use super::compared::may_be_year;
 use super::mentions;
 use super::naming::class_words;
-use super::nodes::measurable;
+use super::nodes::{has_reference, is_key_of, measurable};
 use super::plan::{Hop, PlanStep, Start, Way};
-use super::state::{State, Tally, bit};
+use super::state::{State, bit};
 use super::words::Explainer;
 use crate::exec::{Adjacent, EntSet, Relation, Session, sorted};
 use crate::link::{LAST_DAY, year_of};
-use crate::rank::stem;
 
 /// Likeness from which a class's word counts as said by the question.
 const SAID: f32 = 0.1;
@@ -373,32 +372,6 @@ pub(super) fn reached(session: &Session<'_>, nodes: &[NodeId], hop: Hop) -> EntS
     sorted(session.without_excluded(members))
 }
 
-/// The values of the question that are single words in lower case and words of the graph's classes or
-/// relations, as bits: the question may well mean those.
-pub(super) fn everyday(session: &Session<'_>) -> u64 {
-    const LETTERS: usize = 4;
-    let Ok(index) = session.kg().label_index() else {
-        return 0;
-    };
-    let everyday = |value: &&Literal| {
-        let text = value.lexical.to_lowercase();
-        let word = text.chars().all(char::is_alphabetic);
-        let stemmed = stem(&text);
-        let prefix: String = stemmed.chars().take(LETTERS).collect();
-        let vocabulary = || index.is_vocabulary(&prefix, &|other| stem(other) == stemmed);
-        word && find_written(session.question(), &text) && vocabulary().unwrap_or(false)
-    };
-    let values = session.linked().values.iter().enumerate();
-    let found = values.filter(|(_, value)| everyday(value));
-    found.fold(0, |all, (at, _)| all | bit(at))
-}
-
-/// Whether a question has a word in this case.
-fn find_written(question: &str, word: &str) -> bool {
-    let mut words = question.split(|c: char| !c.is_alphanumeric());
-    words.any(|other| other == word || other.strip_suffix('s') == Some(word))
-}
-
 impl Explainer<'_, '_> {
     /// The values of the question that are texts of a linked entity: in graphs made from tables, an
     /// entity is mentioned by them.
@@ -429,17 +402,15 @@ impl Explainer<'_, '_> {
     }
 }
 
-/// Notes that a comparison uses a value of the question.
-pub(super) fn used_value(
-    index: usize,
-    words: &mut [f32],
-    tally: &mut Tally,
-    explainer: &Explainer<'_, '_>,
-) {
-    tally.values |= bit(index);
-    for (word, asked) in words.iter_mut().zip(&explainer.asked.words) {
-        if asked.value == Some(index) {
-            *word = 1.0;
-        }
-    }
+/// Whether a relation leads to keys, by which rows are told apart and not measured, and the question
+/// does not speak of it.
+pub(super) fn is_unasked_key(explainer: &Explainer<'_, '_>, one: &Adjacent) -> bool {
+    let session = explainer.session;
+    let value = session
+        .step(one.member, one.relation, true)
+        .first()
+        .copied();
+    let key = value.is_some_and(|value| is_key_of(session.kg(), one.member, value))
+        || has_reference(session.kg(), one.relation);
+    key && !(explainer.asked.keys && explainer.speaks_of(one.relation, one.member))
 }

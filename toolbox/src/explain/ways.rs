@@ -3,16 +3,14 @@
 
 use std::sync::Arc;
 
-use kg::term::NodeId;
 use kg::value::Kind;
 
 use super::nodes::literal_kind;
 use super::plan::{Hop, PlanStep, Way};
-use super::search::Search;
 use super::state::State;
 use super::values::is_value;
 use super::words::Explainer;
-use crate::exec::{Adjacent, EntSet, Relation, intersection};
+use crate::exec::{Adjacent, EntSet, Relation};
 
 /// The relations of a plan's set, each with its direction.
 pub(super) fn ways(
@@ -49,47 +47,6 @@ pub(super) fn ways(
         });
     }
     ways
-}
-
-impl Search<'_> {
-    /// The instances of a class that the question names, where they are some but not all.
-    pub(super) fn narrowed(
-        &self,
-        state: &State,
-        explainer: &mut Explainer<'_, '_>,
-        next: &mut Vec<State>,
-    ) {
-        if state.plan.steps.is_empty() || state.nodes.len() < 2 {
-            return;
-        }
-        for &class in &self.classes {
-            if state.plan.steps.contains(&PlanStep::Class(class)) {
-                continue;
-            }
-            let members = explainer.session.kg().instances(class);
-            let nodes: EntSet = intersection(&[&*state.nodes, &*members]).into();
-            let some = !nodes.is_empty() && nodes.len() < state.nodes.len();
-            if some && says_more(explainer, state, class) {
-                self.keep(next, state.class(class, nodes, explainer));
-            }
-        }
-    }
-}
-
-/// Whether the question says more by a class than by those that a plan's set was narrowed to before.
-fn says_more(explainer: &mut Explainer<'_, '_>, state: &State, class: NodeId) -> bool {
-    let words = explainer.class(class);
-    let mut before = state.plan.steps.iter().rev();
-    before.all(|step| match step {
-        PlanStep::Class(other) => {
-            let known = explainer.class(*other);
-            known
-                .iter()
-                .zip(words.iter())
-                .any(|(known, word)| word > known)
-        }
-        _ => true,
-    })
 }
 
 /// Takes out the relations to texts of which another one with the same name leads to things.

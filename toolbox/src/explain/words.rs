@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::kinship::{Lineage, is_relative};
 use super::mentions::entity_at;
+use super::mentions::everyday;
 use super::naming::{
     class_nouns, class_texts, class_words, is_general, is_of_people, is_person, is_place, same_kind,
 };
@@ -16,7 +17,6 @@ use super::plan::{Hop, Way};
 use super::possessive;
 use super::question::{Asked, AskedWord};
 use super::table::WordTables;
-use super::values::everyday;
 use crate::exec::{Relation, Session};
 use crate::rank::{dice, stem, word_grams};
 
@@ -447,4 +447,13 @@ pub(super) fn alike(a: &str, b: &str) -> f32 {
     let dice = dice(&word_grams(a).0, &word_grams(b).0);
     let share = dice / (2.0 - dice);
     ((share - UNRELATED) / (1.0 - UNRELATED)).max(0.0)
+}
+
+/// 1 if a relation's words stand further from the mention than those of the relation before it, -1 if
+/// they stand nearer.
+pub(super) fn order(before: Option<usize>, now: Option<usize>) -> i32 {
+    match (before, now) {
+        (Some(before), Some(now)) => (now > before) as i32 - (now < before) as i32,
+        _ => 0,
+    }
 }

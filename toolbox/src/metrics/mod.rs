@@ -2,13 +2,15 @@
 //! corrections, and the published scorers under their own names. `docs/metrics.md` defines every
 //! name.
 
+mod answers;
 mod bootstrap;
 mod mean;
 mod rows;
 mod score;
 mod text;
 
+pub use answers::Answers;
 pub use bootstrap::{ConfidenceInterval, difference, intervals};
 pub use mean::{Metrics, Scored};
-pub use score::{Answers, SCORES, Scores, score};
+pub use score::{SCORES, Scores, score};
 pub use text::{fold_tog, kqa_equal, normalise};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::score::Answers;
+use super::answers::Answers;
 
 /// Columns of which Spider's execution accuracy tries every order. The script tries any number;
 /// with more columns this one compares them in the order in which they stand.
@@ -132,7 +132,7 @@ pub(super) fn text2sparql_f1(predicted: &Answers, gold: &Answers) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::score::{Answers, score};
+    use super::super::{Answers, score};
 
     fn answers(rows: &[&[&str]], ranks: &[usize]) -> Answers {
         let rows: Vec<Vec<String>> = (rows.iter())

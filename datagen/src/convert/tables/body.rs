@@ -8,10 +8,12 @@ use kg::term::Term;
 use kg::value::DatePart;
 use toolbox::call::Repeat;
 
-use super::head::Wanted;
 use super::{TableWriter, visible};
 use crate::graph::{plain_variable, term_literal};
 use crate::refusal::Refusal;
+
+/// The names that a pattern must give.
+pub(super) type Wanted = BTreeSet<String>;
 
 /// An end of a triple.
 #[derive(Clone, Debug, PartialEq, Eq)]

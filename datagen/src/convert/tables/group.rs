@@ -6,9 +6,10 @@ use kg::spargebra::algebra::{Expression, GraphPattern};
 use toolbox::call::{Field, Tool};
 use toolbox::exec::Cell;
 
+use super::body::Wanted;
 use super::body::{Body, Computation, End, Triple, variables};
 use super::calls::{Bound, BoundForm};
-use super::head::{Wanted, hidden, is_optional, key, optional};
+use super::head::{hidden, is_optional, key, optional};
 use super::parts::{Later, Others};
 use super::{TableWriter, rewrite, visible};
 use crate::refusal::Refusal;

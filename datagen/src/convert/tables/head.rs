@@ -1,21 +1,16 @@
 //! The operators around a group of triples: grouping, order, limits, projection, and the answer.
 
-use std::collections::BTreeSet;
-
 use kg::spargebra::algebra::{
     AggregateExpression, AggregateFunction, Expression, GraphPattern, OrderExpression,
 };
 use kg::spargebra::term::Variable;
 use toolbox::call::{Aggregate, Arg, Field, Tool};
 
-use super::body::is_arithmetic;
+use super::body::{Wanted, is_arithmetic, variables};
 use super::calls::{Bound, BoundForm};
 use super::{TableWriter, visible};
 use crate::graph::plain_variable;
 use crate::refusal::Refusal;
-
-/// The names that a pattern must give.
-pub(super) type Wanted = BTreeSet<String>;
 
 impl TableWriter<'_> {
     /// Writes the whole program of a SELECT.
@@ -148,7 +143,7 @@ impl TableWriter<'_> {
             } if is_grouped(inner) && is_arithmetic(expression) => {
                 let mut wanted = wanted.clone();
                 wanted.remove(variable.as_str());
-                wanted.extend(super::body::variables(expression));
+                wanted.extend(variables(expression));
                 let made = self.relation(inner, &wanted)?;
                 self.arithmetic(made, expression, variable.as_str(), &[])
             }

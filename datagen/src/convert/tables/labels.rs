@@ -9,9 +9,9 @@ use kg::term::NodeId;
 
 use super::super::exact::passing;
 use super::TableWriter;
+use super::body::Wanted;
 use super::body::{Body, Triple, variables};
 use super::calls::Bound;
-use super::head::Wanted;
 use crate::algebra::{exists, replace};
 use crate::graph::{algebra, is_language_test};
 use crate::refusal::Refusal;

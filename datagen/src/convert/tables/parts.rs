@@ -12,9 +12,9 @@ use toolbox::exec::Cell;
 
 use super::super::exact::passing_with;
 use super::body::Body;
+use super::body::Wanted;
 use super::calls::{Bound, BoundForm};
 use super::filters::between;
-use super::head::Wanted;
 use super::{TableWriter, visible};
 use crate::algebra::{ground, replace};
 use crate::graph::algebra;

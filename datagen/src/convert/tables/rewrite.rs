@@ -80,12 +80,7 @@ impl Rewriter {
             },
             P::OrderBy { inner, expression } => {
                 let mut inner = self.normal(inner);
-                let keys = expression.iter().map(|key| match key {
-                    OrderExpression::Asc(key) => OrderExpression::Asc(self.apart(key, &mut inner)),
-                    OrderExpression::Desc(key) => {
-                        OrderExpression::Desc(self.apart(key, &mut inner))
-                    }
-                });
+                let keys = expression.iter().map(|key| self.key(key, &mut inner));
                 let expression = keys.collect();
                 P::OrderBy {
                     inner: Box::new(inner),
@@ -118,19 +113,7 @@ impl Rewriter {
             } => {
                 let mut inner = self.normal(inner);
                 let of = aggregates.iter().map(|(output, aggregate)| {
-                    let aggregate = match aggregate {
-                        AggregateExpression::FunctionCall {
-                            name,
-                            expr,
-                            distinct,
-                        } => AggregateExpression::FunctionCall {
-                            name: name.clone(),
-                            expr: self.apart(expr, &mut inner),
-                            distinct: *distinct,
-                        },
-                        other => other.clone(),
-                    };
-                    (output.clone(), aggregate)
+                    (output.clone(), self.aggregate(aggregate, &mut inner))
                 });
                 let aggregates = of.collect();
                 P::Group {
@@ -139,6 +122,34 @@ impl Rewriter {
                     aggregates,
                 }
             }
+            other => other.clone(),
+        }
+    }
+
+    /// A key of an order, with a variable in place of its arithmetic.
+    fn key(&self, key: &OrderExpression, pattern: &mut GraphPattern) -> OrderExpression {
+        match key {
+            OrderExpression::Asc(key) => OrderExpression::Asc(self.apart(key, pattern)),
+            OrderExpression::Desc(key) => OrderExpression::Desc(self.apart(key, pattern)),
+        }
+    }
+
+    /// An aggregate with a variable in place of its arithmetic.
+    fn aggregate(
+        &self,
+        aggregate: &AggregateExpression,
+        pattern: &mut GraphPattern,
+    ) -> AggregateExpression {
+        match aggregate {
+            AggregateExpression::FunctionCall {
+                name,
+                expr,
+                distinct,
+            } => AggregateExpression::FunctionCall {
+                name: name.clone(),
+                expr: self.apart(expr, pattern),
+                distinct: *distinct,
+            },
             other => other.clone(),
         }
     }

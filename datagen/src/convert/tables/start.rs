@@ -8,9 +8,9 @@ use kg::value::Op;
 use toolbox::call::{Arg, Tool};
 
 use super::super::names::bare;
+use super::body::Wanted;
 use super::body::{Body, End, Triple, variables, variables as variables_of};
 use super::calls::{Bound, BoundForm};
-use super::head::Wanted;
 use super::{TableWriter, visible};
 use crate::refusal::Refusal;
 

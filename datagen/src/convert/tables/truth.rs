@@ -7,8 +7,8 @@ use kg::value::Op;
 use toolbox::call::{Arg, Tool};
 
 use super::super::exact::exists;
+use super::body::Wanted;
 use super::calls::{Bound, BoundForm};
-use super::head::Wanted;
 use super::{TableWriter, visible};
 use crate::algebra::not;
 use crate::graph::algebra::filter;
