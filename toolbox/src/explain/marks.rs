@@ -83,7 +83,13 @@ mod tests {
     use crate::link::Linked;
 
     fn asked(question: &str) -> Asked {
-        Asked::new(question, &Linked::default(), &[], &WordTables::default())
+        Asked::new(
+            question,
+            &Linked::default(),
+            &[],
+            &[],
+            &WordTables::default(),
+        )
     }
 
     #[test]

