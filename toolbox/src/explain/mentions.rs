@@ -82,9 +82,13 @@ pub(super) fn are_joined(question: &str, linked: &Linked) -> bool {
     })
 }
 
-/// Whether a mention says where something is: `in` stands before it, or it is the adjective of a nation.
+/// Whether a mention says where something is, or the question asks where it is: `in` stands before it, it
+/// is the adjective of a nation, or `in` has nothing behind it.
 pub(super) fn stand_for_places(question: &str, linked: &Linked) -> bool {
     const BEFORE: [&str; 5] = ["in", "from", "of", "across", "within"];
+    if asks_where(&words(question)) {
+        return true;
+    }
     (0..linked.entities.len()).any(|entity| {
         let Some((start, end)) = linked.span(entity) else {
             return false;
@@ -94,6 +98,20 @@ pub(super) fn stand_for_places(question: &str, linked: &Linked) -> bool {
         let last = before.trim_end().rsplit(' ').next().unwrap_or_default();
         BEFORE.contains(&last) || is_nationality(&mention.to_lowercase())
     })
+}
+
+/// Whether a question asks where something is: `which country is it in`, `on which street`.
+fn asks_where(all: &[String]) -> bool {
+    const IN: [&str; 4] = ["in", "on", "at", "from"];
+    const TIMES: [&str; 7] = ["year", "years", "month", "day", "date", "decade", "century"];
+    let is_in = |word: &String| IN.contains(&word.as_str());
+    let which = |word: &String| matches!(word.as_str(), "which" | "what");
+    let is_time = |word: &String| TIMES.contains(&word.as_str());
+    let mut three = all.windows(3);
+    let ends = all.last().is_some_and(is_in) && all.iter().any(which) && !all.iter().any(is_time);
+    all.iter().any(|word| word == "where")
+        || ends
+        || three.any(|part| is_in(&part[0]) && which(&part[1]) && !is_time(&part[2]))
 }
 
 /// The linked entity that a question mentions as a kind of things: in the plural, or behind a
