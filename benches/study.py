@@ -1,7 +1,8 @@
 """The studies of the KG-Agent paper on any graph and question sets, one command each:
 
     python benches/study.py amount   --kg G --train S... --test S... --out OUT --sizes 2000,4000,8000,16000,32000,64000
-    python benches/study.py mixture  --kg G --train S... --test S... --out OUT --mix metaqa=1,pathquestion=1 --mix metaqa=1,pathquestion=2
+    python benches/study.py mixture  --kg G --train S... --test S... --out OUT --count 4000 \\
+                                     --mix metaqa=1,pathquestion=1 --mix metaqa=1,pathquestion=2
     python benches/study.py one-shot --kg G --train S    --test S... --out OUT --base MODEL
     python benches/study.py transfer --kg G --train S... --test S... --out OUT
 
@@ -32,7 +33,7 @@ def arguments():
     if "--" in given:
         at = given.index("--")
         given, extra = given[:at], given[at + 1 :]
-    parser = argparse.ArgumentParser(usage=__doc__)
+    parser = argparse.ArgumentParser(usage=__doc__.replace("%", "%%"))
     parser.add_argument("study", choices=["amount", "mixture", "one-shot", "transfer"])
     parser.add_argument("--kg", required=True)
     parser.add_argument("--train", required=True, nargs="+")

@@ -31,7 +31,7 @@ pub enum Error {
     #[error("no question could be reworded: {0}")]
     Reworder(String),
     /// `--source` does not name a format.
-    #[error("`{given}` is not a source; write FORMAT=PATH with one of: {known}")]
+    #[error("`{given}` is not a source; write FORMAT=PATH, where FORMAT is one of: {known}")]
     Source {
         /// The given text.
         given: String,

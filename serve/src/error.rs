@@ -10,7 +10,7 @@ pub(crate) const TOKEN_LENGTH: usize = 16;
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// A graph cannot be opened.
-    #[error("the graph `{name}`: {source}")]
+    #[error("cannot open the graph `{name}`: {source}")]
     Graph {
         /// Its name.
         name: String,
@@ -18,7 +18,7 @@ pub enum ServeError {
         source: Box<FolderError>,
     },
     /// A model cannot be opened.
-    #[error("the model `{name}`: {source}")]
+    #[error("cannot open the model `{name}`: {source}")]
     Model {
         /// Its name.
         name: String,
@@ -27,7 +27,7 @@ pub enum ServeError {
     },
     /// A name is given twice, or cannot be part of an address.
     #[error(
-        "`{0}` cannot be the name of a graph or model here: names differ, and consist of letters, digits, `-`, `_` and `.`; write NAME=DIR"
+        "`{0}` cannot be the name of a graph or model: every name is used once and consists of letters, digits, `-`, `_` and `.`; write NAME=DIR"
     )]
     Name(String),
     /// Nothing to serve.

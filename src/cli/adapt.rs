@@ -20,10 +20,10 @@ pub(crate) struct AdaptArgs {
     /// Questions to learn from: one a line, or JSON Lines of the format `jsonl`, such as the file of
     /// `serve --feedback`.
     ///
-    /// `sparql` and `answers` may be missing. A question with SPARQL is learned as it is; with
-    /// answers, by the program that gives them; with neither, by the program that decide mode
-    /// chooses, if the choice is sure (--sure). Lines that say only that an answer was wrong are
-    /// left out.
+    /// `sparql` and `answers` may be missing. From a question with SPARQL, the model learns the
+    /// program of this query; from one with answers, a program that gives them; from one with
+    /// neither, the program that decide mode chooses, if the choice is sure (--sure). Lines that say
+    /// only that an answer was wrong are left out.
     #[arg(long, value_name = "FILE")]
     pub(crate) questions: PathBuf,
     /// Adapter folder to write, in PEFT layout. Nothing is written if control questions are
@@ -33,7 +33,7 @@ pub(crate) struct AdaptArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
     /// Dataset folder that the model was trained on. Some of its examples are repeated, so that they
-    /// are not forgotten, and its held-out questions become control questions.
+    /// are not forgotten, and its validation questions become control questions.
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
     /// Source of more control questions; repeat for more. See `datagen gold`.
@@ -42,13 +42,13 @@ pub(crate) struct AdaptArgs {
     /// Share of the questions with SPARQL or answers that become control questions instead.
     #[arg(long, default_value_t = 0.2, value_name = "SHARE", value_parser = share)]
     pub(crate) hold_back: f64,
-    /// How much lower the share of right answers to control questions may be.
+    /// How far the share of right answers to control questions may fall.
     #[arg(long, default_value_t = 0.01, value_name = "SHARE", value_parser = share)]
     pub(crate) tolerance: f64,
-    /// Probability from which on a choice of decide mode is sure.
+    /// Lowest probability at which a choice of decide mode counts as sure.
     #[arg(long, default_value_t = 0.9, value_name = "SHARE", value_parser = share)]
     pub(crate) sure: f64,
-    /// Number of other entities about which each learned question is asked too.
+    /// Maximum number of other entities about which each learned question is also asked.
     #[arg(long, default_value_t = 8, value_name = "N", value_parser = number::<u16>(0..=1000))]
     pub(crate) instances: u16,
     /// Number of examples of --data that are repeated for each new one.

@@ -24,8 +24,7 @@ pub(crate) struct AgentArgs {
     oda: OdaArgs,
     #[command(flatten)]
     triad: TriadArgs,
-    /// Agent `self-consistency`: number of chains of thought, of which the most frequent answer
-    /// counts.
+    /// Agent `self-consistency`: number of chains of thought; the most frequent answer counts.
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = number::<u8>(2..=64))]
     samples: u8,
 }
@@ -62,8 +61,8 @@ pub(super) const AGENTS: Names<MakeAgent> = names! {
 enum ModeName {
     /// As in the agent's paper. kg-agent: a call that cannot be executed ends the question.
     Paper,
-    /// Compare the agent's own answer with programs that are found around the linked entities, by
-    /// the words of the question that each explains; see --candidates.
+    /// Compare the agent's own answer with programs around the linked entities, by the words of the
+    /// question that each explains; see --candidates.
     Decide,
     /// kg-agent: return errors to the model, at most twice per step, and never repeat a call; see
     /// --answer-types.

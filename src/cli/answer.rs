@@ -167,8 +167,8 @@ pub(crate) struct EvalArgs {
     /// answer anyway; or the rest of the graph still answers it. The output counts them by reason.
     #[arg(long)]
     pub(crate) withhold: bool,
-    /// Measure variations of the setting too, one parameter at a time, and print one table with
-    /// intervals. Such as: n=0,1,3 k=1,2,3 t=1,2,3 leave-out=g,d,a
+    /// Also measure variations of the setting, one parameter at a time, and print one table with
+    /// intervals. Example: n=0,1,3 k=1,2,3 t=1,2,3 leave-out=g,d,a
     ///
     /// n: worked examples (--shots). k: what is selected (--top-entities and --top-relations;
     /// --reflect-kept). t: tries of triad (--tries), actions of oda (--iterations). leave-out: parts
@@ -216,7 +216,7 @@ pub(crate) struct ReplayArgs {
     pub(crate) graph: KgArg,
     #[command(flatten)]
     pub(crate) ranking: RankingArgs,
-    /// Decode again with this model folder and compare the tokens too.
+    /// Model folder that decodes the turns again; the tokens are compared, too.
     #[arg(long, value_name = "MODEL")]
     pub(crate) decode: Option<PathBuf>,
     /// Folder of the model that made the trace: its word tables influenced the decision.

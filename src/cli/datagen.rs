@@ -95,7 +95,7 @@ const LAYOUTS: Names<Layout> = names! {
 const NAMINGS: Names<Naming> = names! {
     "name": "By full name, restricted to those shown" => Naming::Mixed;
     "handle": "By a handle shown next to the name" => Naming::Handles;
-    "mention": "By the handle of the word of the question that means the relation, else by name"
+    "mention": "By the handle of the question's word for the relation, or else by name"
         => Naming::Mentions;
 };
 
@@ -119,7 +119,7 @@ pub(crate) struct SampleArgs {
     /// How calls in dialogues name relations [default: by name; `synth` on a graph with more than
     /// 200 relations: by handle].
     ///
-    /// A small model does not learn to spell more names than that from synthesized questions.
+    /// From synthesized questions, a small model does not learn to spell more than 200 names.
     #[arg(long, value_parser = one_of(NAMINGS))]
     pub(crate) relations: Option<Naming>,
     /// Put the tool list into every dialogue (the paper layout always has it).
@@ -161,7 +161,7 @@ pub(crate) struct GoldArgs {
     /// Folder to write; an interrupted run continues from DIR.partial.
     #[arg(long, value_name = "DIR", required_unless_present = "show")]
     pub(crate) out: Option<PathBuf>,
-    /// Print the examples instead of a table; without --out nothing is written and --limit is 5.
+    /// Print the examples instead of a table. Without --out, nothing is written and --limit is 5.
     #[arg(long)]
     pub(crate) show: bool,
     #[command(flatten)]
@@ -352,7 +352,7 @@ pub(crate) struct WeightsArgs {
     /// Predictions of `eval` on development questions; repeat for more sets, which count equally.
     #[arg(long, required = true, value_name = "FILE")]
     pub(crate) predictions: Vec<PathBuf>,
-    /// Weights to start from [default: those without a model].
+    /// Weights to start from [default: the shipped weights without a model].
     #[arg(long, value_name = "FILE")]
     pub(crate) start: Option<PathBuf>,
     /// How strongly weights are kept near those of --start.

@@ -50,10 +50,10 @@ pub(crate) struct KgLoadArgs {
     /// If there is no label in one of them, a label without a language is used, then any.
     #[arg(long, value_name = "TAGS", value_delimiter = ',', default_value = "en")]
     pub(crate) languages: Vec<String>,
-    /// Date that NOW means in comparisons, such as `2015-08-10` (Freebase's and the default).
+    /// Date that NOW means in comparisons [default: 2015-08-10, Freebase's date].
     #[arg(long, value_name = "DATE")]
     pub(crate) now: Option<String>,
-    /// Count instances of subclasses as instances of the class; SPARQL ignores this.
+    /// Count instances of subclasses as instances of the class; SPARQL queries ignore this.
     ///
     /// Subclasses are read from rdfs:subClassOf, P279 and KQA Pro's concepts. This is always on where a
     /// class has subclasses with instances and no instance of its own.
@@ -146,8 +146,8 @@ pub(crate) struct KgLexiconArgs {
     /// Model folder whose word tables to use too.
     #[arg(long, value_name = "DIR")]
     pub(crate) model: Option<PathBuf>,
-    /// Source of questions with SPARQL, such as the file of `serve --feedback`, whose words to
-    /// propose; repeat for more. See `datagen gold`.
+    /// Source of questions with SPARQL whose words to propose, such as the file of
+    /// `serve --feedback`; repeat for more. See `datagen gold`.
     #[arg(long, value_name = "FORMAT=PATH")]
     pub(crate) questions: Vec<String>,
     /// Maximum number of words for a relation or class.
@@ -166,7 +166,7 @@ pub(crate) struct ToolArgs {
     /// end(v0)`.
     #[arg(value_name = "CALLS")]
     pub(crate) calls: String,
-    /// Question that the calls answer; it ranks relations and gives candidates their context.
+    /// Question that the calls answer; relations and candidates are ranked by its words.
     #[arg(long, default_value = "", value_name = "TEXT")]
     pub(crate) question: String,
     /// Tools that the calls may use.

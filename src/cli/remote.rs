@@ -12,7 +12,7 @@ use toolbox::prompt::Layout;
 use super::values::{Names, names, number, one_of, share, temperature};
 
 const CONSTRAINTS: Names<Constraint> = names! {
-    "none": "No constraint: replies are checked, and asked for again at most twice"
+    "none": "No constraint: replies are checked; a bad one is requested again, at most twice"
         => Constraint::None;
     "grammar": "llama.cpp: its field `grammar`" => Constraint::Grammar;
     "structured-outputs": "vLLM 0.11 or newer: a grammar in its field `structured_outputs`"
@@ -59,7 +59,7 @@ pub(crate) struct RemoteArgs {
     /// Server: what the model was trained on.
     #[arg(long, value_enum, default_value = "any", value_name = "WHAT")]
     pub(crate) served: Served,
-    /// Server: how to constrain what the model writes. Before the first question one request tries
+    /// Server: how to constrain what the model writes. A request before the first question tests
     /// whether the server obeys.
     #[arg(long, value_parser = one_of(CONSTRAINTS), default_value = "none")]
     constraint: Constraint,

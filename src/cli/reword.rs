@@ -13,8 +13,8 @@ pub(crate) struct RewordArgs {
     /// Add other wordings of the questions, written by this model: a model folder, or
     /// http(s)://HOST:PORT/v1 of an OpenAI-compatible server.
     ///
-    /// A wording is kept only if linking finds the same entities and values in it and nothing is
-    /// worded like it. The file OUT.reworded keeps what the model wrote; a later run with the same
+    /// A wording is kept only if linking finds the same entities and values in it and no other
+    /// question is worded like it. The file OUT.reworded keeps what the model wrote; a later run with the same
     /// model asks only for what is missing there.
     #[arg(long, value_name = "MODEL")]
     pub(crate) reword: Option<String>,

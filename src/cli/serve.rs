@@ -108,7 +108,7 @@ pub(crate) struct ServeArgs {
     /// Number of questions and queries that one address may ask at the same time; more are refused
     /// with status 429.
     ///
-    /// Behind a proxy all clients have its address, so this and the next limit are those of all.
+    /// Behind a proxy all clients have the proxy's address, so they share this limit and the next.
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = number::<u16>(1..=10_000))]
     pub(crate) client_questions: u16,
     /// Number of connections that one address may have; more are refused with status 429.

@@ -116,7 +116,7 @@ pub(crate) struct TrainArgs {
     /// Tokens per optimizer step.
     #[arg(long, value_name = "N")]
     pub(crate) batch_tokens: Option<usize>,
-    /// Tokens per forward pass; a step accumulates the gradients of as many as it needs.
+    /// Tokens per forward pass; a step adds up the gradients of as many passes as it needs.
     #[arg(long, value_name = "N")]
     pub(crate) micro_tokens: Option<usize>,
     /// Number of steps between checkpoints.

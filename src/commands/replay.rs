@@ -63,7 +63,7 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<ExitStatus> {
 fn check(opening: &Opening, graph: &FrozenKg, ranker: &dyn Ranker) -> Result<Template> {
     if opening.kg_hash != graph.content_hash() {
         bail!(
-            "the trace was made on the graph {}, this folder holds {}",
+            "the trace was made on the graph with the hash {}, but the graph in this folder has {}",
             opening.kg_hash,
             graph.content_hash()
         );
@@ -78,7 +78,7 @@ fn check(opening: &Opening, graph: &FrozenKg, ranker: &dyn Ranker) -> Result<Tem
     // are accepted.
     if !opening.ranker.is_empty() && opening.ranker != ranker.name() {
         bail!(
-            "the trace was made with relations ranked by `{}`, and these are ranked by `{}`; {}",
+            "the trace was made with relations ranked by `{}`, here they are ranked by `{}`; {}",
             opening.ranker,
             ranker.name(),
             ranking::option_for(&opening.ranker)

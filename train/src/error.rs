@@ -39,7 +39,7 @@ pub enum TrainError {
     /// The estimated memory is above the limit.
     #[error(
         "the run needs about {:.2} GB of memory, but {:.2} GB are available: weights {:.2}, gradients {:.2}, optimizer {:.2}, activations {:.2}; \
-         reduce activations with fewer `micro_tokens` or `gradient_checkpointing`, gradients and optimizer with LoRA",
+         fewer `--micro-tokens` or `--gradient-checkpointing` reduce the activations, `--method lora` the gradients and the optimizer",
         gb(needs.peak()), gb(*limit), gb(needs.weights), gb(needs.gradients), gb(needs.optimizer), gb(needs.activations)
     )]
     Memory {

@@ -83,7 +83,7 @@ pub enum FolderError {
         path: PathBuf,
     },
     /// The folder has no graph of this name.
-    #[error("{} has no graph `{given}`; {}", path.display(), if known.is_empty() { "it has no named graphs".to_owned() } else { format!("it has {}", known.join(", ")) })]
+    #[error("{} has no named graph `{given}`; {}", path.display(), if known.is_empty() { "it has only the default graph".to_owned() } else { format!("it has {}", known.join(", ")) })]
     NoSuchGraph {
         /// The folder.
         path: PathBuf,

@@ -69,8 +69,8 @@ pub(crate) fn run(args: &AdaptArgs, ui: &Ui) -> Result<ExitStatus> {
     check_target(&args.out, &[RECORD])?;
     if !args.model.join("config.json").is_file() {
         bail!(
-            "{} is not a model folder with weights of its own; give the model that an adapter \
-             belongs to, and all questions at once",
+            "{} is not a model folder with weights of its own: it has no config.json; name the \
+             original model, not an adapter, and give all questions at once",
             args.model.display()
         );
     }
@@ -92,7 +92,10 @@ impl Adapting<'_> {
         let shown = self.work.display();
         let known = fs::read_to_string(&asked).ok();
         if known.is_none() && self.work.exists() {
-            bail!("{shown} is no unfinished work of `adapt`; move it away or name another --out");
+            bail!(
+                "{shown} exists and is no unfinished work of `adapt`; move it away, or name \
+                 another --out"
+            );
         }
         if known.is_some_and(|known| known != text) {
             fs::remove_dir_all(&self.work).with_context(|| format!("cannot remove {shown}"))?;
@@ -193,8 +196,8 @@ impl Adapting<'_> {
         controls.retain(|(_, questions): &(String, Vec<_>)| !questions.is_empty());
         if controls.is_empty() {
             bail!(
-                "there are no control questions, which show that the model got no worse: name some \
-                 with --control, or the dataset of the model with --data"
+                "there are no control questions to show that the model does not get worse: name \
+                 some with --control, or name the model's dataset with --data"
             );
         }
         Ok(controls)

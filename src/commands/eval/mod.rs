@@ -167,7 +167,7 @@ fn settings(args: &EvalArgs, ranker: &Arc<dyn Ranker>, ui: &Ui) -> Result<Vec<Se
     for &make in &args.agents {
         let agent = answering.agent(make, linked, args.model.as_deref());
         if agents.contains(&agent) {
-            bail!("{} is named twice", agent.name());
+            bail!("the agent {} is named twice", agent.name());
         }
         agents.push(agent);
     }

@@ -143,10 +143,10 @@ fn warn_of_failures(evaluation: &Evaluation, questions: usize, ui: &Ui) -> Resul
         let error = reason.as_deref().unwrap_or_default();
         let n = 1 + failed.count();
         if n == questions {
-            bail!("the planner failed at all {n} questions; at the first: {error}");
+            bail!("the model failed at all {n} questions; the error at the first: {error}");
         }
         ui.warn(&format!(
-            "{n} of {questions} questions count as unanswered because the planner failed; the \
+            "{n} of {questions} questions count as unanswered because the model failed; the \
              first is {id}: {error}"
         ));
     }

@@ -62,8 +62,8 @@ impl Planning {
         let replayed = model == Some(oracle::NAME) && matches!(agent, AgentKind::KgAgent);
         if answering.tools.is_some() && agent.needs_model() && !replayed {
             bail!(
-                "--tools is for the agent `words` and for `--model oracle`; with its model `{}` has \
-                 the tools that this was trained with",
+                "--tools is for the agent `words` and for `--model oracle`; the agent `{}` has the \
+                 tools that its model was trained with",
                 agent.name()
             );
         }

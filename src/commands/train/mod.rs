@@ -129,11 +129,16 @@ fn base(text: &str) -> Result<Base> {
     if path.is_file() || path.extension().is_some_and(|end| end == "gguf") {
         return Ok(Base::Gguf(path));
     }
-    Ok(Base::Folder(if path.exists() {
-        path
-    } else {
-        model::hub::cached(text).unwrap_or(path)
-    }))
+    if path.exists() {
+        return Ok(Base::Folder(path));
+    }
+    let folder = model::hub::cached(text).with_context(|| {
+        format!(
+            "there is no folder {text}, and the Hugging Face cache has no model of this name; \
+             name a model folder, or download a model with `kgagent fetch ORG/NAME`"
+        )
+    })?;
+    Ok(Base::Folder(folder))
 }
 
 fn dataset(folder: &Path) -> Result<Dataset> {
