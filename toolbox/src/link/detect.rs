@@ -15,9 +15,9 @@ use super::names::{Asked, is_value, named};
 use super::span::{CHOICES, LONGEST, Span, best_first};
 use super::words::{Word, words};
 use crate::rank::{RankError, Ranker};
-use kg::Kg;
-use kg::search::{LabelIndex, MatchKind, NodeRole, SearchError, normalise};
+use kg::search::{LabelIndex, LabelMatch, MatchKind, NodeRole, SearchError, normalise};
 use kg::term::{NodeId, Term};
+use kg::{Kg, is_meta_class};
 
 /// Number of runs of capitalised words per question that are searched with edits: each costs about
 /// a hundred plain lookups.
@@ -69,12 +69,13 @@ pub fn detect(
             spans
         }
     };
-    // Words that name a property ask for it.
+    // Words that name a property ask for it, and nobody asks about `rdfs:Class`.
     for span in &mut spans {
         let (start, end) = span.range(&words);
         let text = question[start..end].to_lowercase();
-        span.found
-            .retain(|found| !kg.is_property(found.node) && !lacks_key(kg, found.node, &text));
+        span.found.retain(|&LabelMatch { node, .. }| {
+            !kg.is_property(node) && !is_meta(kg, node) && !lacks_key(kg, node, &text)
+        });
     }
     spans.retain(|span| !span.found.is_empty());
     spans.sort_by_key(|span| span.first);
@@ -89,6 +90,11 @@ pub fn detect(
         mentions.extend(decide(&asked, &bare, &spans, at, ranker)?);
     }
     Ok(mentions)
+}
+
+/// Whether a node belongs to the modelling language.
+fn is_meta(kg: &dyn Kg, node: NodeId) -> bool {
+    matches!(kg.term(node), Term::Iri(iri) if is_meta_class(&iri))
 }
 
 /// Whether a node is a row of a table that is named by its key alone (`room 307`), and a text does

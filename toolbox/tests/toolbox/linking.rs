@@ -33,6 +33,7 @@ const GRAPH: &str = r#"
 :uk a :country ; rdfs:label "United Kingdom" . :canada a :country ; rdfs:label "Canada" .
 :netherlands a :country ; rdfs:label "Netherlands" ; :capital :amsterdam . :amsterdam a :city ; rdfs:label "Amsterdam" .
 :eea rdfs:label "European Economic Area" ; :founded 1994 .
+:film a rdfs:Class . :city a rdfs:Class . :river a rdfs:Class . :club a rdfs:Class . :person a rdfs:Class .
 :historical rdfs:label "historical fiction" ; :code "h" .
 "#;
 
@@ -115,6 +116,8 @@ fn the_surroundings_settle_equal_names() {
 #[test]
 fn ordinary_words_and_parts_of_other_names_do_not_link() {
     check(&[
+        // Not `rdfs:Class`.
+        ("classes with few students", &[]),
         ("name a film of the city", &[]),
         ("who was born here", &[]),
         ("what is the populaton", &[]),

@@ -96,7 +96,7 @@ fn the_estimate_matches_the_run_and_insufficient_memory_is_an_error() {
     let tight = with(config.clone(), |c| c.memory_limit = Some(needs.peak() - 1));
     let error = run(&tight, &data, &base).unwrap_err();
     assert!(
-        matches!(error, TrainError::Memory { .. }) && error.to_string().contains("micro_tokens"),
+        matches!(error, TrainError::Memory { .. }) && error.to_string().contains("micro-tokens"),
         "{error}"
     );
     assert!(!base.exists() && !partial_folder(&base).exists());
