@@ -75,6 +75,7 @@ impl Dataset {
     /// differs from an earlier line of the same agent.
     pub fn read(dir: &Path) -> Result<Self, ModelError> {
         let mut data = Self::default();
+        ModelError::expect(dir, "dataset", "train.jsonl", "kgagent datagen")?;
         data.train = data.read_file(&dir.join("train.jsonl"))?;
         let valid = dir.join("valid.jsonl");
         if valid.exists() {

@@ -13,6 +13,18 @@ pub enum ModelError {
         /// The system's error.
         source: std::io::Error,
     },
+    /// A folder that holds something else.
+    #[error("{} is not a {what} folder: it has no {file}; `{by}` writes one", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What it should hold.
+        what: &'static str,
+        /// The file that every such folder has.
+        file: &'static str,
+        /// The command that makes such folders.
+        by: &'static str,
+    },
     /// A JSON file with missing or invalid content.
     #[error("{path}: {message}")]
     Json {
@@ -92,6 +104,25 @@ impl ModelError {
     pub fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + use<> {
         let path = path.to_path_buf();
         move |source| Self::Io { path, source }
+    }
+
+    /// Checks that a folder has the file by which folders of its kind are known.
+    ///
+    /// # Errors
+    /// [`ModelError::Folder`] if it has not.
+    pub(crate) fn expect(
+        path: &Path,
+        what: &'static str,
+        file: &'static str,
+        by: &'static str,
+    ) -> Result<(), Self> {
+        let found = path.join(file).exists();
+        found.then_some(()).ok_or_else(|| Self::Folder {
+            path: path.to_owned(),
+            what,
+            file,
+            by,
+        })
     }
 
     /// An error in the JSON file `path`.

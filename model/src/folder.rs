@@ -44,6 +44,7 @@ impl ModelFolder {
             None
         };
         let base = adapter.as_ref().map_or(path, |(_, base)| base);
+        ModelError::expect(base, "model", "config.json", "kgagent train")?;
         let mut config = ModelConfig::from_json(&read_json(&base.join("config.json"))?)?;
         if let Some(table) = adapter
             .as_ref()
@@ -217,6 +218,18 @@ fn card(config: &ModelConfig, info: &KgAgentInfo) -> String {
 mod tests {
     use super::*;
     use crate::{Preset, Tensor};
+
+    #[test]
+    fn other_folders_are_called_what_they_are_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = ModelFolder::open(dir.path()).unwrap_err().to_string();
+        assert!(
+            error.contains("is not a model folder") && error.contains("kgagent train"),
+            "{error}"
+        );
+        let error = crate::Dataset::read(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("is not a dataset folder"), "{error}");
+    }
 
     #[test]
     fn a_written_folder_opens_and_a_missing_tensor_is_named() {
