@@ -81,7 +81,14 @@ impl StagedFile {
 /// is locked; then the next one is taken.
 fn staged_file(parent: &Path, prefix: &str) -> io::Result<NamedTempFile> {
     loop {
-        let temp = temporary(prefix).tempfile_in(parent)?;
+        let missing = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                let message = format!("there is no folder {}", parent.display());
+                io::Error::new(error.kind(), message)
+            }
+            _ => error,
+        };
+        let temp = (temporary(prefix).tempfile_in(parent)).map_err(missing)?;
         // Without locks nothing is swept.
         if temp.as_file().lock().is_err() || temp.path().exists() {
             return Ok(temp);
@@ -107,6 +114,17 @@ fn temporary(prefix: &str) -> Builder<'_, 'static> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_missing_folder_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = write_file(&dir.path().join("no/file"), b"").unwrap_err();
+        let error = error.to_string();
+        assert!(
+            error.contains("there is no folder") && !error.contains("partial"),
+            "{error}"
+        );
+    }
 
     #[test]
     fn a_failed_write_keeps_the_old_file() {
