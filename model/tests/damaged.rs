@@ -406,7 +406,7 @@ fn shards() -> Vec<Case> {
 
 fn configs() -> Vec<Case> {
     let mut all = vec![
-        case("no configuration", "No such file", |dir| {
+        case("no configuration", "is not a model folder", |dir| {
             fs::remove_file(dir.join("config.json")).unwrap();
         }),
         case("a configuration cut off", "EOF", |dir| {
