@@ -1,5 +1,5 @@
-//! `kgagent adapt` with a small model: what is learned, what is left out, and that
-//! nothing is kept without control questions or when they are answered worse.
+//! `kgagent adapt` with a small model. It learns from the right questions. It keeps nothing if there are no
+//! control questions, or if they are answered worse.
 
 use std::fs;
 use std::path::Path;

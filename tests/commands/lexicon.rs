@@ -1,4 +1,4 @@
-//! `kgagent kg lexicon`: what it proposes loads with the graph, and it replaces only its own files.
+//! `kgagent kg lexicon`: its file can be loaded with the graph. It replaces only files that it wrote.
 
 use std::fs;
 use std::path::Path;

@@ -15,8 +15,8 @@ use crate::rank::stem;
 /// How surely a word of a mention means a relation, so that it may be meant instead.
 const KNOWN: f32 = 0.2;
 
-/// The question with spaces for its mentions, so that byte offsets stay. Lower-case words beside a mention
-/// with a capital stay too: `the political party of Nehru` may mean a relation.
+/// Replaces the mentions of a question by spaces, so that the other words keep their byte offsets. If a mention
+/// has a capital, those without one stay where they may mean a relation: `party` of `the party of Nehru`.
 pub(super) fn blanked(question: &str, linked: &Linked, tables: &WordTables) -> String {
     let mut bare = linked.blanked(question);
     let mentions = (0..linked.entities.len()).filter_map(|entity| linked.span(entity));
@@ -82,8 +82,8 @@ pub(super) fn are_joined(question: &str, linked: &Linked) -> bool {
     })
 }
 
-/// Whether a mention says where something is, or the question asks where it is: `in` stands before it, it
-/// is the adjective of a nation, or `in` has nothing behind it.
+/// Whether the question asks where something is, or a mention says it: `in` stands before the mention, or the
+/// mention is the adjective of a nation.
 pub(super) fn stand_for_places(question: &str, linked: &Linked) -> bool {
     const BEFORE: [&str; 5] = ["in", "from", "of", "across", "within"];
     if asks_where(&words(question)) {

@@ -126,7 +126,8 @@ impl<'s, 'g> Explainer<'s, 'g> {
         made
     }
 
-    /// The linked entity beside whose mention a word names its class: `project` of `the Helix project`.
+    /// The linked entity of which a word next to its mention names the class: in `the Helix project`,
+    /// `project` stands next to Helix, which is a project.
     fn beside(&self, at: usize, word: &AskedWord) -> Option<usize> {
         if self.focus == Some(at) || word.is_mark() || word.value.is_some() {
             return None;
