@@ -2,9 +2,9 @@
 
 use kg::value::{Kind, Op};
 
-use super::plan::{Against, Finish, PlanStep, Start};
+use super::plan::{Against, Finish, PlanStep, Start, bit};
 use super::search::{Search, Searched};
-use super::state::{Found, State, bit};
+use super::state::{Found, State};
 use super::values::{kind_of, opposite, ops, same_class, truth};
 use super::words::Explainer;
 use crate::exec::{Adjacent, Relation, Value};

@@ -8,7 +8,7 @@ use kg::term::NodeId;
 
 use super::naming::class_texts;
 use super::table::{WordTables, stems_of};
-use super::vocabulary::split;
+use super::vocabulary::{SYNONYMS, sides_of, split};
 
 /// Lowest probability of a proposed word, given a word of the name.
 const LEAST: f32 = 0.04;
@@ -31,10 +31,8 @@ pub struct LexiconEntry {
 /// list has the most typical words of a name first.
 #[must_use]
 pub fn question_words() -> Vec<String> {
-    let lines = include_str!("../../../data/base/synonyms.txt").lines();
-    let lines = lines.filter(|line| !line.starts_with('#'));
-    let words = lines.filter_map(|line| line.split_once(':'));
-    words
+    let sides = sides_of(SYNONYMS).filter_map(|(_, sides)| sides);
+    sides
         .flat_map(|(_, words)| words.split_whitespace())
         .map(|word| word.replace('_', " "))
         .collect()

@@ -6,7 +6,7 @@ use kg::{Kg, words};
 use super::adjective::{Degree, adjective};
 use super::focus::is_content;
 use super::marks::base;
-use super::plan::{Hop, Way};
+use super::plan::{Hop, Way, bit};
 use super::table::WordTables;
 use crate::exec::Session;
 use crate::link::{Linked, is_nationality, number_of_word};
@@ -184,21 +184,24 @@ pub(super) fn asks_for_job(before: &[String]) -> bool {
 /// The values of the question that are single words in lower case and words of the graph's classes or
 /// relations, as bits: the question may well mean those.
 pub(super) fn everyday(session: &Session<'_>) -> u64 {
-    const LETTERS: usize = 4;
-    let Ok(index) = session.kg().label_index() else {
-        return 0;
-    };
     let everyday = |value: &&Literal| {
         let text = value.lexical.to_lowercase();
         let word = text.chars().all(char::is_alphabetic);
-        let stemmed = stem(&text);
-        let prefix: String = stemmed.chars().take(LETTERS).collect();
-        let vocabulary = || index.is_vocabulary(&prefix, &|other| stem(other) == stemmed);
-        word && find_written(session.question(), &text) && vocabulary().unwrap_or(false)
+        word && find_written(session.question(), &text) && is_vocabulary(session, &text)
     };
     let values = session.linked().values.iter().enumerate();
     let found = values.filter(|(_, value)| everyday(value));
-    found.fold(0, |all, (at, _)| all | 1_u64 << at.min(63))
+    found.fold(0, |all, (at, _)| all | bit(at))
+}
+
+/// Whether the name of a class or relation of the graph has a word with this word's stem.
+pub(super) fn is_vocabulary(session: &Session<'_>, word: &str) -> bool {
+    const LETTERS: usize = 4;
+    let stemmed = stem(word);
+    let prefix: String = stemmed.chars().take(LETTERS).collect();
+    let same = |other: &str| stem(other) == stemmed;
+    let index = session.kg().label_index();
+    index.is_ok_and(|index| index.is_vocabulary(&prefix, &same).unwrap_or(false))
 }
 
 /// Whether a question has a word in this case.

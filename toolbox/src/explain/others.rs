@@ -3,8 +3,7 @@
 
 use kg::term::NodeId;
 
-use super::plan::{Hop, Way};
-use super::state::bit;
+use super::plan::{Hop, Way, bit};
 use super::words::Explainer;
 use crate::exec::{Adjacent, Relation};
 

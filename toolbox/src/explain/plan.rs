@@ -6,6 +6,11 @@ use kg::value::{Extreme, Op};
 use crate::call::{Arg, Call, Tool};
 use crate::exec::{Relation, Session};
 
+/// The bit of an entity or a value in a set of them.
+pub(super) fn bit(index: usize) -> u64 {
+    1_u64 << index.min(63)
+}
+
 /// The direction in which a plan follows a relation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Way {

@@ -10,6 +10,8 @@ use crate::link::Linked;
 
 /// Number of words of the longest noun phrase that says a relation.
 const LONGEST: usize = 4;
+/// From this probability a step speaks of a relation that the question says.
+const SPOKEN_OF: f32 = 0.05;
 
 /// For each linked entity, the relations that the question says of it, the nearest first: for each,
 /// the indices of its content words.
@@ -139,7 +141,6 @@ impl Progress {
     /// The progress after a step that explains words of the question. Words of one name are explained
     /// by one step: the `date` and the `birth` of a date of birth.
     pub(super) fn follow(self, chain: &[Vec<usize>], words: &[f32]) -> Self {
-        const SPOKEN_OF: f32 = 0.05;
         const SAME: f32 = 0.5;
         let best = |phrase: &Vec<usize>| {
             let of = |&at: &usize| words.get(at).copied().unwrap_or_default();
@@ -168,7 +169,6 @@ impl Progress {
 
     /// How many relations that the plan explains have no step of their own.
     pub(super) fn untold(self, chain: &[Vec<usize>], words: &[f32]) -> usize {
-        const SPOKEN_OF: f32 = 0.05;
         let said = |phrase: &&Vec<usize>| {
             phrase
                 .iter()

@@ -8,7 +8,7 @@ use kg::value::{Extreme, Kind, Op};
 use super::kinship::Lineage;
 use super::mentions::is_of_kind;
 use super::nodes::{connects, is_nameless, literal_kind, measurable};
-use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way};
+use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way, bit};
 use super::possessive::Progress;
 use super::question::AskedWord;
 use super::words::{Explainer, is_part_of_name, names, order, strength};
@@ -122,11 +122,6 @@ impl Tally {
             values: self.values | other.values,
         }
     }
-}
-
-/// The bit of an entity or a value in a tally.
-pub(super) fn bit(index: usize) -> u64 {
-    1_u64 << index.min(63)
 }
 
 /// What a plan explains after one more step. Marks of question words ask about the answer, so only

@@ -9,7 +9,7 @@ use kg::words;
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 
-use super::vocabulary::before_misspelt_ending;
+use super::vocabulary::{SYNONYMS, before_misspelt_ending, sides_of};
 use crate::rank::stem;
 
 /// Probabilities are stored as `-SCALE · ln p`, rounded, in one byte.
@@ -55,11 +55,10 @@ impl WordTables {
     pub fn base() -> Arc<Self> {
         static BASE: LazyLock<Arc<WordTables>> = LazyLock::new(|| {
             let text = include_str!("../../../data/base/words.tsv");
-            let synonyms = include_str!("../../../data/base/synonyms.txt");
             let mut tables = WordTables::parse(text)
                 .unwrap_or_else(|error| unreachable!("data/base/words.tsv: {error}"));
             tables
-                .add_synonyms(synonyms)
+                .add_synonyms(SYNONYMS)
                 .unwrap_or_else(|error| unreachable!("data/base/synonyms.txt: {error}"));
             Arc::new(tables)
         });
@@ -240,9 +239,8 @@ impl WordTables {
     /// # Errors
     /// [`TableError`] names the first bad line.
     fn add_synonyms(&mut self, text: &str) -> Result<(), TableError> {
-        let lines = text.lines().enumerate();
-        for (number, line) in lines.filter(|(_, line)| !line.starts_with('#')) {
-            let Some((relations, questions)) = line.split_once(':') else {
+        for (number, sides) in sides_of(text) {
+            let Some((relations, questions)) = sides else {
                 return Err(TableError {
                     line: number + 1,
                     message: "it must have words of relations, a colon and words of questions"

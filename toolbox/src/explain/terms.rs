@@ -8,9 +8,9 @@ use kg::term::Literal;
 use kg::value::Kind;
 use serde::{Deserialize, Serialize};
 
-use super::plan::Finish;
+use super::plan::{Finish, bit};
 use super::possessive;
-use super::state::{Found, State, bit};
+use super::state::{Found, State};
 use super::words::Explainer;
 use crate::exec::{EntSet, Value};
 use crate::link::year_of;

@@ -7,7 +7,7 @@ use kg::words;
 
 use super::adjective::adjective;
 use super::focus::is_content;
-use super::mentions::blanked;
+use super::mentions::{blanked, is_vocabulary};
 use super::table::WordTables;
 use super::vocabulary::is_chatter;
 use crate::exec::Session;
@@ -24,7 +24,7 @@ pub(super) fn found(session: &Session<'_>, tables: &WordTables) -> Vec<(String, 
     let values: Vec<String> = (linked.values.iter())
         .flat_map(|value| words(&value.lexical))
         .collect();
-    let in_graph = |word: &str| is_of_graph(session, word);
+    let in_graph = |word: &str| is_vocabulary(session, word);
     let mut found: Vec<(String, String)> = Vec::new();
     for word in words(&blanked(question, linked, tables)) {
         let seen = values.contains(&word) || found.iter().any(|(known, _)| *known == word);
@@ -33,15 +33,6 @@ pub(super) fn found(session: &Session<'_>, tables: &WordTables) -> Vec<(String, 
         }
     }
     found
-}
-
-/// Whether the name of a class or relation of the graph has a word with this word's stem.
-fn is_of_graph(session: &Session<'_>, word: &str) -> bool {
-    let stemmed = stem(word);
-    let prefix: String = stemmed.chars().take(SHORTEST).collect();
-    let index = session.kg().label_index();
-    let same = |other: &str| stem(other) == stemmed;
-    index.is_ok_and(|index| index.is_vocabulary(&prefix, &same).unwrap_or(false))
 }
 
 /// The word that a misspelt word means: an adjective of degree, or a word for relations.

@@ -60,6 +60,16 @@ pub(super) fn stems(text: &str) -> Vec<String> {
     stems
 }
 
+/// The program's own list of synonyms.
+pub(super) const SYNONYMS: &str = include_str!("../../../data/base/synonyms.txt");
+
+/// The lines of a list of synonyms with their numbers from 0: the words of relations, and those of questions.
+pub(super) fn sides_of(text: &str) -> impl Iterator<Item = (usize, Option<(&str, &str)>)> {
+    let lines = text.lines().enumerate();
+    let lines = lines.filter(|(_, line)| !line.starts_with('#'));
+    lines.map(|(number, line)| (number, line.split_once(':')))
+}
+
 /// Whether a lower-case word says nothing about what is asked.
 pub(super) fn is_filler(word: &str) -> bool {
     static WORDS: LazyLock<FxHashSet<&str>> = LazyLock::new(|| FILLERS.split(' ').collect());

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use kg::term::NodeId;
 use kg::value::Extreme;
 
-use super::super::state::{State, bit};
+use super::super::plan::bit;
+use super::super::state::State;
 use super::super::words::{Explainer, names};
 use super::columns::{Columns, Composer};
 use super::paths::{EXPLAINED, KNOWN, Path, add, nameless};

@@ -20,9 +20,9 @@ use kg::term::{NodeId, Term};
 use kg::value::Op;
 use rustc_hash::FxHashSet;
 
-use super::plan::{Against, Hop, Start, Way};
+use super::plan::{Against, Hop, Start, Way, bit};
 use super::search::SearchLimits;
-use super::state::{Found, State, bit};
+use super::state::{Found, State};
 use super::terms::{DecisionTerm, TermWeights, Terms, of_state};
 use super::values::{reached, said_classes};
 use super::words::{Explainer, strength};
