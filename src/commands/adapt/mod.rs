@@ -178,10 +178,9 @@ impl Adapting<'_> {
         questions: &mut Vec<GoldQuestion>,
     ) -> Result<Vec<(String, Vec<GoldQuestion>)>> {
         let args = self.args;
-        let most = (args.hold_back * u64::MAX as f64) as u64;
         let held = questions.extract_if(.., |one| {
             let known = one.answers.is_some() || matches!(one.query, GoldQuery::Text(_));
-            known && common::hash::number(args.seed, "control", &one.id) < most
+            known && common::hash::falls_into(args.hold_back, args.seed, "control", &one.id)
         });
         let mut controls = vec![("held back".to_owned(), held.collect())];
         let own = args
