@@ -10,7 +10,8 @@ const QUESTION_WORDS: &[&str] = &[
 ];
 /// Forms of `do`: the verb that they help comes last.
 const DO: &[&str] = &["do", "does", "did"];
-const BE: &[&str] = &["is", "are", "was", "were", "s"];
+/// Forms of `be`.
+pub(super) const BE: &[&str] = &["is", "are", "was", "were", "s"];
 
 /// Words that ask how many there are.
 pub(super) const COUNTING: [&str; 5] = ["number", "total", "count", "amount", "many"];

@@ -1,15 +1,95 @@
 //! The plans that end in a truth value.
 
+use std::sync::Arc;
+
 use kg::value::{Kind, Op};
 
-use super::plan::{Against, Finish, PlanStep, Start, bit};
+use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way, bit};
 use super::search::{Search, Searched};
-use super::state::{Found, State};
+use super::state::{Found, State, joined, speaks};
 use super::values::{kind_of, opposite, ops, same_class, truth};
 use super::words::Explainer;
 use crate::exec::{Adjacent, Relation, Value};
 
+/// The probability from which `is it a …` and `does it have …` name a class or a relation.
+const NAMED: f32 = 0.1;
+
 impl Search<'_> {
+    /// Whether the only thing of the question is what it asks for (`is the Amazon a river`) or has
+    /// it (`was Frida Kahlo married`). Every word must be said by the class or the relation.
+    pub(super) fn judge_alone(&mut self, state: &State, explainer: &mut Explainer<'_, '_>) {
+        let session = explainer.session;
+        let linked = session.linked();
+        let (&[entity], &Start::Entity(index), true) = (
+            linked.entities.as_slice(),
+            &state.plan.start,
+            linked.values.is_empty(),
+        ) else {
+            return;
+        };
+        let said = |words: &[f32]| {
+            let mut content = (explainer.asked.words.iter().zip(words))
+                .filter(|(word, _)| !word.is_mark())
+                .peekable();
+            content.peek().is_some() && content.all(|(_, p)| *p >= NAMED)
+        };
+        // `is it a museum`, not `are there museums in it`.
+        let behind = |words: &[f32]| {
+            let mention = explainer.asked.mentions.get(index).copied().flatten();
+            let mut named = (explainer.asked.words.iter().zip(words))
+                .filter(|(_, p)| **p >= NAMED)
+                .peekable();
+            named.peek().is_some()
+                && named.all(|(word, _)| mention.is_some_and(|(_, end)| word.at >= end))
+        };
+        match state.plan.steps.as_slice() {
+            [] if explainer.asked.is => {
+                for class in self.classes.clone() {
+                    if !behind(&explainer.class(class)) {
+                        continue;
+                    }
+                    let words = joined(&state.words, &explainer.class(class));
+                    let types = &session.kg().schema().type_relations;
+                    for relation in types.iter().map(|&id| Relation::Plain(id)) {
+                        let held = !session.satisfying_node(&[entity], relation, class).is_empty();
+                        let finish = Finish::Judge(relation, Op::Eq, Against::Named(class));
+                        let mut done = state.finish(finish);
+                        done.words = Arc::clone(&words);
+                        done.tally.filters += 1;
+                        if said(&words) {
+                            self.record(Found {
+                                state: done,
+                                answer: Value::Bool(held),
+                            });
+                        }
+                    }
+                }
+            }
+            [PlanStep::Walk(Hop { relation, way })] if said(&state.words) => {
+                let out = !session.step(entity, *relation, true).is_empty();
+                // What it has is what it has.
+                let (steps, against) = match (way, out) {
+                    (Way::Out, _) | (Way::Both, true) => (Vec::new(), Against::Own(index)),
+                    (Way::In, _) | (Way::Both, false) => (
+                        vec![PlanStep::Walk(Hop { relation: *relation, way: Way::In })],
+                        Against::Entity(index),
+                    ),
+                };
+                let mut done = state.clone();
+                done.plan = Plan {
+                    steps,
+                    finish: Finish::Judge(*relation, Op::Eq, against),
+                    ..state.plan.clone()
+                };
+                self.record(Found {
+                    state: done,
+                    answer: Value::Bool(true),
+                });
+            }
+            _ => {}
+        }
+    }
+
     /// Whether a relation of the set links it to another entity, or satisfies a comparison.
     pub(super) fn judge(&mut self, state: &State, explainer: &mut Explainer<'_, '_>) -> Searched {
         let session = explainer.session;
@@ -110,10 +190,20 @@ impl Search<'_> {
         explainer: &mut Explainer<'_, '_>,
     ) {
         let nodes = state.nodes.clone();
+        let said = explainer.hop(Hop { relation, way: Way::Out }).words;
         let compared = state.compare(relation, op, against.clone(), nodes, explainer);
-        let mut done = state.finish(Finish::Judge(relation, op, against));
+        let mut done = state.finish(Finish::Judge(relation, op, against.clone()));
         done.words = compared.words;
         done.tally = compared.tally;
+        done.progress = state.progress.follow(state.chain(explainer), &said);
+        // Barcelona is not the capital of Spain, although it is that of a region which is in Spain.
+        let entities = matches!(against, Against::Entity(_));
+        let said = speaks(&said, explainer);
+        if state.tally.hops == 0 {
+            self.denied |= entities && said && !held;
+        } else {
+            done.tally.denied = self.denied && entities && !said;
+        }
         self.record(Found {
             state: done,
             answer: Value::Bool(held),

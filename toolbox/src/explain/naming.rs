@@ -75,6 +75,12 @@ pub(super) fn is_place(name: &str) -> bool {
     PLACES.iter().any(|place| place == name)
 }
 
+/// Whether a stem says which country somebody is of. The adjective of a country asks for it.
+pub(super) fn is_nationality(name: &str) -> bool {
+    static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| stems_of("nationality citizenship"));
+    NAMES.iter().any(|one| one == name)
+}
+
 fn stems_of(words: &str) -> Vec<String> {
     words.split(' ').map(stem).collect()
 }

@@ -8,7 +8,7 @@ use super::compared::{Compared, compared};
 use super::cues::{
     amounts, comparison, counts, degrees, gives_range, judges, negates, others, rank,
 };
-use super::focus::{COUNTING, focus, is_content, is_extreme};
+use super::focus::{BE, COUNTING, focus, is_content, is_extreme};
 use super::marks::{asking_marks, base};
 use super::mentions;
 use super::naming::{is_anybody, names_people};
@@ -30,6 +30,8 @@ pub(super) struct AskedWord {
     pub(super) at: usize,
     /// The value of the question that it belongs to.
     pub(super) value: Option<usize>,
+    /// It has a capital, as names have.
+    pub(super) named: bool,
     /// Its meaning as an adjective of degree.
     pub(super) adjective: Option<&'static Adjective>,
 }
@@ -50,6 +52,8 @@ pub(super) struct Asked {
     pub(super) count: bool,
     /// It asks whether something is so.
     pub(super) judge: bool,
+    /// It begins with a form of `be`: `is it a river`.
+    pub(super) is: bool,
     /// It asks for an extreme: of a number, and of a time.
     pub(super) extreme: Option<[Extreme; 2]>,
     /// The word that names what is asked for stands next to that extreme.
@@ -100,6 +104,18 @@ pub(super) struct Asked {
     initials: Vec<(String, Vec<String>)>,
 }
 
+/// Whether the word at a byte offset has a capital as names have: it begins no sentence, and not most
+/// words of the question have one.
+fn has_capital(question: &str, at: usize) -> bool {
+    let first = |word: &str| word.chars().next();
+    let capital = |word: &str| first(word).is_some_and(char::is_uppercase);
+    let before = question.get(..at).unwrap_or_default().trim_end();
+    let inside = before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, ',' | '-'));
+    let words = || question.split_whitespace();
+    let capitals = words().filter(|word| capital(word)).count();
+    inside && capital(question.get(at..).unwrap_or_default()) && 2 * capitals <= words().count()
+}
+
 impl Asked {
     /// Analyses a linked question. `names` are stems of names that it mentions in other words, `typos` its
     /// misspelt words with those that were meant.
@@ -121,6 +137,7 @@ impl Asked {
         let mut asked = Self {
             count: counts(&all),
             judge: judges(question),
+            is: (all.first()).is_some_and(|word| BE.contains(&word.as_str())),
             ..Self::default()
         };
         let values: Vec<Vec<String>> = (linked.values.iter())
@@ -144,14 +161,14 @@ impl Asked {
                 continue;
             }
             let value = of_value(word);
-            // `party of` is not `part of`, though both have one stem.
-            let joins = value.is_none() && !matches!(word.as_str(), "party" | "parties");
-            if let Some(length) = tables.phrase(&stems[index..]).filter(|_| joins) {
+            let phrase = tables.phrase(&all[index..], &stems[index..]);
+            if let Some(length) = phrase.filter(|_| value.is_none()) {
                 asked.push(AskedWord {
                     stem: stems[index..index + length].join(" "),
                     word: all[index..index + length].join(" "),
                     at: *at,
                     value,
+                    named: false,
                     adjective: None,
                 });
                 skip = length - 1;
@@ -181,6 +198,7 @@ impl Asked {
                 word: word.clone(),
                 at: *at,
                 value,
+                named: value.is_none() && has_capital(question, *at),
                 adjective: adjective(word).map(|(found, _)| found),
             });
         }
@@ -190,6 +208,7 @@ impl Asked {
                 word: mark.trim_start_matches('#').replace('-', " "),
                 at: bare.len(),
                 value: None,
+                named: false,
                 adjective: None,
             });
         }

@@ -78,6 +78,7 @@ pub(super) fn search(
         classes: Vec::new(),
         found: Vec::new(),
         held: Cell::new(0),
+        denied: false,
     };
     search.run(explainer)?;
     Ok(search.found)
@@ -95,6 +96,8 @@ pub(super) struct Search<'c> {
     found: Vec<Found>,
     /// What the plans so far take of [`HELD`].
     held: Cell<usize>,
+    /// Two of the question's entities are not linked by a relation that it names.
+    pub(super) denied: bool,
 }
 
 impl Search<'_> {
@@ -458,6 +461,7 @@ impl Search<'_> {
             && state.nodes.len() <= self.limits.set
         {
             self.judge(state, explainer)?;
+            self.judge_alone(state, explainer);
         }
         Ok(())
     }

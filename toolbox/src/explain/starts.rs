@@ -70,7 +70,8 @@ impl Search<'_> {
         starts
     }
 
-    /// Statement nodes with a thing that the question names: those of the title `governor`.
+    /// The members with a thing that the question names: statements of the title `governor`, people of
+    /// the profession `painter` where the question asks for `painters`.
     pub(super) fn named(
         &self,
         state: &State,
@@ -78,13 +79,17 @@ impl Search<'_> {
         explainer: &mut Explainer<'_, '_>,
         next: &mut Vec<State>,
     ) {
-        if !state.statements {
+        let things = !state.statements;
+        if things && (state.plan.steps.len() != 1 || explainer.class_named) {
             return;
         }
         for one in adjacent {
             let Some(named) = explainer.said_by_name(one, &state.nodes) else {
                 continue;
             };
+            if things && !explainer.is_asked_for(named) {
+                continue;
+            }
             let session = explainer.session;
             let kept = session.satisfying_node(&state.nodes, one.relation, named);
             if !kept.is_empty() && kept.len() < state.nodes.len() {

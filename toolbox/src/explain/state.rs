@@ -96,6 +96,8 @@ pub(super) struct Tally {
     pub(super) misplaced: usize,
     /// Values of the question used, as bits.
     pub(super) values: u64,
+    /// It ends in a truth that the question's own words deny.
+    pub(super) denied: bool,
 }
 
 impl Tally {
@@ -120,6 +122,7 @@ impl Tally {
             entities: self.entities | other.entities,
             everyday: self.everyday + other.everyday,
             values: self.values | other.values,
+            denied: self.denied | other.denied,
         }
     }
 }
@@ -150,7 +153,7 @@ pub(super) fn explains_all(state: &State, explainer: &Explainer<'_, '_>) -> bool
         .all(|(p, word)| *p > 0.0 || word.is_mark() || word.adjective.is_some())
 }
 
-fn joined(a: &[f32], b: &[f32]) -> Arc<[f32]> {
+pub(super) fn joined(a: &[f32], b: &[f32]) -> Arc<[f32]> {
     a.iter().zip(b).map(|(a, b)| a.max(*b)).collect()
 }
 
@@ -307,7 +310,7 @@ impl State {
     }
 
     /// The relations that the question says of the entity at which the plan begins.
-    fn chain<'a>(&self, explainer: &'a Explainer<'_, '_>) -> &'a [Vec<usize>] {
+    pub(super) fn chain<'a>(&self, explainer: &'a Explainer<'_, '_>) -> &'a [Vec<usize>] {
         match self.plan.start {
             Start::Entity(entity) => {
                 let chains = &explainer.chains;

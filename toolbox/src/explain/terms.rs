@@ -17,6 +17,10 @@ use crate::link::year_of;
 
 /// Probability of a word that nothing explains.
 const FLOOR: f32 = 0.01;
+/// The probability below which nothing explains a name: the tables have seen `England` beside births.
+const NAME: f32 = 0.3;
+/// How much more the name of an unknown thing counts where a plan uses no known one.
+const NO_TOPIC: f32 = 8.0;
 
 /// Declares [`DecisionTerm`], [`TERM_NAMES`] and [`TERMS`] from one list.
 macro_rules! terms {
@@ -89,6 +93,7 @@ terms! {
     EverydayValue "everyday word as a value",
     NamesUnused "names unused",
     WordingRead "wording read in training",
+    NamesUnlinked "names unlinked",
 }
 
 /// The terms of one candidate.
@@ -211,6 +216,10 @@ pub(super) fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
         terms[term] += (FLOOR + p.min(1.0 - FLOOR)).ln();
         let unexplained = *p < FLOOR && !word.is_mark();
         terms[DecisionTerm::UnexplainedWords] += flag(unexplained);
+        // A plan without a topic passes over the one that the question names.
+        let topic = tally.entities != 0 || tally.values != 0;
+        let named = if topic { 1.0 } else { NO_TOPIC };
+        terms[DecisionTerm::NamesUnlinked] += named * flag(*p < NAME && word.named);
     }
     terms[DecisionTerm::Asked] = tally.asked;
     terms[DecisionTerm::Hops] = tally.hops as f32;
@@ -273,8 +282,13 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     };
     if has_mark(&["#who"]) || asked.wants_people {
         terms[DecisionTerm::PersonForWho] = people().map_or(0.0, |so| if so { 1.0 } else { -0.5 });
-    } else if has_mark(&["#where"]) && people() == Some(true) {
-        terms[DecisionTerm::PersonForWho] = -1.0;
+    } else if has_mark(&["#where"]) {
+        let set = set.filter(|_| kind.is_none());
+        terms[DecisionTerm::PersonForWho] = match people() {
+            Some(true) => -1.0,
+            _ if set.is_some_and(|set| explainer.are_places(set)) => 1.0,
+            _ => 0.0,
+        };
     }
     terms[DecisionTerm::SameOfBoth] = if asked.both {
         tally.parallel as f32
@@ -289,7 +303,7 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     terms[DecisionTerm::ExtremeNotAsked] = flag(!extreme && state.tally.extremes > 0);
     terms[DecisionTerm::TruthMissing] = flag(asked.judge && !judged);
     terms[DecisionTerm::TruthNotAsked] = flag(judged && !asked.judge);
-    terms[DecisionTerm::TruthHolds] = flag(found.answer == Value::Bool(true));
+    terms[DecisionTerm::TruthHolds] = flag(found.answer == Value::Bool(true) && !tally.denied);
     let topics = &explainer.session.linked().entities;
     // Of several things, the topic may be one: `all films by the director of this one`.
     let share = |set: &EntSet| {

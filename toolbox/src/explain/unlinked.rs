@@ -4,7 +4,10 @@
 use std::sync::Arc;
 
 use kg::term::NodeId;
+use kg::words;
 
+use super::naming::class_texts;
+use super::table::same_but_ending;
 use super::vocabulary::stems;
 use super::words::Explainer;
 use crate::exec::{Adjacent, Relation};
@@ -27,17 +30,37 @@ impl Explainer<'_, '_> {
         places
     }
 
+    /// Whether a thing has the name of what the question asks for, in the singular or the plural.
+    pub(super) fn is_asked_for(&self, node: NodeId) -> bool {
+        let label = self.session.kg().label(node);
+        label.is_some_and(|label| self.is_noun_asked_for(&label))
+    }
+
+    /// Whether a class of the graph has that name.
+    pub(super) fn names_class(&self) -> bool {
+        let kg = self.session.kg();
+        let mut classes = self.session.classes().iter();
+        classes.any(|&class| (class_texts(kg, class).iter()).any(|text| self.is_noun_asked_for(text)))
+    }
+
+    fn is_noun_asked_for(&self, text: &str) -> bool {
+        let asked = self.focus.and_then(|at| self.asked.words.get(at));
+        let noun = words(text).pop().unwrap_or_default();
+        asked.is_some_and(|word| same_but_ending(&word.word, &noun))
+    }
+
     /// The thing that a relation leads to from these nodes and that the question names with most words,
     /// without the linked entities.
     pub(super) fn said_by_name(&mut self, one: &Adjacent, nodes: &[NodeId]) -> Option<NodeId> {
-        /// Nodes that are looked at.
+        /// Nodes that are looked at, and things that each leads to.
+        const NODES: usize = 256;
         const SOME: usize = 24;
         if !one.out || !matches!(one.relation, Relation::Plain(_)) {
             return None;
         }
         let session = self.session;
         let mut best: Option<(usize, NodeId)> = None;
-        for &node in nodes.iter().take(SOME) {
+        for &node in nodes.iter().take(NODES) {
             for &tail in session.step(node, one.relation, true).iter().take(SOME) {
                 let literal = session.kg().term(tail).as_literal().is_some();
                 if literal || session.linked().entities.contains(&tail) {

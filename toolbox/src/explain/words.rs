@@ -11,7 +11,7 @@ use super::kinship::{Lineage, is_relative};
 use super::mentions::entity_at;
 use super::mentions::everyday;
 use super::naming::{
-    class_nouns, class_texts, class_words, is_general, is_of_people, is_person, is_place, same_kind,
+    class_nouns, class_texts, class_words, is_general, is_nationality, is_of_people, is_person, is_place, same_kind,
 };
 use super::plan::{Hop, Way};
 use super::possessive;
@@ -64,6 +64,8 @@ pub(super) struct Explainer<'s, 'g> {
     pub(super) focus: Option<usize>,
     /// Whether the word that names what is asked for names a class.
     pub(super) class_asked: bool,
+    /// A class of the graph has the name of what the question asks for.
+    pub(super) class_named: bool,
     /// For every content word, whether a class of the question has it as the noun of its name.
     nouns: Vec<bool>,
     /// For every content word, the linked entity that it mentions.
@@ -93,6 +95,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
             asked,
             focus: None,
             class_asked: false,
+            class_named: false,
             nouns: Vec::new(),
             mentioned: (asked.words.iter())
                 .map(|word| entity_at(session.linked(), word.at).filter(|_| !word.is_mark()))
@@ -123,6 +126,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
             .is_some_and(|word| is_general(&word.stem));
         made.class_asked =
             !general && (session.classes().iter()).any(|&class| asks(&mut made, class));
+        made.class_named = made.names_class();
         made
     }
 
@@ -221,7 +225,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
             names.iter().map(of).sum::<f32>() / names.len().max(1) as f32
         };
         let mut mean = further.iter().map(wanted).fold(wanted(&said), f32::max);
-        if self.asked.place && said.iter().any(|name| is_place(name)) {
+        if self.asked.place && said.iter().any(|name| is_place(name) || is_nationality(name)) {
             mean = mean.max(IN);
         }
         Explained {
@@ -291,6 +295,14 @@ impl<'s, 'g> Explainer<'s, 'g> {
         let of_relation = |id: RelId| self.relation_words(Relation::Plain(id)).0.iter().any(has);
         (kg.types(first).into_iter()).any(|class| class_nouns(kg, class).iter().any(has))
             || kg.out_relations(first).into_iter().any(of_relation)
+    }
+
+    /// Whether a set consists of places, by the classes of its first thing.
+    pub(super) fn are_places(&self, nodes: &[NodeId]) -> bool {
+        let kg = self.session.kg();
+        let classes = nodes.first().map(|&first| kg.types(first));
+        let is = |class: NodeId| class_nouns(kg, class).iter().any(|noun| is_place(noun));
+        classes.into_iter().flatten().any(is)
     }
 
     /// For every content word, the probability with which a thing without a class explains it: a
@@ -420,7 +432,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
                     let seen = self.tables.question_given(name, &word.stem);
                     let alike = alike(&word.stem, name);
                     // A painter is no painting.
-                    let other = alike == 1.0 && seen == 0.0 && !same_kind(&word.word, &texts);
+                    let other = alike == 1.0 && !same_kind(&word.word, &texts);
                     let seen = if seen >= SYNONYM && !noun {
                         MEANT
                     } else {

@@ -190,7 +190,10 @@ fn judge(words: &[Word], tokens: &[Token], run: Run, name: &[&str], cased: bool)
         return if single && (differs || chars < CAPITAL_PART) {
             None
         } else {
-            made(0.85, Part::Distinctive)
+            // The Nobel Prize has its name from somebody, who is meant if the graph has him.
+            let named_after = |word: &&str| ["award", "museum", "prize"].contains(word);
+            let named_after = missing.iter().any(named_after);
+            made(if named_after { 0.65 } else { 0.85 }, Part::Distinctive)
         };
     }
     let core = core(name);
