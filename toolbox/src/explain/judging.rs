@@ -51,7 +51,9 @@ impl Search<'_> {
                     let words = joined(&state.words, &explainer.class(class));
                     let types = &session.kg().schema().type_relations;
                     for relation in types.iter().map(|&id| Relation::Plain(id)) {
-                        let held = !session.satisfying_node(&[entity], relation, class).is_empty();
+                        let held = !session
+                            .satisfying_node(&[entity], relation, class)
+                            .is_empty();
                         let finish = Finish::Judge(relation, Op::Eq, Against::Named(class));
                         let mut done = state.finish(finish);
                         done.words = Arc::clone(&words);
@@ -71,7 +73,10 @@ impl Search<'_> {
                 let (steps, against) = match (way, out) {
                     (Way::Out, _) | (Way::Both, true) => (Vec::new(), Against::Own(index)),
                     (Way::In, _) | (Way::Both, false) => (
-                        vec![PlanStep::Walk(Hop { relation: *relation, way: Way::In })],
+                        vec![PlanStep::Walk(Hop {
+                            relation: *relation,
+                            way: Way::In,
+                        })],
                         Against::Entity(index),
                     ),
                 };
@@ -190,7 +195,12 @@ impl Search<'_> {
         explainer: &mut Explainer<'_, '_>,
     ) {
         let nodes = state.nodes.clone();
-        let said = explainer.hop(Hop { relation, way: Way::Out }).words;
+        let said = explainer
+            .hop(Hop {
+                relation,
+                way: Way::Out,
+            })
+            .words;
         let compared = state.compare(relation, op, against.clone(), nodes, explainer);
         let mut done = state.finish(Finish::Judge(relation, op, against.clone()));
         done.words = compared.words;

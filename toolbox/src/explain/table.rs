@@ -270,7 +270,10 @@ impl WordTables {
                     let written = words(question);
                     let question = stems_of(question).join(" ");
                     if written.len() > 1 {
-                        self.phrases.entry(question.clone()).or_default().push(written);
+                        self.phrases
+                            .entry(question.clone())
+                            .or_default()
+                            .push(written);
                     }
                     let question = self.stem(&question);
                     raise(&mut self.to_question, (relation, question), SYNONYM);
@@ -310,7 +313,11 @@ pub(super) fn stems_of(text: &str) -> Vec<String> {
 /// Whether two words are the same but for an ending of their number or tense.
 pub(super) fn same_but_ending(a: &str, b: &str) -> bool {
     const ENDINGS: [&str; 6] = ["", "s", "es", "d", "ed", "ing"];
-    let bases = |word| ENDINGS.iter().filter_map(move |ending| str::strip_suffix(word, ending));
+    let bases = |word| {
+        ENDINGS
+            .iter()
+            .filter_map(move |ending| str::strip_suffix(word, ending))
+    };
     bases(a).any(|base| base.len() > 1 && bases(b).any(|other| other == base))
 }
 

@@ -40,7 +40,8 @@ impl Explainer<'_, '_> {
     pub(super) fn names_class(&self) -> bool {
         let kg = self.session.kg();
         let mut classes = self.session.classes().iter();
-        classes.any(|&class| (class_texts(kg, class).iter()).any(|text| self.is_noun_asked_for(text)))
+        classes
+            .any(|&class| (class_texts(kg, class).iter()).any(|text| self.is_noun_asked_for(text)))
     }
 
     fn is_noun_asked_for(&self, text: &str) -> bool {

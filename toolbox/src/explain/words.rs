@@ -11,7 +11,8 @@ use super::kinship::{Lineage, is_relative};
 use super::mentions::entity_at;
 use super::mentions::everyday;
 use super::naming::{
-    class_nouns, class_texts, class_words, is_general, is_nationality, is_of_people, is_person, is_place, same_kind,
+    class_nouns, class_texts, class_words, is_general, is_nationality, is_of_people, is_person,
+    is_place, same_kind,
 };
 use super::plan::{Hop, Way};
 use super::possessive;
@@ -225,7 +226,11 @@ impl<'s, 'g> Explainer<'s, 'g> {
             names.iter().map(of).sum::<f32>() / names.len().max(1) as f32
         };
         let mut mean = further.iter().map(wanted).fold(wanted(&said), f32::max);
-        if self.asked.place && said.iter().any(|name| is_place(name) || is_nationality(name)) {
+        if self.asked.place
+            && said
+                .iter()
+                .any(|name| is_place(name) || is_nationality(name))
+        {
             mean = mean.max(IN);
         }
         Explained {

@@ -23,6 +23,7 @@ pub(crate) use literals::{LAST_DAY, decade_in_digits, decade_of_word, number_of_
 use common::cancel::Cancel;
 use rustc_hash::FxHashSet;
 
+use self::words::is_stop;
 use crate::limits::QUESTION_VALUES;
 use crate::rank::{Ranker, words};
 use crate::text::{find_words, replace_ranges, word_spans};
@@ -207,7 +208,13 @@ fn spoken(kg: &dyn Kg, question: &str, node: NodeId, label: &str) -> Option<(usi
             .find(|(_, text)| fits(text))
             .map(|(span, _)| *span)
     };
-    found(&|text| names.contains(text)).or_else(|| found(&|text| nearly(text, &label)))
+    // `or Barcelona` is no misspelt `FC Barcelona`.
+    let has = |word: &str| !is_stop(word) || label.split(' ').any(|other| other == word);
+    let misspelt = |text: &str| {
+        let ends = [text.split(' ').next(), text.rsplit(' ').next()];
+        nearly(text, &label) && ends.into_iter().flatten().all(has)
+    };
+    found(&|text| names.contains(text)).or_else(|| found(&misspelt))
 }
 
 /// The question with the first mention of each entity replaced by its handle (`e0`), including

@@ -1384,3 +1384,78 @@ fn rows_of_tables_are_asked_for_by_their_names() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Painters and paintings, and a town that is the capital of a region.
+const GALLERY: &str = r#"
+@prefix : <http://gallery.example/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:artist rdfs:label "painter" . :painting rdfs:label "painting" . :museum rdfs:label "museum" .
+:city rdfs:label "city" . :country rdfs:label "country" . :region rdfs:label "region" .
+:anna a :artist ; rdfs:label "Anna Vos" ; :nationality :westria ; :place_of_birth :kalden ; :date_of_death "1950-01-01"^^xsd:date ; :profession :engraver .
+:boris a :artist ; rdfs:label "Boris Hale" ; :nationality :westria ; :place_of_birth :tolvo ; :profession :sculptor ; :spouse :clara .
+:clara rdfs:label "Clara Renn" ; :nationality :westria ; :place_of_birth :tolvo ; :profession :sculptor .
+:engraver rdfs:label "engraver" . :sculptor rdfs:label "sculptor" .
+:dune a :painting ; rdfs:label "The Dune" ; :painted_by :anna .
+:mill a :painting ; rdfs:label "The Mill" ; :painted_by :boris .
+:vos_museum a :museum ; rdfs:label "Vos Museum" ; :city :kalden .
+:kalden a :city ; rdfs:label "Kalden" ; :country :westria .
+:tolvo a :city ; rdfs:label "Tolvo" ; :country :westria .
+:lowland a :region ; rdfs:label "Lowland" ; :capital :kalden ; :country :westria .
+:westria a :country ; rdfs:label "Westria" ; :capital :tolvo .
+"#;
+
+#[test]
+fn one_thing_is_judged_by_its_class_and_by_what_it_has() {
+    let kg = graph_of(GALLERY);
+    for (question, answer) in [
+        ("is Kalden a city?", "true"),
+        ("is Kalden a museum?", "false"),
+        ("is The Dune a painting?", "true"),
+        ("does Kalden have a museum?", "true"),
+        ("are there any museums in Kalden?", "true"),
+        ("does Westria have a capital?", "true"),
+        ("was Boris Hale married?", "true"),
+        // Nothing in the graph says whether she was, or what a volcano is.
+        ("was Anna Vos tall?", "-"),
+        ("is Kalden a volcano?", "-"),
+        // The capital of a region that is in the country.
+        ("is Kalden the capital of Westria?", "false"),
+        ("is Tolvo the capital of Westria?", "true"),
+    ] {
+        let decided = decided(&kg, question, WordTables::base());
+        assert_eq!(decided, answer, "{question}");
+    }
+}
+
+#[test]
+fn words_with_one_stem_are_told_apart() {
+    let kg = graph_of(GALLERY);
+    for (question, answer) in [
+        ("list all painters", "anna boris"),
+        ("list all paintings", "dune mill"),
+        // Not what somebody died of.
+        ("when was the death of Anna Vos?", "1950-01-01"),
+        ("what did Anna Vos paint?", "dune"),
+    ] {
+        let decided = decided(&kg, question, WordTables::base());
+        assert_eq!(decided, answer, "{question}");
+    }
+}
+
+#[test]
+fn things_are_named_by_place_profession_and_surname() {
+    let kg = graph_of(GALLERY);
+    for (question, answer) in [
+        ("where is the Vos Museum?", "kalden"),
+        // Not the museum that has its name from her.
+        ("did Vos paint The Dune?", "true"),
+        ("sculptors from Westria", "boris clara"),
+        ("painters born in Tolvo", "boris"),
+        // A place that the graph does not have.
+        ("which painters were born in Utopia?", "-"),
+    ] {
+        let decided = decided(&kg, question, WordTables::base());
+        assert_eq!(decided, answer, "{question}");
+    }
+}

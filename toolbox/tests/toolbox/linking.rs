@@ -140,6 +140,11 @@ fn every_way_of_naming_an_entity_is_masked() {
         ("when was the eea founded", "when was the e0 founded"),
         ("historical novels", "e0 novels"),
         ("all poets", "all e0"),
+        // `or Barcelona` is no misspelt `FC Barcelona`.
+        (
+            "which is older, Real Madrid or Barcelona",
+            "which is older, e0 or e1",
+        ),
     ] {
         let nodes = link::entities_of(&kg, question, lexical().as_ref()).unwrap();
         let linked = Linked::new(&kg, question, &nodes);
