@@ -98,6 +98,18 @@ pub(super) fn is_extreme(words: &[(usize, String)], place: usize) -> bool {
     false
 }
 
+/// Whether the word at a byte offset stands behind `which`, `what` or `the`, and so is a noun. `the
+/// country that uses what` does not ask for what begins it.
+pub(super) fn is_noun(words: &[(usize, String)], place: usize) -> bool {
+    let at = words.iter().position(|(start, _)| *start == place);
+    let before = at.and_then(|at| Some((at, words.get(at.checked_sub(1)?)?.1.as_str())));
+    match before {
+        Some((_, "which" | "what")) => true,
+        Some((at, "the")) => at > 1,
+        _ => false,
+    }
+}
+
 pub(super) fn is_content(word: &str) -> bool {
     !is_stop(word) && word.chars().any(char::is_alphabetic) && !is_filler(word)
 }

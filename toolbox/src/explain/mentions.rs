@@ -37,6 +37,18 @@ pub(super) fn blanked(question: &str, linked: &Linked, tables: &WordTables) -> S
     bare
 }
 
+/// Whether the word at a byte offset has a capital as names have: it begins no sentence, and not most
+/// words of the question have one.
+pub(super) fn has_capital(question: &str, at: usize) -> bool {
+    let first = |word: &str| word.chars().next();
+    let capital = |word: &str| first(word).is_some_and(char::is_uppercase);
+    let before = question.get(..at).unwrap_or_default().trim_end();
+    let inside = before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, ',' | '-'));
+    let words = || question.split_whitespace();
+    let capitals = words().filter(|word| capital(word)).count();
+    inside && capital(question.get(at..).unwrap_or_default()) && 2 * capitals <= words().count()
+}
+
 /// For every place in a question, the linked entity that is mentioned there.
 pub(super) fn entity_at(linked: &Linked, at: usize) -> Option<usize> {
     let covers = |entity: &usize| {

@@ -6,7 +6,7 @@
 //! ```text
 //! question, cues, adjective        what the question asks; focus: the word that names the answer
 //! marks, mentions                  question words; what stands around the mentions of entities
-//! vocabulary, table                the words of relations; translation probabilities (learn makes them)
+//! vocabulary, phrases, table       the words of relations; translation probabilities (learn makes them)
 //! naming, relations                what names of relations and classes mean; the words of a relation
 //! others                           relations that a topic lacks and other things of its class have
 //! words, kinship                   which words a relation explains, and which a chain of parents and children
@@ -37,6 +37,7 @@ mod mentions;
 mod naming;
 mod nodes;
 mod others;
+mod phrases;
 mod plan;
 mod possessive;
 mod question;

@@ -146,17 +146,21 @@ pub(super) fn is_general(name: &str) -> bool {
     GENERAL.split(' ').any(|word| stem(word) == name)
 }
 
-/// The stems of the nouns that say what the instances of a class are: the last word of its label, its
-/// aliases and its last segment, and of each part before a preposition or around `or`.
+/// The stems of the nouns that say what the instances of a class are: of its label, its aliases and its
+/// last segment.
 pub(super) fn class_nouns(kg: &dyn Kg, class: NodeId) -> Vec<String> {
+    let texts = class_texts(kg, class);
+    texts.iter().flat_map(|text| nouns_of(text)).collect()
+}
+
+/// The stem of the last word of a name, and of each part before a preposition or around `or`.
+pub(super) fn nouns_of(name: &str) -> Vec<String> {
     const ENDS: [&str; 7] = ["of", "in", "at", "for", "from", "by", "with"];
-    let mut nouns = Vec::new();
-    for text in class_texts(kg, class) {
-        let words = words(&text);
-        for part in words.split(|word| word == "or" || word == "and") {
-            let head = part.split(|word| ENDS.contains(&word.as_str())).next();
-            nouns.extend(head.and_then(<[String]>::last).map(|noun| stem(noun)));
-        }
-    }
-    nouns
+    let words = words(name);
+    let parts = words.split(|word| word == "or" || word == "and");
+    let heads = parts.filter_map(|part| {
+        let head = part.split(|word| ENDS.contains(&word.as_str())).next();
+        head.and_then(<[String]>::last).map(|noun| stem(noun))
+    });
+    heads.collect()
 }

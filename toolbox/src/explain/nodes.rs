@@ -5,7 +5,9 @@ use kg::term::{NodeId, RelId, Term};
 use kg::value::Kind;
 use kg::{Kg, readable_name, row_key};
 
+use super::naming::{class_nouns, is_of_people, is_place};
 use super::vocabulary::split;
+use super::words::Explainer;
 use crate::exec::{Relation, Session};
 
 /// The kind of literals in a set; `None` if it has things.
@@ -163,5 +165,27 @@ pub(super) fn is_key_of(kg: &dyn Kg, node: NodeId, value: NodeId) -> bool {
             row_key(&iri).is_some_and(|(_, key)| key == literal.lexical)
         }
         _ => false,
+    }
+}
+
+impl Explainer<'_, '_> {
+    /// Whether a set consists of people: its first thing has what people have, such as a birth.
+    pub(super) fn are_people(&self, nodes: &[NodeId]) -> bool {
+        let kg = self.session.kg();
+        let Some(&first) = nodes.first() else {
+            return false;
+        };
+        let has = |name: &String| is_of_people(name);
+        let of_relation = |id: RelId| self.relation_words(Relation::Plain(id)).0.iter().any(has);
+        (kg.types(first).into_iter()).any(|class| class_nouns(kg, class).iter().any(has))
+            || kg.out_relations(first).into_iter().any(of_relation)
+    }
+
+    /// Whether a set consists of places, by the classes of its first thing.
+    pub(super) fn are_places(&self, nodes: &[NodeId]) -> bool {
+        let kg = self.session.kg();
+        let classes = nodes.first().map(|&first| kg.types(first));
+        let is = |class: NodeId| class_nouns(kg, class).iter().any(|noun| is_place(noun));
+        classes.into_iter().flatten().any(is)
     }
 }

@@ -8,7 +8,7 @@ use super::compared::{Compared, compared};
 use super::cues::{
     amounts, comparison, counts, degrees, gives_range, judges, negates, others, rank,
 };
-use super::focus::{BE, COUNTING, focus, is_content, is_extreme};
+use super::focus::{BE, COUNTING, focus, is_content, is_extreme, is_noun};
 use super::marks::{asking_marks, base};
 use super::mentions;
 use super::naming::{is_anybody, names_people};
@@ -20,7 +20,7 @@ use crate::link::{Linked, words_of_code};
 const KEYS: &str = "number numbers no nr id ids code codes key keys identifier";
 
 /// A content word of a question.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct AskedWord {
     /// Its stem, or a mark.
     pub(super) stem: String,
@@ -96,24 +96,14 @@ pub(super) struct Asked {
     pub(super) kind: Option<usize>,
     /// The index of the content word that names what is asked for.
     pub(super) focus: Option<usize>,
+    /// That word is a noun with an article or question word before it: `the capital`, `which director`.
+    pub(super) focus_is_noun: bool,
     /// The byte range at which it mentions each linked entity.
     pub(super) mentions: Vec<Option<(usize, usize)>>,
     /// The byte offset of each content word of the question, repeated ones too, with its index.
     places: Vec<(usize, usize)>,
     /// The initials of neighbouring words, with the stems of these words.
     initials: Vec<(String, Vec<String>)>,
-}
-
-/// Whether the word at a byte offset has a capital as names have: it begins no sentence, and not most
-/// words of the question have one.
-fn has_capital(question: &str, at: usize) -> bool {
-    let first = |word: &str| word.chars().next();
-    let capital = |word: &str| first(word).is_some_and(char::is_uppercase);
-    let before = question.get(..at).unwrap_or_default().trim_end();
-    let inside = before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, ',' | '-'));
-    let words = || question.split_whitespace();
-    let capitals = words().filter(|word| capital(word)).count();
-    inside && capital(question.get(at..).unwrap_or_default()) && 2 * capitals <= words().count()
 }
 
 impl Asked {
@@ -162,14 +152,12 @@ impl Asked {
             }
             let value = of_value(word);
             let phrase = tables.phrase(&all[index..], &stems[index..]);
-            if let Some(length) = phrase.filter(|_| value.is_none()) {
+            if let (Some(length), None) = (phrase, value) {
                 asked.push(AskedWord {
                     stem: stems[index..index + length].join(" "),
                     word: all[index..index + length].join(" "),
                     at: *at,
-                    value,
-                    named: false,
-                    adjective: None,
+                    ..AskedWord::default()
                 });
                 skip = length - 1;
                 continue;
@@ -181,16 +169,14 @@ impl Asked {
             let job = word == "do" && value.is_none() && mentions::asks_for_job(&all[..index])
                 || word == "why";
             // `else` says which answers are asked for, not what they are.
-            if value.is_none() && !job && (!is_content(word) || is_chatter(word) || word == "else")
-            {
-                continue;
-            }
-            // Numbers are explained by being used, not by a relation's name.
-            if !word.chars().any(char::is_alphabetic) {
+            let empty = !is_content(word) || is_chatter(word) || word == "else";
+            if value.is_none() && !job && empty {
                 continue;
             }
             let stem = base(word);
-            if value.is_none() && names.contains(&stem) {
+            // Numbers are explained by being used, not by a relation's name.
+            let number = !word.chars().any(char::is_alphabetic);
+            if number || value.is_none() && names.contains(&stem) {
                 continue;
             }
             asked.push(AskedWord {
@@ -198,7 +184,7 @@ impl Asked {
                 word: word.clone(),
                 at: *at,
                 value,
-                named: value.is_none() && has_capital(question, *at),
+                named: value.is_none() && mentions::has_capital(question, *at),
                 adjective: adjective(word).map(|(found, _)| found),
             });
         }
@@ -207,9 +193,7 @@ impl Asked {
                 stem: mark.to_owned(),
                 word: mark.trim_start_matches('#').replace('-', " "),
                 at: bare.len(),
-                value: None,
-                named: false,
-                adjective: None,
+                ..AskedWord::default()
             });
         }
         asked.initials = (2..=5)
@@ -233,9 +217,7 @@ impl Asked {
         asked.others = others(&all);
         let is = |list: &[&str]| all.iter().any(|word| list.contains(&word.as_str()));
         asked.times = is(&["times", "often"]);
-        asked.keys = all
-            .iter()
-            .any(|word| KEYS.split(' ').any(|key| key == word));
+        asked.keys = is(&KEYS.split(' ').collect::<Vec<_>>());
         asked.same = is(&["same", "share", "shares", "shared", "common", "similar"]);
         asked.both = is(&["both"]) || mentions::are_joined(question, linked);
         asked.place = mentions::stand_for_places(question, linked);
@@ -244,6 +226,7 @@ impl Asked {
             .collect();
         asked.focus = focus(&bare, &placed).and_then(|word| asked.index(&placed[word].1));
         let focus = asked.focus.and_then(|at| asked.words.get(at));
+        asked.focus_is_noun = focus.is_some_and(|word| is_noun(&placed, word.at));
         asked.extreme_of_focus = focus.is_some_and(|word| is_extreme(&placed, word.at));
         asked.wants_place =
             focus.is_some_and(|word| matches!(word.word.as_str(), "birthplace" | "hometown"));

@@ -129,8 +129,11 @@ impl Reader {
             self.explain(&explained.words);
             self.silent = !filter && !self.of_kind && !speaks(&explained.words, explainer);
             if !filter {
-                self.way.last = strength(&explained.words, explainer.focus);
-                self.way.relation_said = is_part_of_name(&explained.words, explainer.focus);
+                let away = explainer.leads_away(hop);
+                let last = strength(&explained.words, explainer.focus);
+                self.way.last = if away { 0.0 } else { last };
+                self.way.relation_said =
+                    !away && is_part_of_name(&explained.words, explainer.focus);
             }
             let weight = match (filter, self.of_kind) {
                 (true, _) => 0.5,

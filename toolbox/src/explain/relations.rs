@@ -2,7 +2,8 @@
 
 use kg::term::{NodeId, RelId};
 
-use super::naming::{aliases, class_words, is_event, is_mutual};
+use super::naming::{aliases, class_words, is_event, is_mutual, nouns_of};
+use super::plan::{Hop, Way};
 use super::question::AskedWord;
 use super::vocabulary::{compounds, domain_stems, split, stems};
 use super::words::Explainer;
@@ -14,6 +15,29 @@ impl Explainer<'_, '_> {
     pub(super) fn symmetric(&self, relation: Relation) -> bool {
         let (own, _) = self.relation_words(relation);
         own.iter().any(|stem| is_mutual(stem))
+    }
+
+    /// Whether a hop leads away from what the question asks for: followed backwards, `capital` leads to a
+    /// country, and the question asks for `the capital`.
+    pub(super) fn leads_away(&self, hop: Hop) -> bool {
+        let asked = self.focus.and_then(|at| self.asked.words.get(at));
+        let Some(asked) = asked.filter(|_| hop.way == Way::In && self.asked.focus_is_noun) else {
+            return false;
+        };
+        let (_, domain) = self.relation_words(hop.relation);
+        let name = self.session.relation_name(hop.relation);
+        let label = match hop.relation {
+            Relation::Plain(id) => self.session.kg().label(id.node()),
+            Relation::Interval(_) => None,
+        };
+        // `former band member` leads to a member, and back to a band.
+        let named = [Some(split(&name).0), label.as_deref()]
+            .into_iter()
+            .flatten();
+        let nouns: Vec<String> = named.flat_map(nouns_of).collect();
+        nouns.contains(&asked.stem)
+            && !domain.contains(&asked.stem)
+            && !self.symmetric(hop.relation)
     }
 
     /// Whether a relation's numbers of four digits are years: it is named after a year or an event.

@@ -281,13 +281,18 @@ impl State {
             Start::Entities | Start::Class(_) => None,
         };
         tally.order += order(self.distance, distance);
+        let away = explainer.leads_away(hop);
         let mut next = Self {
             plan: self.plan.and(PlanStep::Walk(hop)),
             nodes,
             statements,
             words: explained.words.iter().map(|_| 0.0).collect(),
-            last: strength(&explained.words, explainer.focus),
-            relation_said: is_part_of_name(&explained.words, explainer.focus),
+            last: if away {
+                0.0
+            } else {
+                strength(&explained.words, explainer.focus)
+            },
+            relation_said: !away && is_part_of_name(&explained.words, explainer.focus),
             class_said: false,
             distance: distance.or(self.distance),
             lineage,

@@ -9,6 +9,7 @@ use kg::words;
 use rustc_hash::FxHashMap;
 use sha2::{Digest, Sha256};
 
+use super::phrases::Phrases;
 use super::vocabulary::{SYNONYMS, before_misspelt_ending, sides_of};
 use crate::rank::stem;
 
@@ -29,8 +30,8 @@ pub struct WordTables {
     to_relation: FxHashMap<(u32, u32), u8>,
     /// For each question word, its best probability in `to_relation`.
     best: FxHashMap<u32, u8>,
-    /// How the phrases of the synonyms are written, by their stems.
-    phrases: FxHashMap<String, Vec<Vec<String>>>,
+    /// How the phrases of the synonyms are written.
+    phrases: Phrases,
     /// See [`WordTables::name`].
     name: String,
 }
@@ -93,10 +94,7 @@ impl WordTables {
     #[must_use]
     pub fn with(&self, other: &Self) -> Self {
         let mut all = self.clone();
-        for (stems, written) in &other.phrases {
-            let known = all.phrases.entry(stems.clone()).or_default();
-            known.extend(written.iter().cloned());
-        }
+        all.phrases.extend(&other.phrases);
         let names: FxHashMap<u32, &str> = (other.stems.iter())
             .map(|(stem, &id)| (id, stem.as_str()))
             .collect();
@@ -175,23 +173,9 @@ impl WordTables {
     }
 
     /// The number of words at the start of `words`, with their stems, that form a phrase of the tables,
-    /// such as `come out`; the longest counts. `party of` is not `part of`, though both have one stem.
+    /// such as `come out`; the longest counts.
     pub(super) fn phrase(&self, words: &[String], stems: &[String]) -> Option<usize> {
-        const LONGEST: usize = 4;
-        let is_phrase = |length: usize| {
-            let stems = stems[..length].join(" ");
-            let alike = |written: &Vec<String>| {
-                let mut pairs = written.iter().zip(words);
-                pairs.all(|(a, b)| same_but_ending(a, b))
-            };
-            match self.phrases.get(&stems) {
-                Some(written) => written.iter().any(alike),
-                None => self.stems.contains_key(&stems),
-            }
-        };
-        (2..=stems.len().min(LONGEST))
-            .rev()
-            .find(|&length| is_phrase(length))
+        self.phrases.length(words, stems, |stems| self.has(stems))
     }
 
     fn look(&self, table: &FxHashMap<(u32, u32), u8>, given: &str, wanted: &str) -> f32 {
@@ -269,12 +253,7 @@ impl WordTables {
                     let relation = self.stem(&stem(&relation));
                     let written = words(question);
                     let question = stems_of(question).join(" ");
-                    if written.len() > 1 {
-                        self.phrases
-                            .entry(question.clone())
-                            .or_default()
-                            .push(written);
-                    }
+                    self.phrases.add(&question, written);
                     let question = self.stem(&question);
                     raise(&mut self.to_question, (relation, question), SYNONYM);
                     raise(&mut self.to_relation, (question, relation), SYNONYM);
@@ -308,17 +287,6 @@ impl WordTables {
 /// The stems of all words of a text, in order.
 pub(super) fn stems_of(text: &str) -> Vec<String> {
     words(text).iter().map(|word| stem(word)).collect()
-}
-
-/// Whether two words are the same but for an ending of their number or tense.
-pub(super) fn same_but_ending(a: &str, b: &str) -> bool {
-    const ENDINGS: [&str; 6] = ["", "s", "es", "d", "ed", "ing"];
-    let bases = |word| {
-        ENDINGS
-            .iter()
-            .filter_map(move |ending| str::strip_suffix(word, ending))
-    };
-    bases(a).any(|base| base.len() > 1 && bases(b).any(|other| other == base))
 }
 
 /// Stores a probability if it is higher than the one known.

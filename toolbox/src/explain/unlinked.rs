@@ -7,7 +7,7 @@ use kg::term::NodeId;
 use kg::words;
 
 use super::naming::class_texts;
-use super::table::same_but_ending;
+use super::phrases::same_but_ending;
 use super::vocabulary::stems;
 use super::words::Explainer;
 use crate::exec::{Adjacent, Relation};

@@ -11,8 +11,8 @@ use super::kinship::{Lineage, is_relative};
 use super::mentions::entity_at;
 use super::mentions::everyday;
 use super::naming::{
-    class_nouns, class_texts, class_words, is_general, is_nationality, is_of_people, is_person,
-    is_place, same_kind,
+    class_nouns, class_texts, class_words, is_general, is_nationality, is_person, is_place,
+    same_kind,
 };
 use super::plan::{Hop, Way};
 use super::possessive;
@@ -288,26 +288,6 @@ impl<'s, 'g> Explainer<'s, 'g> {
             said.push(self.asked.words.iter().map(of).collect());
         }
         said
-    }
-
-    /// Whether a set consists of people: its first thing has what people have, such as a birth.
-    pub(super) fn are_people(&self, nodes: &[NodeId]) -> bool {
-        let kg = self.session.kg();
-        let Some(&first) = nodes.first() else {
-            return false;
-        };
-        let has = |name: &String| is_of_people(name);
-        let of_relation = |id: RelId| self.relation_words(Relation::Plain(id)).0.iter().any(has);
-        (kg.types(first).into_iter()).any(|class| class_nouns(kg, class).iter().any(has))
-            || kg.out_relations(first).into_iter().any(of_relation)
-    }
-
-    /// Whether a set consists of places, by the classes of its first thing.
-    pub(super) fn are_places(&self, nodes: &[NodeId]) -> bool {
-        let kg = self.session.kg();
-        let classes = nodes.first().map(|&first| kg.types(first));
-        let is = |class: NodeId| class_nouns(kg, class).iter().any(|noun| is_place(noun));
-        classes.into_iter().flatten().any(is)
     }
 
     /// For every content word, the probability with which a thing without a class explains it: a
