@@ -3,7 +3,8 @@
 
 use kg::term::NodeId;
 
-use super::plan::{Hop, Way, bit};
+use super::plan::{Hop, Plan, PlanStep, Start, Way, bit};
+use super::state::speaks;
 use super::words::Explainer;
 use crate::exec::{Adjacent, Relation};
 
@@ -11,6 +12,14 @@ use crate::exec::{Adjacent, Relation};
 const SOME: usize = 64;
 /// From this probability a relation is what a word asks for.
 const MEANT: f32 = 0.24;
+
+/// What other things of an entity's classes have and the entity has not.
+pub(super) struct Others {
+    /// For every content word, the best probability with which one of these relations explains it.
+    words: Vec<f32>,
+    /// The relations.
+    hops: Vec<Hop>,
+}
 
 impl Explainer<'_, '_> {
     /// Fills in what relations explain that the linked entities do not have, and other instances of
@@ -23,12 +32,11 @@ impl Explainer<'_, '_> {
         self
     }
 
-    /// For every content word, the best probability with which a relation explains it that other
-    /// instances of the entity's classes have. Relations of the entity itself do not count.
-    fn missing_of(&mut self, entity: NodeId) -> Vec<f32> {
+    fn missing_of(&mut self, entity: NodeId) -> Others {
         let session = self.session;
         let kg = session.kg();
         let mut best: Vec<f32> = self.asked.words.iter().map(|_| 0.0).collect();
+        let mut hops = Vec::new();
         let own = session.adjacent(&[entity]);
         for class in kg.types(entity) {
             let members = kg.instances(class);
@@ -43,21 +51,54 @@ impl Explainer<'_, '_> {
                     continue;
                 }
                 let (relation, way) = (one.relation, if one.out { Way::Out } else { Way::In });
-                let words = self.hop(Hop { relation, way }).words;
+                let hop = Hop { relation, way };
+                hops.push(hop);
+                let words = self.hop(hop).words;
                 for (best, p) in best.iter_mut().zip(words.iter()) {
                     *best = best.max(*p);
                 }
             }
         }
-        best
+        Others { words: best, hops }
+    }
+
+    /// Whether a plan goes to another thing, which the question does not ask for, and takes from there what
+    /// the topic lacks: nobody was born in Lisbon, but somebody in its twin town.
+    pub(super) fn takes_from_others(&self, plan: &Plan) -> bool {
+        let Start::Entity(entity) = plan.start else {
+            return false;
+        };
+        let Some(others) = self.others.get(entity) else {
+            return false;
+        };
+        let walks = plan.steps.iter().map_while(|step| match step {
+            PlanStep::Walk(hop) => Some(hop),
+            _ => None,
+        });
+        let said = |hop: &Hop| {
+            self.hops
+                .get(hop)
+                .is_none_or(|way| speaks(&way.words, self))
+        };
+        let mut unsaid = false;
+        for hop in walks {
+            if unsaid && others.hops.contains(hop) {
+                return true;
+            }
+            if said(hop) {
+                return false;
+            }
+            unsaid = true;
+        }
+        false
     }
 
     /// How many content words a plan leaves unexplained, or explains half as well as a relation that
     /// the entities it uses do not have, and others of their classes have.
     pub(super) fn said_of_others(&self, words: &[f32], entities: u64) -> f32 {
         let missed = |at: usize, p: f32| {
-            let of = |(entity, others): (usize, &Vec<f32>)| {
-                let best = others.get(at).copied().unwrap_or_default();
+            let of = |(entity, others): (usize, &Others)| {
+                let best = others.words.get(at).copied().unwrap_or_default();
                 entities & bit(entity) != 0 && best >= MEANT && p <= 0.5 * best
             };
             self.others.iter().enumerate().any(of)

@@ -19,6 +19,8 @@ use crate::link::year_of;
 const FLOOR: f32 = 0.01;
 /// The probability below which nothing explains a name: the tables have seen `England` beside births.
 const NAME: f32 = 0.3;
+/// How many words a fact about another thing counts as.
+const OTHERS: f32 = 3.0;
 /// How much more the name of an unknown thing counts where a plan uses no known one.
 const NO_TOPIC: f32 = 8.0;
 
@@ -335,7 +337,9 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
         .filter(|(_, p)| **p < FLOOR)
         .map(|(word, _)| explainer.known(word))
         .sum();
-    terms[DecisionTerm::SaidOfOthers] = explainer.said_of_others(&state.words, tally.entities);
+    let others = OTHERS * flag(explainer.takes_from_others(&state.plan));
+    terms[DecisionTerm::SaidOfOthers] =
+        others + explainer.said_of_others(&state.words, tally.entities);
     terms[DecisionTerm::ComparedWithTopic] = state.tally.compared as f32;
     // The place of `place of birth` is a relation's word and not a class.
     let said = state.class_said || state.relation_said;

@@ -14,6 +14,7 @@ use super::naming::{
     class_nouns, class_texts, class_words, is_general, is_nationality, is_person, is_place,
     same_kind,
 };
+use super::others::Others;
 use super::plan::{Hop, Way};
 use super::possessive;
 use super::question::{Asked, AskedWord};
@@ -79,14 +80,14 @@ pub(super) struct Explainer<'s, 'g> {
     /// Whether the question names a relative.
     relatives: bool,
     pub(super) tables: Arc<WordTables>,
-    hops: FxHashMap<Hop, Explained>,
+    pub(super) hops: FxHashMap<Hop, Explained>,
     pub(super) plain_names: FxHashMap<Relation, Arc<str>>,
     pub(super) named: FxHashMap<NodeId, Arc<[usize]>>,
     classes: FxHashMap<NodeId, Arc<[f32]>>,
     /// What things without a class explain, by their relations.
     untyped: FxHashMap<Vec<RelId>, Arc<[f32]>>,
     /// Filled by [`Explainer::with_others`], for those who need it.
-    pub(super) others: Vec<Vec<f32>>,
+    pub(super) others: Vec<Others>,
 }
 
 impl<'s, 'g> Explainer<'s, 'g> {

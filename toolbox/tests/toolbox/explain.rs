@@ -1401,6 +1401,7 @@ const GALLERY: &str = r#"
 :vos_museum a :museum ; rdfs:label "Vos Museum" ; :city :kalden .
 :kalden a :city ; rdfs:label "Kalden" ; :country :westria .
 :tolvo a :city ; rdfs:label "Tolvo" ; :country :westria .
+:merrin a :city ; rdfs:label "Merrin" ; :country :westria ; :twin_town :kalden .
 :lowland a :region ; rdfs:label "Lowland" ; :capital :kalden ; :country :westria .
 :westria a :country ; rdfs:label "Westria" ; :capital :tolvo .
 "#;
@@ -1452,6 +1453,9 @@ fn things_are_named_by_place_profession_and_surname() {
         ("did Vos paint The Dune?", "true"),
         ("sculptors from Westria", "boris clara"),
         ("painters born in Tolvo", "boris"),
+        // Nobody was born in Merrin, but somebody was in its twin town.
+        ("who was born in Merrin?", "-"),
+        ("who was born in Tolvo?", "boris clara"),
         // A place that the graph does not have.
         ("which painters were born in Utopia?", "-"),
     ] {
