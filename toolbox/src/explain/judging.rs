@@ -6,9 +6,9 @@ use kg::value::{Kind, Op};
 
 use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way, bit};
 use super::search::{Search, Searched};
-use super::state::{Found, State, joined, speaks};
+use super::state::{Found, State, joined};
 use super::values::{kind_of, opposite, ops, same_class, truth};
-use super::words::Explainer;
+use super::words::{Explainer, speaks};
 use crate::exec::{Adjacent, Relation, Value};
 
 /// The probability from which `is it a …` and `does it have …` name a class or a relation.

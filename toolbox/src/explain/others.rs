@@ -4,22 +4,13 @@
 use kg::term::NodeId;
 
 use super::plan::{Hop, Plan, PlanStep, Start, Way, bit};
-use super::state::speaks;
-use super::words::Explainer;
+use super::words::{Explainer, speaks};
 use crate::exec::{Adjacent, Relation};
 
 /// Instances of a class that are looked at.
 const SOME: usize = 64;
 /// From this probability a relation is what a word asks for.
 const MEANT: f32 = 0.24;
-
-/// What other things of an entity's classes have and the entity has not.
-pub(super) struct Others {
-    /// For every content word, the best probability with which one of these relations explains it.
-    words: Vec<f32>,
-    /// The relations.
-    hops: Vec<Hop>,
-}
 
 impl Explainer<'_, '_> {
     /// Fills in what relations explain that the linked entities do not have, and other instances of
@@ -32,7 +23,9 @@ impl Explainer<'_, '_> {
         self
     }
 
-    fn missing_of(&mut self, entity: NodeId) -> Others {
+    /// What other instances of the entity's classes have and the entity has not: for every content word
+    /// the best probability with which one of these relations explains it, and the relations.
+    fn missing_of(&mut self, entity: NodeId) -> (Vec<f32>, Vec<Hop>) {
         let session = self.session;
         let kg = session.kg();
         let mut best: Vec<f32> = self.asked.words.iter().map(|_| 0.0).collect();
@@ -59,7 +52,7 @@ impl Explainer<'_, '_> {
                 }
             }
         }
-        Others { words: best, hops }
+        (best, hops)
     }
 
     /// Whether a plan goes to another thing, which the question does not ask for, and takes from there what
@@ -68,7 +61,7 @@ impl Explainer<'_, '_> {
         let Start::Entity(entity) = plan.start else {
             return false;
         };
-        let Some(others) = self.others.get(entity) else {
+        let Some((_, lacks)) = self.others.get(entity) else {
             return false;
         };
         let walks = plan.steps.iter().map_while(|step| match step {
@@ -82,7 +75,7 @@ impl Explainer<'_, '_> {
         };
         let mut unsaid = false;
         for hop in walks {
-            if unsaid && others.hops.contains(hop) {
+            if unsaid && lacks.contains(hop) {
                 return true;
             }
             if said(hop) {
@@ -97,8 +90,8 @@ impl Explainer<'_, '_> {
     /// the entities it uses do not have, and others of their classes have.
     pub(super) fn said_of_others(&self, words: &[f32], entities: u64) -> f32 {
         let missed = |at: usize, p: f32| {
-            let of = |(entity, others): (usize, &Others)| {
-                let best = others.words.get(at).copied().unwrap_or_default();
+            let of = |(entity, (others, _)): (usize, &(Vec<f32>, Vec<Hop>))| {
+                let best = others.get(at).copied().unwrap_or_default();
                 entities & bit(entity) != 0 && best >= MEANT && p <= 0.5 * best
             };
             self.others.iter().enumerate().any(of)

@@ -10,12 +10,8 @@ use super::mentions::is_of_kind;
 use super::nodes::{connects, is_nameless, literal_kind, measurable};
 use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way, bit};
 use super::possessive::Progress;
-use super::question::AskedWord;
-use super::words::{Explainer, is_part_of_name, names, order, strength};
+use super::words::{Explainer, is_part_of_name, names, order, speaks, strength};
 use crate::exec::{EntSet, Relation, Session, Value};
-
-/// The probability from which a relation explains a word of the question.
-const SPOKEN_OF: f32 = 0.05;
 
 /// The probability with which an entity explains the words that mention it, if they may mean a relation too.
 pub(super) const MENTIONED: f32 = 0.15;
@@ -139,12 +135,6 @@ fn followed(before: &[f32], step: &[f32], explainer: &Explainer<'_, '_>) -> Arc<
             }
         })
         .collect()
-}
-
-/// Whether a relation with these explanations explains a content word.
-pub(super) fn speaks(words: &[f32], explainer: &Explainer<'_, '_>) -> bool {
-    let asked = |(p, word): (&f32, &AskedWord)| *p >= SPOKEN_OF && !word.is_mark();
-    words.iter().zip(&explainer.asked.words).any(asked)
 }
 
 /// Whether a plan explains every content word that is neither a mark nor a value.

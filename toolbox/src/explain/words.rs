@@ -14,7 +14,6 @@ use super::naming::{
     class_nouns, class_texts, class_words, is_general, is_nationality, is_person, is_place,
     same_kind,
 };
-use super::others::Others;
 use super::plan::{Hop, Way};
 use super::possessive;
 use super::question::{Asked, AskedWord};
@@ -43,6 +42,8 @@ const LESS_USUAL: f32 = 0.03;
 const RARE: f32 = 0.3;
 /// Share of its words that a question asks for if it asks for the relation with `in`.
 const IN: f32 = 0.1;
+/// The probability from which a relation explains a word of the question.
+const SPOKEN_OF: f32 = 0.05;
 /// Trigram similarity below which words count as unrelated.
 const UNRELATED: f32 = 0.25;
 
@@ -87,7 +88,7 @@ pub(super) struct Explainer<'s, 'g> {
     /// What things without a class explain, by their relations.
     untyped: FxHashMap<Vec<RelId>, Arc<[f32]>>,
     /// Filled by [`Explainer::with_others`], for those who need it.
-    pub(super) others: Vec<Others>,
+    pub(super) others: Vec<(Vec<f32>, Vec<Hop>)>,
 }
 
 impl<'s, 'g> Explainer<'s, 'g> {
@@ -453,6 +454,12 @@ pub(super) fn strength(words: &[f32], at: Option<usize>) -> f32 {
 /// Whether the word at `at` is a word of a relation's name, by the relation's explanations.
 pub(super) fn is_part_of_name(words: &[f32], at: Option<usize>) -> bool {
     at.and_then(|at| words.get(at)).is_some_and(|p| *p >= SAME)
+}
+
+/// Whether a relation with these explanations explains a content word.
+pub(super) fn speaks(words: &[f32], explainer: &Explainer<'_, '_>) -> bool {
+    let asked = |(p, word): (&f32, &AskedWord)| *p >= SPOKEN_OF && !word.is_mark();
+    words.iter().zip(&explainer.asked.words).any(asked)
 }
 
 /// Whether a class with these explanations is named by the word at `at`.
