@@ -11,7 +11,7 @@ use crate::link::Linked;
 /// Number of words of the longest noun phrase that says a relation.
 const LONGEST: usize = 4;
 /// From this probability a step speaks of a relation that the question says.
-const SPOKEN_OF: f32 = 0.05;
+pub(super) const SPOKEN_OF: f32 = 0.05;
 
 /// For each linked entity, the relations that the question says of it, the nearest first: for each,
 /// the indices of its content words.

@@ -17,7 +17,8 @@ use crate::link::year_of;
 
 /// Probability of a word that nothing explains.
 const FLOOR: f32 = 0.01;
-/// The probability below which nothing explains a name: the tables have seen `England` beside births.
+/// A program explains a name only from this probability on. The word tables have seen `England` in questions about
+/// births, so they give it a small probability.
 const NAME: f32 = 0.3;
 /// How many words a fact about another thing counts as.
 const OTHERS: f32 = 3.0;

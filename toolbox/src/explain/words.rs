@@ -15,7 +15,7 @@ use super::naming::{
     same_kind,
 };
 use super::plan::{Hop, Way};
-use super::possessive;
+use super::possessive::{self, SPOKEN_OF};
 use super::question::{Asked, AskedWord};
 use super::table::WordTables;
 use crate::exec::{Relation, Session};
@@ -42,8 +42,6 @@ const LESS_USUAL: f32 = 0.03;
 const RARE: f32 = 0.3;
 /// Share of its words that a question asks for if it asks for the relation with `in`.
 const IN: f32 = 0.1;
-/// The probability from which a relation explains a word of the question.
-const SPOKEN_OF: f32 = 0.05;
 /// Trigram similarity below which words count as unrelated.
 const UNRELATED: f32 = 0.25;
 

@@ -190,7 +190,7 @@ fn judge(words: &[Word], tokens: &[Token], run: Run, name: &[&str], cased: bool)
         return if single && (differs || chars < CAPITAL_PART) {
             None
         } else {
-            // The Nobel Prize has its name from somebody, who is meant if the graph has him.
+            // `Nobel` means the person if the graph has one of that name, and otherwise the Nobel Prize.
             let named_after = |word: &&str| ["award", "museum", "prize"].contains(word);
             let named_after = missing.iter().any(named_after);
             made(if named_after { 0.65 } else { 0.85 }, Part::Distinctive)
