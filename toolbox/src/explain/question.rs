@@ -14,7 +14,7 @@ use super::mentions;
 use super::naming::{is_anybody, names_people};
 use super::table::WordTables;
 use super::vocabulary::is_chatter;
-use crate::link::{Linked, words_of_code};
+use crate::link::{Linked, words_of_nation};
 
 /// Words that ask for keys.
 const KEYS: &str = "number numbers no nr id ids code codes key keys identifier";
@@ -132,9 +132,9 @@ impl Asked {
         };
         let values: Vec<Vec<String>> = (linked.values.iter())
             .map(|value| {
-                // `norwegian` is of the value `NO`.
-                let of_code = words_of_code(&value.lexical).iter().cloned();
-                words(&value.lexical).into_iter().chain(of_code).collect()
+                // `norwegian` is of the value `NO`, `asian` of `Asia`.
+                let of_nation = words_of_nation(&value.lexical).iter().cloned();
+                words(&value.lexical).into_iter().chain(of_nation).collect()
             })
             .collect();
         // `weddings` are of the value `Wedding`.

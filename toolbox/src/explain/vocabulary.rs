@@ -34,6 +34,8 @@ whse:warehouse wgt:weight wt:weight yr:year yrs:years";
 
 /// Longest word that is taken apart, in bytes: names of strangers may be longer than any word.
 const LONGEST: usize = 64;
+/// How names of columns with truths begin: `isofficial`.
+const FLAGS: [&str; 2] = ["is", "has"];
 /// Fewest letters of a part of a compound.
 const SHORTEST: usize = 4;
 
@@ -92,6 +94,11 @@ pub(super) fn compounds(text: &str, known: impl Fn(&str) -> bool) -> String {
         }
         if word.len() > LONGEST || known(&stem(&word)) {
             return word;
+        }
+        let mut of_flag = FLAGS.iter().filter_map(|flag| word.strip_prefix(flag));
+        let said = of_flag.find(|said| said.len() > SHORTEST && known(&stem(said)));
+        if let Some(said) = said {
+            return said.to_owned();
         }
         let ends = word.char_indices().map(|(at, _)| at).rev();
         let mut pairs = ends.map(|at| word.split_at(at)).filter(|(left, right)| {
@@ -169,10 +176,13 @@ mod tests {
 
     #[test]
     fn words_without_spaces_between_them_are_taken_apart() {
-        let known = ["head", "stat", "surfac", "area", "year", "name", "locat"];
+        let known = [
+            "offici", "head", "stat", "surfac", "area", "year", "name", "locat",
+        ];
         let parts = |text: &str| compounds(text, |stem| known.contains(&stem));
         for (name, words) in [
             ("headofstate", "head state"),
+            ("isofficial", "official"),
             ("surfacearea", "surface area"),
             ("indepyear", "indep year"),
             ("location", "location"),

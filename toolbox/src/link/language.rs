@@ -91,13 +91,16 @@ pub(super) fn codes(name: &str) -> impl Iterator<Item = &'static str> {
     all.flat_map(|&at| NATIONS.coded[at].1.iter().copied())
 }
 
-/// The words of the names and adjectives of the nation with this code.
-pub(crate) fn words_of_code(code: &str) -> &'static [String] {
-    let found = NATIONS
-        .coded
-        .iter()
-        .find(|(_, codes)| codes.contains(&code));
-    found.map_or(&[], |(words, _)| words)
+/// The words of the names and adjectives of the nation with this code or name (`Asia`: `asia`, `asian`).
+pub(crate) fn words_of_nation(text: &str) -> &'static [String] {
+    let by_code = (NATIONS.coded.iter()).find(|(_, codes)| codes.contains(&text));
+    let by_name = || {
+        let at = *NATIONS.by_name.get(&normalise(text))?.first()?;
+        NATIONS.coded.get(at)
+    };
+    by_code
+        .or_else(by_name)
+        .map_or(&[], |(words, _)| words.as_slice())
 }
 
 /// The names of the nations of a normalised adjective or noun (`french`, `Germans`), in the

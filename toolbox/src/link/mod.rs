@@ -16,7 +16,7 @@ mod words;
 pub use choose::choose;
 pub use detect::{Mention, detect};
 pub use error::{LinkError, QuestionTooLong, check_question};
-pub(crate) use language::{is_adjective as is_nationality, words_of_code};
+pub(crate) use language::{is_adjective as is_nationality, words_of_nation};
 pub use literals::literals;
 pub(crate) use literals::{LAST_DAY, decade_in_digits, decade_of_word, number_of_word, year_of};
 
@@ -74,8 +74,8 @@ impl Linked {
                 .flatten()
         });
         let texts = crate::text_values::texts_of(kg, &masked);
-        let codes = country_codes(kg, &masked);
-        for value in texts.into_iter().chain(adjectives).chain(codes) {
+        let nations = nation_values(kg, &masked);
+        for value in texts.into_iter().chain(adjectives).chain(nations) {
             if !values.iter().any(|known| known.lexical == value.lexical) {
                 values.push(value);
             }
@@ -134,9 +134,9 @@ impl Linked {
     }
 }
 
-/// The codes of the countries that a text names, as far as the graph has them as countries: `NO` for
-/// `Norwegian passengers`.
-fn country_codes(kg: &dyn Kg, text: &str) -> Vec<Literal> {
+/// The values of the countries and continents that a text names: codes, as far as the graph has them as
+/// countries (`NO` for `Norwegian passengers`), and names (`Asia` for `Asian countries`).
+fn nation_values(kg: &dyn Kg, text: &str) -> Vec<Literal> {
     const LONGEST: usize = 3;
     const COUNTRY: &str = "country countries nation nationality citizenship";
     let of_country = |node: NodeId| {
@@ -155,6 +155,11 @@ fn country_codes(kg: &dyn Kg, text: &str) -> Vec<Literal> {
                 kg.find(&Term::Literal(code.clone()))
                     .is_some_and(of_country)
             }));
+            // `Asian countries` have the continent `Asia`, unless the graph has `Asian` as a value.
+            if language::is_adjective(&name) && crate::text_values::value_of(kg, &name).is_none() {
+                let names = language::nations(&name).into_iter();
+                found.extend(names.filter_map(|name| crate::text_values::value_of(kg, name)));
+            }
         }
     }
     found
