@@ -24,7 +24,11 @@ pub(super) struct Adjective {
     pub(super) extremes: [Extreme; 2],
 }
 
-const LENGTH: &[&str] = &["length", "long", "dur", "runtim", "distanc"];
+/// Who has been there the longest began first.
+const LASTING: &[&str] = &[
+    "length", "long", "dur", "runtim", "distanc", "tenur", "hir", "join", "sinc", "start",
+    "appoint",
+];
 const HEIGHT: &[&str] = &["height", "elev", "altitud", "tall", "high"];
 const SIZE: &[&str] = &[
     "area", "popul", "siz", "capacit", "surfac", "seat", "numb", "diamet",
@@ -80,8 +84,7 @@ const fn of(
 
 /// The adjectives. Old things have early dates, and high ages.
 static ADJECTIVES: &[Adjective] = &[
-    // What has been there the longest began first.
-    of("long", LENGTH, [Extreme::Max, Extreme::Min]),
+    of("long", LASTING, [Extreme::Max, Extreme::Min]),
     of(
         "short",
         &["length", "height", "elev", "dur", "runtim", "long", "tall"],

@@ -75,6 +75,16 @@ pub(super) fn is_place(name: &str) -> bool {
     PLACES.iter().any(|place| place == name)
 }
 
+/// Whether a stem names a kind of places.
+pub(super) fn names_places(name: &str) -> bool {
+    static NOUNS: LazyLock<Vec<String>> = LazyLock::new(|| {
+        stems_of(
+            "office building site venue neighbourhood neighborhood street village suburb campus island",
+        )
+    });
+    is_place(name) || NOUNS.iter().any(|noun| noun == name)
+}
+
 /// Whether a stem says which country somebody is of. The adjective of a country asks for it.
 pub(super) fn is_nationality(name: &str) -> bool {
     static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| stems_of("nationality citizenship"));

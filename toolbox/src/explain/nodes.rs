@@ -5,7 +5,7 @@ use kg::term::{NodeId, RelId, Term};
 use kg::value::Kind;
 use kg::{Kg, readable_name, row_key};
 
-use super::naming::{class_nouns, is_of_people, is_place};
+use super::naming::{class_nouns, is_of_people, names_places};
 use super::vocabulary::split;
 use super::words::Explainer;
 use crate::exec::{Relation, Session};
@@ -185,7 +185,7 @@ impl Explainer<'_, '_> {
     pub(super) fn are_places(&self, nodes: &[NodeId]) -> bool {
         let kg = self.session.kg();
         let classes = nodes.first().map(|&first| kg.types(first));
-        let is = |class: NodeId| class_nouns(kg, class).iter().any(|noun| is_place(noun));
+        let is = |class: NodeId| class_nouns(kg, class).iter().any(|noun| names_places(noun));
         classes.into_iter().flatten().any(is)
     }
 }

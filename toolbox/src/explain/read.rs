@@ -11,10 +11,11 @@ use super::nodes::{connects, measurable};
 use super::plan::{Finish, Hop, Plan, Start, Way, bit};
 use super::possessive::Progress;
 use super::state::{Found, MENTIONED, State, Tally};
+use super::values::kind_of;
 use super::words::{Explainer, is_part_of_name, names, order, speaks, strength};
 use crate::call::{Arg, Target, Tool};
-use crate::exec::{EntSet, Observation, Session, Step, Value};
-use kg::value::Op;
+use crate::exec::{Adjacent, EntSet, Observation, Session, Step, Value};
+use kg::value::{Kind, Op};
 
 /// An ended session as a found plan. Only what the terms read is filled.
 pub(super) fn found(
@@ -24,6 +25,7 @@ pub(super) fn found(
 ) -> Found {
     let mut reader = Reader {
         of_kind: false,
+        lies: false,
         words: explainer.asked.words.iter().map(|_| 0.0).collect(),
         tally: Tally::default(),
         silent: false,
@@ -69,6 +71,8 @@ struct Reader {
     silent: bool,
     /// Whether it leads from a kind of things to what is of that kind.
     of_kind: bool,
+    /// Whether it leads from a place to what the place lies in, or back.
+    lies: bool,
     finish: Finish,
     /// The variables that hold the instances of a class.
     classes: Vec<u32>,
@@ -119,6 +123,10 @@ impl Reader {
                 }
                 self.of_kind =
                     is_of_kind(explainer.asked.kind, self.way.topic, &self.way.walked, hop);
+                let before = self.way.walked.last().copied();
+                let between = step.inputs.first().map_or(&[][..], |set| &set[..]);
+                let sets = [between, nodes];
+                self.lies = before.is_some_and(|before| explainer.lies_in(before, hop, sets));
                 self.follow(hop, &mut explained.words, explainer);
                 for (mine, word) in self.words.iter_mut().zip(&explainer.asked.words) {
                     if word.is_mark() {
@@ -127,7 +135,8 @@ impl Reader {
                 }
             }
             self.explain(&explained.words);
-            self.silent = !filter && !self.of_kind && !speaks(&explained.words, explainer);
+            self.silent =
+                !filter && !self.of_kind && !self.lies && !speaks(&explained.words, explainer);
             if !filter {
                 let away = explainer.leads_away(hop);
                 let last = strength(&explained.words, explainer.focus);
@@ -151,6 +160,7 @@ impl Reader {
                     .and_then(|set| set.first().copied())
                     .is_some_and(|node| connects(session, node));
                 self.tally.hops += usize::from(!statements && !self.of_kind);
+                self.tally.lies += usize::from(self.lies);
                 self.way.class_said = false;
             }
             Tool::GetEntityByConstraint => {
@@ -164,7 +174,7 @@ impl Reader {
                 let misplaced = extreme && of_focus && !self.way.class_said;
                 self.tally.misplaced += usize::from(misplaced);
                 self.tally.filters += usize::from(!extreme);
-                self.tally.contrary += usize::from(contrary(&step.call.args, explainer));
+                self.tally.contrary += usize::from(contrary(session, step, explainer));
             }
             Tool::Judge => self.tally.filters += 1,
             Tool::Intersect => {
@@ -332,12 +342,18 @@ fn set(step: &Step) -> Option<&EntSet> {
     }
 }
 
-/// Whether a comparison with a value goes against what the question asks.
-fn contrary(args: &[Arg], explainer: &Explainer<'_, '_>) -> bool {
+/// Whether a comparison with a value, or an extreme, goes against what the question asks.
+fn contrary(session: &Session<'_>, step: &Step, explainer: &Explainer<'_, '_>) -> bool {
+    let (args, asked) = (&step.call.args, explainer.asked);
+    let time = || kind_of_values(session, step, explainer) == Some(Kind::Time);
+    if let Some(Arg::Extreme(extreme)) = args.get(2) {
+        let wanted = asked.extreme.or(asked.either);
+        return wanted.is_some_and(|wanted| wanted[usize::from(time())] != *extreme);
+    }
     let (Some(Arg::Op(op)), Some(Arg::Literal(value))) = (args.get(2), args.get(3)) else {
         return false;
     };
-    if explainer.asked.between {
+    if asked.between {
         return false;
     }
     let up = |op: Op| match op {
@@ -345,13 +361,33 @@ fn contrary(args: &[Arg], explainer: &Explainer<'_, '_>) -> bool {
         Op::Lt | Op::Le => -1,
         Op::Eq | Op::Ne => 0,
     };
-    let index = explainer.session.linked().value_index(value);
+    let index = session.linked().value_index(value);
     let asked = match index {
-        Some(index) => explainer.asked.compare_of(index),
-        None => explainer.asked.compare,
+        Some(index) => asked.compare_of(index),
+        None => asked.compare,
     };
     asked.map_or_else(
         || up(*op) != 0,
-        |ops| ops.iter().all(|asked| up(*asked) != up(*op)),
+        |ops| up(ops[usize::from(time())]) != up(*op),
+    )
+}
+
+/// The kind of the values that a step compares.
+fn kind_of_values(
+    session: &Session<'_>,
+    step: &Step,
+    explainer: &Explainer<'_, '_>,
+) -> Option<Kind> {
+    let (relation, _) = step.walked?;
+    let has = |node: &&NodeId| !session.step(**node, relation, true).is_empty();
+    let member = *step.inputs.first()?.iter().find(has)?;
+    let out = true;
+    kind_of(
+        explainer,
+        &Adjacent {
+            member,
+            relation,
+            out,
+        },
     )
 }

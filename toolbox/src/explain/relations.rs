@@ -2,7 +2,7 @@
 
 use kg::term::{NodeId, RelId};
 
-use super::naming::{aliases, class_words, is_event, is_mutual, nouns_of};
+use super::naming::{aliases, class_words, is_event, is_mutual, is_place, nouns_of};
 use super::plan::{Hop, Way};
 use super::question::AskedWord;
 use super::vocabulary::{compounds, domain_stems, split, stems};
@@ -38,6 +38,28 @@ impl Explainer<'_, '_> {
         nouns.contains(&asked.stem)
             && !domain.contains(&asked.stem)
             && !self.symmetric(hop.relation)
+    }
+
+    /// Whether two relations that follow each other say where a thing is and in what that place lies, as in
+    /// `headquartered in` and `in country`, or both backwards. `sets` are the places between them and what
+    /// they lead to.
+    pub(super) fn lies_in(&self, first: Hop, second: Hop, sets: [&[NodeId]; 2]) -> bool {
+        let [between, end] = sets;
+        let (wider, place) = match second.way {
+            Way::Out => (second, true),
+            Way::In => (first, false),
+            Way::Both => return false,
+        };
+        let contains = |hop: Hop| {
+            self.relation_words(hop.relation)
+                .0
+                .iter()
+                .any(|word| is_place(word))
+        };
+        first.way == second.way
+            && self.are_places(between)
+            && self.are_places(end) == place
+            && contains(wider)
     }
 
     /// Whether a relation's numbers of four digits are years: it is named after a year or an event.

@@ -57,6 +57,8 @@ pub(super) struct Tally {
     pub(super) asked: f32,
     /// Relations followed, without those that end at statement nodes.
     pub(super) hops: usize,
+    /// Relations among them from a place to what it lies in, or back.
+    pub(super) lies: usize,
     /// Relations followed backwards.
     pub(super) incoming: usize,
     /// Relations followed both ways.
@@ -101,6 +103,7 @@ impl Tally {
         Self {
             asked: self.asked + other.asked,
             hops: self.hops + other.hops,
+            lies: self.lies + other.lies,
             incoming: self.incoming + other.incoming,
             both: self.both + other.both,
             filters: self.filters + other.filters,
@@ -247,9 +250,17 @@ impl State {
         let relations = explainer.relative(&mut lineage, hop, &mut explained.words);
         // `dogs` are what is of the species: the question has no words for that.
         let of_kind = self.is_of_kind(hop, explainer);
+        let before = match self.plan.steps.last() {
+            Some(PlanStep::Walk(before)) => Some(*before),
+            _ => None,
+        };
+        // What lies in a city lies in its country.
+        let lies =
+            before.is_some_and(|before| explainer.lies_in(before, hop, [&self.nodes, &nodes]));
         if !of_kind {
             tally.asked += explained.asked;
             tally.hops += usize::from(!statements);
+            tally.lies += usize::from(lies);
             tally.incoming += usize::from(hop.way == Way::In);
         }
         // The relations that lead to a relative count as one.
@@ -297,7 +308,7 @@ impl State {
         next.progress = self.progress.follow(self.chain(explainer), &said);
         let told = next.progress.told > self.progress.told;
         next.tally.unsaid -= usize::from(again && told);
-        let unsaid = silent && !statements && !of_kind && !speaks(&next.words, explainer);
+        let unsaid = silent && !statements && !of_kind && !lies && !speaks(&next.words, explainer);
         next.tally.unsaid += usize::from(unsaid);
         let own = followed(&self.words, &explained.words, explainer);
         next.words = joined(&own, &next.words);

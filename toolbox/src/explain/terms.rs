@@ -20,6 +20,8 @@ const FLOOR: f32 = 0.01;
 /// A program explains a name only from this probability on. The word tables have seen `England` in questions about
 /// births, so they give it a small probability.
 const NAME: f32 = 0.3;
+/// What a relation from a place to what it lies in costs less than another relation.
+const LIES: f32 = 0.5;
 /// How many words a fact about another thing counts as.
 const OTHERS: f32 = 3.0;
 /// How much more the name of an unknown thing counts where a plan uses no known one.
@@ -225,7 +227,7 @@ pub(super) fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
         terms[DecisionTerm::NamesUnlinked] += named * flag(*p < NAME && word.named);
     }
     terms[DecisionTerm::Asked] = tally.asked;
-    terms[DecisionTerm::Hops] = tally.hops as f32;
+    terms[DecisionTerm::Hops] = tally.hops as f32 - LIES * tally.lies as f32;
     terms[DecisionTerm::Incoming] = tally.incoming as f32;
     terms[DecisionTerm::OrderOfWords] = tally.order as f32;
     terms[DecisionTerm::Unsaid] = tally.unsaid as f32;

@@ -283,8 +283,10 @@ impl<'s, 'g> Explainer<'s, 'g> {
                 .collect();
         }
         let mut said: Vec<_> = classes.into_iter().map(|class| self.class(class)).collect();
-        if self.asked.words.iter().any(|word| is_person(&word.stem)) && self.are_people(nodes) {
-            let of = |word: &AskedWord| CLASS * f32::from(is_person(&word.stem));
+        // `how many people` is one phrase.
+        let person = |word: &AskedWord| word.stem.split(' ').any(is_person);
+        if self.asked.words.iter().any(person) && self.are_people(nodes) {
+            let of = |word: &AskedWord| CLASS * f32::from(person(word));
             said.push(self.asked.words.iter().map(of).collect());
         }
         said

@@ -83,6 +83,35 @@ fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
         .filter(|line| !line.starts_with('#') && !line.is_empty())
 }
 
+/// What people say for names and words of names that are written otherwise.
+const SPOKEN: [(&str, &str); 8] = [
+    ("sci fi", "science fiction"),
+    ("scifi", "science fiction"),
+    ("rom com", "romantic comedy"),
+    ("romcom", "romantic comedy"),
+    ("biopic", "biographical film"),
+    ("telly", "television"),
+    ("oscar", "academy award"),
+    ("oscars", "academy award"),
+];
+
+/// How a spoken name is written, both normalised: `Academy Award for Best Actor` for `best actor oscar`.
+pub(super) fn written_out(name: &str) -> Option<String> {
+    let words = format!(" {name} ");
+    let of = |(spoken, written): &(&str, &'static str)| {
+        let (before, behind) = words.split_once(&format!(" {spoken} "))?;
+        Some((before.trim().to_owned(), *written, behind.trim().to_owned()))
+    };
+    let (before, written, behind) = SPOKEN.iter().find_map(of)?;
+    let award = written == "academy award" && behind.is_empty() && !before.is_empty();
+    let parts = if award {
+        [written, "for", &before]
+    } else {
+        [before.as_str(), written, &behind]
+    };
+    Some(parts.join(" ").trim().to_owned())
+}
+
 /// The codes of the nations of a normalised name or adjective: `NO` and `NOR` of `norwegian`.
 pub(super) fn codes(name: &str) -> impl Iterator<Item = &'static str> {
     let adjectives = NATIONS.by_adjective.get(name);
@@ -231,6 +260,23 @@ const DESIGNATORS: &[&str] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spoken_names_are_written_out() {
+        for (spoken, written) in [
+            ("sci fi", Some("science fiction")),
+            ("sci fi film", Some("science fiction film")),
+            (
+                "best actress oscars",
+                Some("academy award for best actress"),
+            ),
+            ("oscar for best actor", Some("academy award for best actor")),
+            ("science fiction", None),
+            ("oscarine", None),
+        ] {
+            assert_eq!(written_out(spoken).as_deref(), written, "{spoken}");
+        }
+    }
 
     #[test]
     fn adjectives_lead_to_nations() {

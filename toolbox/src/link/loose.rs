@@ -10,9 +10,9 @@ use kg::term::NodeId;
 use super::error::LinkError;
 use super::language::{
     is_adjective, is_club, is_concept, is_designator, is_nation, is_nearly_ordinary, is_ordinary,
-    nations, other_names,
+    nations, other_names, written_out,
 };
-use super::names::{Asked, is_topic, is_value, is_vocabulary};
+use super::names::{Asked, is_topic, is_value, is_vocabulary, is_vocabulary_name};
 use super::pieces::{Fit, Part, Token, fit, tokens};
 use super::span::{CHOICES, Span, add};
 use super::words::{Word, words};
@@ -146,7 +146,9 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
         let mut found = asked.index.containing(text, NAMES, NodeRole::Entity)?;
         let mut fits = fits(asked, &tokens, at, &found);
         // Such a word alone is no part of a name, but several are (`best actress`).
-        fits.retain(|(fit, _)| !is_concept(text) || fit.last > fit.first && !fit.misspelt);
+        // The name of a class is no part of a name either (`the contract`).
+        let common = is_concept(text) || !word.capital && is_vocabulary_name(asked.index, text)?;
+        fits.retain(|(fit, _)| !common || fit.last > fit.first && !fit.misspelt);
         let covered = spans.iter().any(|span| span.covers(token.word));
         let known = is_adjective(text) || is_nation(text) || is_nearly_ordinary(text);
         let may_err = budget > 0 && !covered && !known;
@@ -279,7 +281,10 @@ fn may_join(asked: &Asked<'_>, spans: &[Span], fit: &Fit, found: &LabelMatch) ->
     let proper = is_tag(named) && found.label.contains(char::is_uppercase);
     match fit.part {
         Part::Whole => true,
-        Part::Distinctive => normalise(&found.label).split(' ').any(is_club),
+        Part::Distinctive => {
+            let label = normalise(&found.label);
+            label.split(' ').any(is_club) || is_of_kind(&label, &normalise(asked.text(first, last)))
+        }
         Part::Tail => proper || value,
         Part::Head | Part::Initials => false,
     }
@@ -397,7 +402,8 @@ pub(super) fn mention(kg: &dyn Kg, question: &str, node: NodeId) -> Option<(usiz
             let text = normalise(&question[start..end]);
             let one = singular(&text).is_some_and(|one| names.contains(&one));
             let mut known = nations(&text).into_iter().chain(other_names(&text));
-            if !all[first].stop && (one || known.any(|name| names.contains(name))) {
+            let written = written_out(&text).is_some_and(|name| names.contains(&name));
+            if !all[first].stop && (one || written || known.any(|name| names.contains(name))) {
                 return Some((start, end));
             }
         }

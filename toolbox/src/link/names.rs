@@ -11,7 +11,7 @@ use kg::Kg;
 use kg::search::{LabelIndex, LabelMatch, MatchKind, NameKind, NodeRole, SearchError, normalise};
 
 use super::error::LinkError;
-use super::language::{is_adjective, is_concept, is_nearly_ordinary, is_ordinary};
+use super::language::{is_adjective, is_concept, is_nearly_ordinary, is_ordinary, written_out};
 use super::span::{CHOICES, LONGEST, Span};
 use super::words::Word;
 use crate::rank::stem;
@@ -89,6 +89,11 @@ pub(super) fn named(asked: &Asked<'_>) -> Result<Vec<Span>, LinkError> {
             }
             let text = asked.text(first, last);
             let mut found = asked.index.named(text, CHOICES, NodeRole::Entity)?;
+            if found.is_empty()
+                && let Some(written) = written_out(&normalise(text))
+            {
+                found = asked.index.named(&written, CHOICES, NodeRole::Entity)?;
+            }
             if found.is_empty() {
                 continue;
             }
@@ -190,6 +195,9 @@ fn read_as_names(
         if word.number {
             return Ok(found);
         }
+        if is_unit(asked, first) {
+            return Ok(Vec::new());
+        }
         if is_vocabulary(asked, &normalise(text))?
             || is_vocabulary(asked, &plain)?
             || is_role(asked, &plain, last)
@@ -230,6 +238,13 @@ fn read_as_names(
     Ok(found)
 }
 
+/// Whether a word is the unit of the number before it: `4000 m` does not mention the film `M`.
+fn is_unit(asked: &Asked<'_>, at: usize) -> bool {
+    const UNITS: &str = "m km cm mm ft kg g t l h s k";
+    let number = at.checked_sub(1).is_some_and(|at| asked.words[at].number);
+    number && UNITS.split(' ').any(|unit| unit == asked.text(at, at))
+}
+
 /// Whether two names differ at most in case and punctuation.
 fn is_same(a: &str, b: &str) -> bool {
     normalise(a) == normalise(b)
@@ -260,7 +275,7 @@ pub(super) fn is_value(asked: &Asked<'_>, first: usize) -> bool {
 }
 
 /// Whether a text is the name of a class or of a relation, in the singular or plural.
-fn is_vocabulary_name(index: &LabelIndex, normal: &str) -> Result<bool, SearchError> {
+pub(super) fn is_vocabulary_name(index: &LabelIndex, normal: &str) -> Result<bool, SearchError> {
     let (head, last) = normal.rsplit_once(' ').unwrap_or(("", normal));
     let one = kg::search::singular(last).map(|one| format!("{head} {one}").trim().to_owned());
     for form in [Some(normal.to_owned()), one].iter().flatten() {

@@ -106,7 +106,9 @@ pub(super) fn fit(
 /// Whether a token may be this word of a name: the same word, or a misspelling of it that is not an
 /// ordinary word.
 fn matches(words: &[Word], token: &Token, word: &str) -> Option<bool> {
-    if token.text == word {
+    // `Nobel Prize for physics` is the Nobel Prize in Physics.
+    let small = |word: &str| ["for", "from", "in", "of"].contains(&word);
+    if token.text == word || small(&token.text) && small(word) {
         return Some(true);
     }
     let known = words[token.word].stop

@@ -48,7 +48,7 @@ const FAMILIES: &[(&str, &[&str])] = &[
     ("begin", &["began", "begun"]),
     ("choose", &["chose", "chosen"]),
     ("fight", &["fought"]),
-    ("marri", &["marry", "married", "marriage"]),
+    ("marri", &["marry", "married", "marrying", "marriage"]),
     (
         "child",
         &["children", "son", "daughter", "kid", "offspring"],
