@@ -26,8 +26,8 @@ pub(super) struct Adjective {
 
 /// Who has been there the longest began first.
 const LASTING: &[&str] = &[
-    "length", "long", "dur", "runtim", "distanc", "tenur", "hir", "join", "sinc", "start",
-    "appoint",
+    "length", "long", "dur", "runtim", "distanc", "minut", "second", "hour", "tenur", "hir",
+    "join", "sinc", "start", "appoint",
 ];
 const HEIGHT: &[&str] = &["height", "elev", "altitud", "tall", "high"];
 const SIZE: &[&str] = &[
@@ -87,7 +87,9 @@ static ADJECTIVES: &[Adjective] = &[
     of("long", LASTING, [Extreme::Max, Extreme::Min]),
     of(
         "short",
-        &["length", "height", "elev", "dur", "runtim", "long", "tall"],
+        &[
+            "length", "height", "elev", "dur", "runtim", "long", "tall", "minut", "second", "hour",
+        ],
         LOW,
     ),
     of("tall", HEIGHT, HIGH),
@@ -113,6 +115,11 @@ static ADJECTIVES: &[Adjective] = &[
     of("light", &["weight", "mas"], LOW),
     of("fast", &["sp", "tim", "acceler", "horsepow"], HIGH),
     of("slow", &["sp", "tim"], LOW),
+    of(
+        "quick",
+        &["minut", "second", "hour", "dur", "tim", "prep"],
+        LOW,
+    ),
     of("rich", &["worth", "incom", "gnp", "gdp"], HIGH),
     of("poor", &["worth", "incom", "gnp", "gdp"], LOW),
     of("expensive", PRICE, HIGH),

@@ -7,7 +7,7 @@ use kg::words;
 use super::adjective::{Degree, adjective};
 use super::focus::is_content;
 use super::vocabulary::is_filler;
-use crate::link::{decade_in_digits, decade_of_word};
+use crate::link::{decade_in_digits, decade_of_word, is_size};
 
 fn follows(all: &[String], first: &str, second: &[&str]) -> bool {
     all.windows(2)
@@ -217,6 +217,9 @@ pub(super) fn comparison(all: &[String]) -> Option<[Op; 2]> {
                 Some([Op::Gt; 2])
             }
             ("less" | "fewer" | "under" | "below", _) => Some([Op::Lt; 2]),
+            ("from", _) if all.iter().any(|word| word == "onwards" || word == "onward") => {
+                Some([Op::Ge; 2])
+            }
             ("after" | "since" | "past", _) => Some([Op::Gt; 2]),
             ("before" | "until" | "till" | "prior", _) => Some([Op::Lt; 2]),
             _ => match adjective(word) {
@@ -274,7 +277,7 @@ fn inclusive(op: Op) -> Op {
 fn number_follows(all: &[String], i: usize) -> bool {
     let next = all.iter().skip(i + 1).take(3);
     next.into_iter()
-        .any(|word| word.bytes().any(|byte| byte.is_ascii_digit()) || word == "hundred")
+        .any(|word| word.bytes().any(|byte| byte.is_ascii_digit()) || is_size(word))
 }
 
 /// Whether a question asks somebody to do something: `can you tell me`.

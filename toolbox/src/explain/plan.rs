@@ -49,6 +49,8 @@ pub(super) enum Against {
     Named(NodeId),
     /// The value of the question with this index.
     Value(usize),
+    /// That value in the unit of the relation.
+    Converted(usize, Literal),
     /// One of two values of the question.
     Either(usize, usize),
     /// The value that the linked entity with this index has for the same relation.
@@ -185,7 +187,7 @@ impl<'s, 'g> Writer<'s, 'g> {
         match against {
             Against::Entity(index) | Against::Own(index) => self.entity(*index),
             Against::Named(node) => self.node(*node),
-            Against::Truth(value) => Arg::Literal(value.clone()),
+            Against::Truth(value) | Against::Converted(_, value) => Arg::Literal(value.clone()),
             Against::Value(index) | Against::Either(index, _) => {
                 (self.session.linked().values.get(*index)).map_or_else(
                     || Arg::Literal(Literal::plain(String::new())),
@@ -217,9 +219,11 @@ impl<'s, 'g> Writer<'s, 'g> {
                 });
                 return self.assign(Tool::Union, sides.to_vec());
             }
-            Against::Entity(_) | Against::Named(_) | Against::Truth(_) | Against::Value(_) => {
-                self.against(against)
-            }
+            Against::Entity(_)
+            | Against::Named(_)
+            | Against::Truth(_)
+            | Against::Value(_)
+            | Against::Converted(..) => self.against(against),
         };
         self.list(&set);
         self.assign(tool, vec![set, relation, Arg::Op(op), value])

@@ -14,7 +14,7 @@ use super::mentions;
 use super::naming::{is_anybody, names_people};
 use super::table::WordTables;
 use super::vocabulary::is_chatter;
-use crate::link::{Linked, words_of_nation};
+use crate::link::{Linked, is_size, words_of_nation};
 
 /// Words that ask for keys.
 const KEYS: &str = "number numbers no nr id ids code codes key keys identifier";
@@ -175,7 +175,7 @@ impl Asked {
             }
             let stem = base(word);
             // Numbers are explained by being used, not by a relation's name.
-            let number = !word.chars().any(char::is_alphabetic);
+            let number = !word.chars().any(char::is_alphabetic) || is_size(word);
             if number || value.is_none() && names.contains(&stem) {
                 continue;
             }

@@ -244,7 +244,7 @@ impl Reader {
     }
 
     /// Notes the order of the words that relations explain, relatives, and relations followed back.
-    fn follow(&mut self, hop: Hop, words: &mut Arc<[f32]>, explainer: &Explainer<'_, '_>) {
+    fn follow(&mut self, hop: Hop, words: &mut Arc<[f32]>, explainer: &mut Explainer<'_, '_>) {
         let way = &mut self.way;
         let relations = explainer.relative(&mut way.lineage, hop, words);
         self.tally.hops -= relations.saturating_sub(1).min(self.tally.hops);
@@ -252,7 +252,7 @@ impl Reader {
         let back = |earlier: &Hop| earlier.relation == hop.relation && earlier.way != hop.way;
         let returns = way.walked.iter().any(back);
         self.tally.returns += usize::from(returns);
-        self.tally.unasked += usize::from(returns && !speaks(words, explainer));
+        self.tally.unasked += usize::from(returns && !explainer.says(hop.relation));
         way.walked.push(hop);
         way.said = Some(Arc::clone(words));
         let topic = way.topic.filter(|_| !returns);

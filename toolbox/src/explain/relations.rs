@@ -6,7 +6,7 @@ use super::naming::{aliases, class_words, is_event, is_mutual, is_place, nouns_o
 use super::plan::{Hop, Way};
 use super::question::AskedWord;
 use super::vocabulary::{compounds, domain_stems, split, stems};
-use super::words::Explainer;
+use super::words::{Explainer, speaks};
 use crate::exec::Relation;
 use crate::rank::stem;
 
@@ -38,6 +38,13 @@ impl Explainer<'_, '_> {
         nouns.contains(&asked.stem)
             && !domain.contains(&asked.stem)
             && !self.symmetric(hop.relation)
+    }
+
+    /// Whether the question has a word for a relation itself, and not only for what has it.
+    pub(super) fn says(&mut self, relation: Relation) -> bool {
+        let way = Way::Out;
+        let words = self.hop(Hop { relation, way }).words;
+        speaks(&words, self)
     }
 
     /// Whether two relations that follow each other say where a thing is and in what that place lies, as in

@@ -4,13 +4,14 @@
 use std::cell::Cell;
 
 use common::cancel::{Cancel, Cancelled};
-use kg::term::NodeId;
+use kg::term::{Literal, NodeId};
 use kg::value::{Kind, Op};
 
 use super::nodes::{has_reference, is_event_row, is_key_of};
 use super::plan::{Against, Finish, Hop, PlanStep, Start, Way};
 use super::state::{Found, State, explains_all};
 use super::terms::{TermWeights, of_state};
+use super::units::unit_of;
 use super::values::{
     has_one, is_range, is_unasked_key, is_value, kind_of, ops, reached, said_classes, says_nothing,
     truth, year_used,
@@ -288,12 +289,13 @@ impl Search<'_> {
             if year_used(values, index, state.tally.values) {
                 continue;
             }
+            let unit = unit_of(session.question(), value);
             for one in adjacent.iter().filter(|one| one.out) {
                 self.cancel.check()?;
                 // Both ends of a range are of one relation.
                 let other = range
                     && state.plan.steps.iter().any(|step| {
-                        matches!(step, PlanStep::Compare(relation, _, Against::Value(_)) if *relation != one.relation)
+                        matches!(step, PlanStep::Compare(relation, _, Against::Value(_) | Against::Converted(..)) if *relation != one.relation)
                     });
                 if other {
                     continue;
@@ -303,11 +305,26 @@ impl Search<'_> {
                     continue;
                 }
                 for op in ops {
-                    let kept = session.satisfying_value(&state.nodes, one.relation, op, value);
+                    let keeps = |value: &Literal| {
+                        session.satisfying_value(&state.nodes, one.relation, op, value)
+                    };
+                    let (mut kept, mut against) = (keeps(value), Against::Value(index));
+                    if let Some(unit) = unit {
+                        // The unit in which the number keeps some.
+                        let stems = explainer.relation_words(one.relation).0;
+                        let some =
+                            |kept: &EntSet| !kept.is_empty() && kept.len() < state.nodes.len();
+                        let mut read = unit.readings(value, &stems).into_iter();
+                        if let Some(other) = read.find(|read| some(&keeps(read)))
+                            && other != *value
+                        {
+                            kept = keeps(&other);
+                            against = Against::Converted(index, other);
+                        }
+                    }
                     if kept.is_empty() {
                         continue;
                     }
-                    let against = Against::Value(index);
                     let state = state.compare(one.relation, op, against, kept, explainer);
                     self.keep(next, state);
                 }

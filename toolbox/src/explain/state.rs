@@ -274,7 +274,7 @@ impl State {
         let again = relations == 0 && self.plan.steps.contains(&PlanStep::Walk(hop));
         tally.unsaid += usize::from(again);
         tally.returns += usize::from(returns);
-        tally.unasked += usize::from(returns && !speaks(&explained.words, explainer));
+        tally.unasked += usize::from(returns && !explainer.says(hop.relation));
         let distance = match self.plan.start {
             // The way back needs no words of its own.
             _ if returns => None,
@@ -406,7 +406,7 @@ impl State {
                 }
             }
             Against::Own(_) => tally.compared += 1,
-            Against::Value(index) => {
+            Against::Value(index) | Against::Converted(index, _) => {
                 tally.everyday += usize::from(explainer.everyday & bit(index) != 0);
                 used_value(index, &mut words, &mut tally, explainer);
             }

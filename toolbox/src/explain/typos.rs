@@ -1,5 +1,5 @@
-//! Typing errors in the words of a question: two neighbouring letters changed places (`buidling`), or one
-//! of two equal letters is missing or there once too often (`smalest`). Such errors hardly ever make
+//! Typing errors in the words of a question: two neighbouring letters changed places (`buidling`), one of two
+//! equal letters is missing or there once too often (`smalest`), or a vowel is missing (`novls`). Such errors hardly ever make
 //! another English word, so they are corrected in short words too. [`WordTables::meant`] corrects other
 //! errors, in long words only.
 
@@ -64,6 +64,12 @@ fn variants(word: &str) -> Vec<String> {
         let mut more = letters.clone();
         more.insert(at, letters[at]);
         found.push(more);
+        // A vowel is missing (`novls`).
+        for vowel in "aeiou".chars().filter(|_| letters.len() > SHORTEST) {
+            let mut more = letters.clone();
+            more.insert(at, vowel);
+            found.push(more);
+        }
         if at > 0 {
             let mut other = letters.clone();
             if letters[at - 1] == letters[at] {
@@ -95,6 +101,7 @@ mod tests {
             ("smalest", Some("smallest")),
             ("buidling", Some("building")),
             ("dirrector", Some("director")),
+            ("novls", Some("novels")),
             ("head", None),
             ("coral", None),
             // A word of the graph.

@@ -130,8 +130,16 @@ fn has_years(explainer: &Explainer<'_, '_>, one: &Adjacent) -> bool {
 
 /// Of a question with two numbers, the comparison in a range: the smaller one is its lower bound.
 fn bound(explainer: &Explainer<'_, '_>, text: &str) -> Option<Op> {
-    let number = |text: &str| text.trim_end_matches(LAST_DAY).parse::<f64>().ok();
     let values = &explainer.session.linked().values;
+    let has = |text: &str| values.iter().any(|value| value.lexical == text);
+    // A year is also its last day; other dates in their order: 2022-07-31 is 20220731.
+    let number = |text: &str| match text.strip_suffix(LAST_DAY).filter(|year| has(year)) {
+        Some(year) => year.parse::<f64>().ok(),
+        None if text.len() > LAST_DAY.len() && text[1..].contains('-') => {
+            text.replace('-', "").parse().ok()
+        }
+        None => text.parse().ok(),
+    };
     let mut all: Vec<f64> = (values.iter())
         .filter_map(|value| number(&value.lexical))
         .collect();

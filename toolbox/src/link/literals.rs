@@ -35,6 +35,10 @@ pub fn literals(question: &str) -> Vec<Literal> {
             add(Literal::plain(date));
             i += length;
             continue;
+        } else if let Some((months, length)) = months_at(&chars, i) {
+            months.into_iter().map(Literal::plain).for_each(&mut add);
+            i += length;
+            continue;
         } else if c.is_ascii_digit() && (i == 0 || !chars[i - 1].is_alphanumeric()) {
             let end = number_end(&chars, i);
             let text: String = chars[i..end].iter().filter(|&&c| c != ',').collect();
@@ -95,11 +99,6 @@ fn is_unit(letters: &str, number: &str) -> bool {
     UNITS.contains(&letters.to_lowercase().as_str()) || letters == "m" && number.contains('.')
 }
 
-/// The months by their first three letters.
-const MONTHS: [&str; 12] = [
-    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-];
-
 /// The date that is written out at `at`, such as `1 January 2021`, `March 3rd, 2020` or `the 3rd of
 /// March 2020`, as `2021-01-01`, with its length in characters.
 fn date_at(chars: &[char], at: usize) -> Option<(String, usize)> {
@@ -120,10 +119,6 @@ fn date_at(chars: &[char], at: usize) -> Option<(String, usize)> {
             .count();
     }
     words.retain(|(word, _)| word != "of");
-    let month = |word: &str| {
-        let named = |month: &str| word.starts_with(month) && word.chars().all(char::is_alphabetic);
-        MONTHS.iter().position(|month| named(month))
-    };
     let day = |word: &str| {
         let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let ending = &word[digits.len()..];
@@ -142,6 +137,71 @@ fn date_at(chars: &[char], at: usize) -> Option<(String, usize)> {
     };
     let is_year = year.len() == 4 && year.bytes().all(|byte| byte.is_ascii_digit());
     is_year.then(|| (format!("{year}-{:02}-{day:02}", month + 1), end - at))
+}
+
+/// The place of a month in the year, from 0, by its name or the beginning of its name.
+fn month(word: &str) -> Option<usize> {
+    const NAMES: &str =
+        "january february march april may june july august september october november december";
+    let mut names = NAMES.split(' ');
+    names.position(|name| word.len() >= 3 && name.starts_with(word))
+}
+
+/// Whether a text is the name of a month.
+pub(crate) fn is_month(text: &str) -> bool {
+    month(&text.to_lowercase()).is_some()
+}
+
+/// The month that is written out at `at`, such as `October 2024` as `2024-10`, with its length in characters. Of
+/// two months, such as `between July and December 2022`, the first and the last day.
+fn months_at(chars: &[char], at: usize) -> Option<(Vec<String>, usize)> {
+    const BETWEEN: [&str; 5] = ["and", "to", "until", "till", "through"];
+    if at > 0 && chars[at - 1].is_alphanumeric() || !chars[at].is_alphabetic() {
+        return None;
+    }
+    let mut rest = at;
+    let mut next = || {
+        while chars.get(rest).is_some_and(|c| matches!(c, ' ' | ',')) {
+            rest += 1;
+        }
+        let word: String = (chars.get(rest..).unwrap_or_default().iter())
+            .take_while(|c| c.is_alphanumeric())
+            .collect();
+        rest += word.chars().count();
+        (word.to_lowercase(), rest)
+    };
+    let year = |word: &str| {
+        let digits = word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_digit());
+        digits.then(|| word.parse::<u32>().ok()).flatten()
+    };
+    let first = month(&next().0)?;
+    let (mut word, mut end) = next();
+    if word == "of" {
+        (word, end) = next();
+    }
+    if let Some(year) = year(&word) {
+        return Some((vec![format!("{year}-{:02}", first + 1)], end - at));
+    }
+    if !BETWEEN.contains(&word.as_str()) {
+        return None;
+    }
+    let second = month(&next().0)?;
+    let (word, end) = next();
+    let year = year(&word)?;
+    let days = match second {
+        1 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        1 => 28,
+        3 | 5 | 8 | 10 => 30,
+        _ => 31,
+    };
+    let (from, to) = (first + 1, second + 1);
+    Some((
+        vec![
+            format!("{year}-{from:02}-01"),
+            format!("{year}-{to:02}-{days}"),
+        ],
+        end - at,
+    ))
 }
 
 /// Words for whole numbers, in order.
@@ -292,17 +352,19 @@ fn number_word(chars: &[char], at: usize) -> Option<(usize, usize)> {
             .skip(1)
             .take_while(|c| c.is_alphabetic())
             .collect();
-        let size = matches!(
-            next.as_str(),
-            "hundred" | "thousand" | "million" | "billion"
-        );
-        (word == "a" && size).then_some(1)
+        (word == "a" && is_size(&next)).then_some(1)
     };
     let word_lower = word.to_lowercase();
     let number = number_of_word(&word_lower).or_else(|| one(&word_lower))?;
     let text: String = chars[..at - 1].iter().collect();
     let before = text.rsplit(|c: char| !c.is_alphabetic()).next()?;
     (BEFORE.contains(&before.to_lowercase().as_str())).then(|| (number, word.chars().count()))
+}
+
+/// Whether a word says how large a number is: `million`.
+pub(crate) fn is_size(word: &str) -> bool {
+    const SIZES: &str = "hundred thousand million millions billion billions";
+    SIZES.split(' ').any(|size| size == word)
 }
 
 /// A number times the word of size after it: `2 million` is 2000000.

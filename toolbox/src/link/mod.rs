@@ -18,7 +18,9 @@ pub use detect::{Mention, detect};
 pub use error::{LinkError, QuestionTooLong, check_question};
 pub(crate) use language::{is_adjective as is_nationality, words_of_nation};
 pub use literals::literals;
-pub(crate) use literals::{LAST_DAY, decade_in_digits, decade_of_word, number_of_word, year_of};
+pub(crate) use literals::{
+    LAST_DAY, decade_in_digits, decade_of_word, is_month, is_size, number_of_word, year_of,
+};
 
 use common::cancel::Cancel;
 use rustc_hash::FxHashSet;
@@ -75,7 +77,14 @@ impl Linked {
         });
         let texts = crate::text_values::texts_of(kg, &masked);
         let nations = nation_values(kg, &masked);
-        for value in texts.into_iter().chain(adjectives).chain(nations) {
+        // The month of a date is no text.
+        let dated = values
+            .iter()
+            .any(|value| value.lexical.trim_start_matches('-').contains('-'));
+        let texts = texts
+            .into_iter()
+            .filter(|text| !dated || !is_month(&text.lexical));
+        for value in texts.chain(adjectives).chain(nations) {
             if !values.iter().any(|known| known.lexical == value.lexical) {
                 values.push(value);
             }
