@@ -285,7 +285,12 @@ fn asks_us(all: &[String]) -> bool {
     let us = [
         "you", "u", "i", "we", "anyone", "someone", "somebody", "anybody", "please",
     ];
-    follows(all, "can", &us)
+    // `can I bring my dog` asks whether it is allowed.
+    let asks = "see get have find know ask list";
+    let allowed = all.windows(3).any(|part| {
+        part[0] == "can" && matches!(part[1].as_str(), "i" | "we") && !asks.contains(&part[2])
+    });
+    follows(all, "can", &us) && !allowed
         || follows(all, "will", &us)
         || follows(all, "could", &us)
         || follows(all, "would", &us)
@@ -308,6 +313,18 @@ pub(super) fn judges(question: &str) -> bool {
         .is_some_and(|(_, rest)| words(rest).first().is_some_and(asks));
     // "Are there any, and if so which?"
     let so = follows(&all, "if", &["so"]);
+    // "It is organic, or not?", "She was born here, is that right?"
+    let confirms = [
+        "or not",
+        "is that right",
+        "is that true",
+        "is that correct",
+        "is this true",
+        "true or false",
+    ];
+    if confirms.iter().any(|end| all.join(" ").ends_with(end)) {
+        return true;
+    }
     !polite
         && !asked
         && !so

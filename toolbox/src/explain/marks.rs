@@ -77,7 +77,8 @@ pub(super) fn base(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::question::{Asked, AskedWord};
+    use super::super::asked_word::AskedWord;
+    use super::super::question::Asked;
     use super::super::table::WordTables;
     use super::question_stems;
     use crate::link::Linked;

@@ -106,10 +106,26 @@ pub(super) fn stand_for_places(question: &str, linked: &Linked) -> bool {
             return false;
         };
         let mention = question.get(start..end).unwrap_or_default();
-        let before = question.get(..start).unwrap_or_default().to_lowercase();
-        let last = before.trim_end().rsplit(' ').next().unwrap_or_default();
-        BEFORE.contains(&last) || is_nationality(&mention.to_lowercase())
+        let before = word_before(question, start);
+        BEFORE.contains(&before.as_str()) || is_nationality(&mention.to_lowercase())
     })
+}
+
+/// Whether `in` or a word like it stands before the mention of an entity.
+pub(super) fn stands_within(question: &str, linked: &Linked, entity: usize) -> bool {
+    let before = linked
+        .span(entity)
+        .map(|(start, _)| word_before(question, start));
+    before.is_some_and(|word| matches!(word.as_str(), "in" | "within" | "across"))
+}
+
+/// The last lower-case word before a byte offset that is no article.
+fn word_before(question: &str, start: usize) -> String {
+    let before = question.get(..start).unwrap_or_default().to_lowercase();
+    let mut last = before.split_whitespace().rev();
+    last.find(|word| !matches!(*word, "the" | "a" | "an"))
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// Whether a question asks where something is: `which country is it in`, `on which street`.

@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! question, cues, adjective        what the question asks; focus: the word that names the answer
+//! asked_word                       its words
 //! marks, mentions                  question words; what stands around the mentions of entities
 //! vocabulary, phrases, table       the words of relations; translation probabilities (learn makes them)
 //! naming, relations                what names of relations and classes mean; the words of a relation
@@ -26,6 +27,7 @@
 
 mod adjective;
 mod alternatives;
+mod asked_word;
 mod compared;
 mod cues;
 mod focus;

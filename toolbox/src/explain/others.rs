@@ -74,6 +74,16 @@ impl Explainer<'_, '_> {
                 .is_none_or(|way| speaks(&way.words, self))
         };
         let mut unsaid = false;
+        let mut walks: Vec<&Hop> = walks.collect();
+        // Out to what it shares with others, and back to them.
+        if let [out, back, ..] = walks.as_slice()
+            && out.relation == back.relation
+            && out.way != back.way
+            && !(self.asked.others || self.asked.same)
+        {
+            unsaid = true;
+            walks.drain(..2);
+        }
         for hop in walks {
             if unsaid && lacks.contains(hop) {
                 return true;

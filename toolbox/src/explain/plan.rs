@@ -40,6 +40,15 @@ pub(super) enum Start {
     Class(NodeId),
 }
 
+/// 1 if a relation's words stand further from the mention than those of the relation before it, -1 if
+/// they stand nearer.
+pub(super) fn order(before: Option<usize>, now: Option<usize>) -> i32 {
+    match (before, now) {
+        (Some(before), Some(now)) => (now > before) as i32 - (now < before) as i32,
+        _ => 0,
+    }
+}
+
 /// The right side of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Against {

@@ -3,7 +3,8 @@
 use kg::value::{Extreme, Op};
 use kg::{placed_words, words};
 
-use super::adjective::{Adjective, adjective};
+use super::adjective::adjective;
+use super::asked_word::AskedWord;
 use super::compared::{Compared, compared};
 use super::cues::{
     amounts, comparison, counts, degrees, gives_range, judges, negates, others, rank,
@@ -12,36 +13,13 @@ use super::focus::{BE, COUNTING, focus, is_content, is_extreme, is_noun};
 use super::marks::{asking_marks, base};
 use super::mentions;
 use super::naming::{is_anybody, names_people};
+use super::plan::bit;
 use super::table::WordTables;
 use super::vocabulary::is_chatter;
-use crate::link::{Linked, is_size, words_of_nation};
+use crate::link::{Linked, has_date, is_month, is_size, words_of_nation};
 
 /// Words that ask for keys.
 const KEYS: &str = "number numbers no nr id ids code codes key keys identifier";
-
-/// A content word of a question.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct AskedWord {
-    /// Its stem, or a mark.
-    pub(super) stem: String,
-    /// The word as written, in lower case.
-    pub(super) word: String,
-    /// The byte offset in the question at which it stands.
-    pub(super) at: usize,
-    /// The value of the question that it belongs to.
-    pub(super) value: Option<usize>,
-    /// It has a capital, as names have.
-    pub(super) named: bool,
-    /// Its meaning as an adjective of degree.
-    pub(super) adjective: Option<&'static Adjective>,
-}
-
-impl AskedWord {
-    /// Whether it is the mark of a question word.
-    pub(super) fn is_mark(&self) -> bool {
-        self.stem.starts_with('#')
-    }
-}
 
 /// An analysed question.
 #[derive(Clone, Debug, Default)]
@@ -76,6 +54,8 @@ pub(super) struct Asked {
     pub(super) negated: bool,
     /// It asks for what is in a place: `in` stands before a mention, or the mention is an adjective.
     pub(super) place: bool,
+    /// The linked entities before which `in` stands, as bits.
+    pub(super) within: u64,
     /// It names two things with `and` between them.
     pub(super) both: bool,
     /// It asks for a place by a noun, such as `birthplace`.
@@ -100,7 +80,7 @@ pub(super) struct Asked {
     pub(super) focus_is_noun: bool,
     /// The byte range at which it mentions each linked entity.
     pub(super) mentions: Vec<Option<(usize, usize)>>,
-    /// The byte offset of each content word of the question, repeated ones too, with its index.
+    /// The byte offset of each content word of the question, with its index.
     places: Vec<(usize, usize)>,
     /// The initials of neighbouring words, with the stems of these words.
     initials: Vec<(String, Vec<String>)>,
@@ -175,7 +155,8 @@ impl Asked {
             }
             let stem = base(word);
             // Numbers are explained by being used, not by a relation's name.
-            let number = !word.chars().any(char::is_alphabetic) || is_size(word);
+            let month = has_date(&linked.values) && is_month(word);
+            let number = month || !word.chars().any(char::is_alphabetic) || is_size(word);
             if number || value.is_none() && names.contains(&stem) {
                 continue;
             }
@@ -221,6 +202,9 @@ impl Asked {
         asked.same = is(&["same", "share", "shares", "shared", "common", "similar"]);
         asked.both = is(&["both"]) || mentions::are_joined(question, linked);
         asked.place = mentions::stand_for_places(question, linked);
+        asked.within = (0..linked.entities.len())
+            .filter(|&entity| mentions::stands_within(question, linked, entity))
+            .fold(0, |all, entity| all | bit(entity));
         asked.mentions = (0..linked.entities.len())
             .map(|entity| linked.span(entity))
             .collect();

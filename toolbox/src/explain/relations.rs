@@ -2,9 +2,9 @@
 
 use kg::term::{NodeId, RelId};
 
-use super::naming::{aliases, class_words, is_event, is_mutual, is_place, nouns_of};
-use super::plan::{Hop, Way};
-use super::question::AskedWord;
+use super::asked_word::AskedWord;
+use super::naming::{aliases, class_words, is_event, is_mutual, is_place, nouns_of, same_kind};
+use super::plan::{Hop, Plan, Start, Way, bit};
 use super::vocabulary::{compounds, domain_stems, split, stems};
 use super::words::{Explainer, speaks};
 use crate::exec::Relation;
@@ -47,6 +47,27 @@ impl Explainer<'_, '_> {
         speaks(&words, self)
     }
 
+    /// Whether a hop leads from a place to what is in it, and the question says so: `in the Netherlands`.
+    pub(super) fn is_within(&self, hop: Hop, plan: &Plan, places: &[NodeId]) -> bool {
+        let said = match plan.start {
+            Start::Entity(entity) => self.asked.within & bit(entity) != 0,
+            Start::Entities | Start::Class(_) => false,
+        };
+        said && plan.steps.is_empty()
+            && hop.way == Way::In
+            && self.are_places(places)
+            && !self.symmetric(hop.relation)
+    }
+
+    /// Whether a word has the stem of the class whose things have a relation and means something else, as
+    /// `painters` does at `painting.museum`.
+    pub(super) fn is_other_than(&self, word: &AskedWord, domain: &[String], hop: Hop) -> bool {
+        let name = self.session.relation_name(hop.relation);
+        hop.way == Way::In
+            && domain.contains(&word.stem)
+            && !same_kind(&word.word, &[split(&name).1.to_owned()])
+    }
+
     /// Whether two relations that follow each other say where a thing is and in what that place lies, as in
     /// `headquartered in` and `in country`, or both backwards. `sets` are the places between them and what
     /// they lead to.
@@ -63,6 +84,15 @@ impl Explainer<'_, '_> {
                 .iter()
                 .any(|word| is_place(word))
         };
+        // What a team does, its department does.
+        let has = |hop: Hop, words: &[&str]| {
+            let own = self.relation_words(hop.relation).0;
+            own.iter().any(|word| words.contains(&word.as_str()))
+        };
+        let inner = if place { first } else { second };
+        if first.way == second.way && has(inner, &["memb", "member"]) && has(wider, &["part"]) {
+            return true;
+        }
         first.way == second.way
             && self.are_places(between)
             && self.are_places(end) == place

@@ -8,9 +8,9 @@ use kg::value::{Extreme, Kind, Op};
 use super::kinship::Lineage;
 use super::mentions::is_of_kind;
 use super::nodes::{connects, is_nameless, literal_kind, measurable};
-use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way, bit};
+use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way, bit, order};
 use super::possessive::Progress;
-use super::words::{Explainer, is_part_of_name, names, order, speaks, strength};
+use super::words::{Explainer, is_part_of_name, names, speaks, strength};
 use crate::exec::{EntSet, Relation, Session, Value};
 
 /// The probability with which an entity explains the words that mention it, if they may mean a relation too.
@@ -308,7 +308,9 @@ impl State {
         next.progress = self.progress.follow(self.chain(explainer), &said);
         let told = next.progress.told > self.progress.told;
         next.tally.unsaid -= usize::from(again && told);
-        let unsaid = silent && !statements && !of_kind && !lies && !speaks(&next.words, explainer);
+        let within = explainer.is_within(hop, &self.plan, &self.nodes);
+        let free = statements || of_kind || lies || within;
+        let unsaid = silent && !free && !speaks(&next.words, explainer);
         next.tally.unsaid += usize::from(unsaid);
         let own = followed(&self.words, &explained.words, explainer);
         next.words = joined(&own, &next.words);

@@ -15,6 +15,8 @@ use crate::rank::stem;
 
 /// Length of the shortest word that is corrected.
 const SHORTEST: usize = 4;
+/// Words that say how something is compared.
+const CUES: [&str; 6] = ["after", "before", "between", "more", "since", "than"];
 /// How surely a word must mean a relation to be what was meant.
 const KNOWN: f32 = 0.2;
 
@@ -45,6 +47,7 @@ fn meant(word: &str, tables: &WordTables, in_graph: impl Fn(&str) -> bool) -> Op
     }
     let sure = |word: &String| match (adjective(word), stem(word)) {
         (Some(_), _) => 1.0,
+        _ if CUES.contains(&word.as_str()) => 1.0,
         // Short stems are found in too many words.
         (None, stem) if stem.len() < SHORTEST => 0.0,
         (None, stem) => tables.known(&stem),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use kg::term::{NodeId, RelId};
 use rustc_hash::FxHashMap;
 
+use super::asked_word::AskedWord;
 use super::kinship::{Lineage, is_relative};
 use super::mentions::entity_at;
 use super::mentions::everyday;
@@ -16,7 +17,7 @@ use super::naming::{
 };
 use super::plan::{Hop, Way};
 use super::possessive::{self, SPOKEN_OF};
-use super::question::{Asked, AskedWord};
+use super::question::Asked;
 use super::table::WordTables;
 use crate::exec::{Relation, Session};
 use crate::rank::{dice, stem, word_grams};
@@ -30,6 +31,8 @@ const CLASS: f32 = 0.4;
 /// From this probability a word is a synonym of a class's name, with this share of [`CLASS`].
 const SYNONYM: f32 = 0.24;
 const MEANT: f32 = 0.6;
+/// How well a word names another kind of thing with its stem.
+const OTHER: f32 = 0.25;
 /// The highest probability with which a class explains a word that is only a part of its name.
 const MODIFIER: f32 = 0.3;
 /// The probability with which family relations explain the word for the relative.
@@ -119,8 +122,12 @@ impl<'s, 'g> Explainer<'s, 'g> {
             })
             .collect();
         made.focus = made.compound().or(asked.focus);
-        made.mentioned = (asked.words.iter().enumerate())
-            .map(|(at, word)| made.mentioned[at].or_else(|| made.beside(at, word)))
+        let beside: Vec<Option<usize>> = (asked.words.iter().enumerate())
+            .map(|(at, word)| made.beside(at, word))
+            .collect();
+        made.focus = made.focus.filter(|&at| beside[at].is_none());
+        made.mentioned = (made.mentioned.iter().zip(beside))
+            .map(|(mentioned, beside)| mentioned.or(beside))
             .collect();
         let asks = |made: &mut Self, class: NodeId| names(&made.class(class), made.focus);
         let general = (made.focus.and_then(|at| asked.words.get(at)))
@@ -134,9 +141,10 @@ impl<'s, 'g> Explainer<'s, 'g> {
     /// The linked entity of which a word next to its mention names the class: in `the Helix project`,
     /// `project` stands next to Helix, which is a project.
     fn beside(&self, at: usize, word: &AskedWord) -> Option<usize> {
-        if self.focus == Some(at) || word.is_mark() || word.value.is_some() {
+        if word.is_mark() || word.value.is_some() {
             return None;
         }
+        let focus = self.focus == Some(at);
         let (kg, question) = (self.session.kg(), self.session.question());
         let linked = self.session.linked();
         let is_beside = |entity: &usize| {
@@ -144,6 +152,10 @@ impl<'s, 'g> Explainer<'s, 'g> {
                 return false;
             };
             let between = if word.at < start {
+                // `which team Security` asks for a team, `the Security team` does not.
+                if focus {
+                    return false;
+                }
                 question.get(word.at + word.word.len()..start)
             } else {
                 question.get(end..word.at)
@@ -166,7 +178,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
             self.asked.words.get(focus + 1)?,
         );
         // `actors in` is a phrase of its own.
-        if !joined(first, next) || first.word.contains(' ') {
+        if !first.is_before(next) || first.word.contains(' ') {
             return None;
         }
         let kg = self.session.kg();
@@ -195,7 +207,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
         let (own, domain) = self.relation_words(hop.relation);
         let mut said: HashSet<String> = own.into_iter().collect();
         if hop.way == Way::In {
-            said.extend(domain);
+            said.extend(domain.iter().cloned());
         }
         let mut said: Vec<String> = said.into_iter().collect();
         said.sort_unstable();
@@ -204,7 +216,9 @@ impl<'s, 'g> Explainer<'s, 'g> {
             .map(|word| {
                 let of = |name: &String| self.given(word, name);
                 let all = said.iter().chain(further.iter().flatten());
-                all.map(of).fold(0.0, f32::max)
+                let best = all.map(of).fold(0.0, f32::max);
+                let other = self.is_other_than(word, &domain, hop);
+                best * if other { OTHER } else { 1.0 }
             })
             .collect();
         let to_things = (self.asked.words.iter().zip(words.iter()))
@@ -411,7 +425,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
             .map(|(at, (word, noun))| {
                 // `films` are films where there are such, and not film directors.
                 let part = names.contains(&word.stem) && !nouns.contains(&word.stem);
-                let whole = |next: &AskedWord| joined(word, next) && nouns.contains(&next.stem);
+                let whole = |next: &AskedWord| word.is_before(next) && nouns.contains(&next.stem);
                 if *noun && part && !self.asked.words.get(at + 1).is_some_and(whole) {
                     return 0.0;
                 }
@@ -425,7 +439,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
                     } else {
                         seen
                     };
-                    CLASS * if other { 0.25 } else { alike.max(seen) }
+                    CLASS * if other { OTHER } else { alike.max(seen) }
                 };
                 // `literary` does not name the class of literary genres.
                 let most = if part { MODIFIER } else { CLASS };
@@ -468,11 +482,6 @@ pub(super) fn names(class: &[f32], at: Option<usize>) -> bool {
     at.and_then(|at| class.get(at)).is_some_and(|p| *p >= NAMED)
 }
 
-/// Whether a word stands directly before another one.
-fn joined(word: &AskedWord, next: &AskedWord) -> bool {
-    next.at == word.at + word.word.len() + 1
-}
-
 /// Likeness of two stems from 0 to 1 by their trigrams (Jaccard), 0 below a limit.
 pub(super) fn alike(a: &str, b: &str) -> f32 {
     if a == b {
@@ -481,13 +490,4 @@ pub(super) fn alike(a: &str, b: &str) -> f32 {
     let dice = dice(&word_grams(a).0, &word_grams(b).0);
     let share = dice / (2.0 - dice);
     ((share - UNRELATED) / (1.0 - UNRELATED)).max(0.0)
-}
-
-/// 1 if a relation's words stand further from the mention than those of the relation before it, -1 if
-/// they stand nearer.
-pub(super) fn order(before: Option<usize>, now: Option<usize>) -> i32 {
-    match (before, now) {
-        (Some(before), Some(now)) => (now > before) as i32 - (now < before) as i32,
-        _ => 0,
-    }
 }

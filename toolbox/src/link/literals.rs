@@ -195,9 +195,10 @@ fn months_at(chars: &[char], at: usize) -> Option<(Vec<String>, usize)> {
         _ => 31,
     };
     let (from, to) = (first + 1, second + 1);
+    let begin = year.saturating_sub(u32::from(from > to));
     Some((
         vec![
-            format!("{year}-{from:02}-01"),
+            format!("{begin}-{from:02}-01"),
             format!("{year}-{to:02}-{days}"),
         ],
         end - at,
@@ -480,7 +481,13 @@ mod tests {
         ] {
             assert_eq!(texts(question), ["2021-01-01"], "{question}");
         }
-        assert_eq!(texts("in May 2021"), ["2021", "2021-12-31"]);
+        assert_eq!(texts("in May 2021"), ["2021-05"]);
+        assert_eq!(texts("October of 2024?"), ["2024-10"]);
+        assert_eq!(
+            texts("between november and february 2024"),
+            ["2023-11-01", "2024-02-29"]
+        );
+        assert_eq!(texts("may the 4th be"), Vec::<String>::new());
         assert_eq!(texts("marked 3 times, 2021"), ["3", "2021", "2021-12-31"]);
     }
 }

@@ -150,7 +150,7 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
         let common = is_concept(text) || !word.capital && is_vocabulary_name(asked.index, text)?;
         fits.retain(|(fit, _)| !common || fit.last > fit.first && !fit.misspelt);
         let covered = spans.iter().any(|span| span.covers(token.word));
-        let known = is_adjective(text) || is_nation(text) || is_nearly_ordinary(text);
+        let known = common || is_adjective(text) || is_nation(text) || is_nearly_ordinary(text);
         let may_err = budget > 0 && !covered && !known;
         if fits.is_empty() && may_err {
             budget -= 1;

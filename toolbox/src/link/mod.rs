@@ -78,9 +78,7 @@ impl Linked {
         let texts = crate::text_values::texts_of(kg, &masked);
         let nations = nation_values(kg, &masked);
         // The month of a date is no text.
-        let dated = values
-            .iter()
-            .any(|value| value.lexical.trim_start_matches('-').contains('-'));
+        let dated = has_date(&values);
         let texts = texts
             .into_iter()
             .filter(|text| !dated || !is_month(&text.lexical));
@@ -141,6 +139,12 @@ impl Linked {
             .iter()
             .position(|value| value.lexical == literal.lexical)
     }
+}
+
+/// Whether one of these values is a date or a month.
+pub(crate) fn has_date(values: &[Literal]) -> bool {
+    let date = |text: &str| text.len() >= "2024-10".len() && text.as_bytes().get(4) == Some(&b'-');
+    values.iter().any(|value| date(&value.lexical))
 }
 
 /// The values of the countries and continents that a text names: codes, as far as the graph has them as

@@ -301,6 +301,7 @@ impl Reader<'_> {
         match word.as_str() {
             // The orders of a shop are no order.
             _ if is_one_of(&word, ORDERS)
+                && (word != "sort" || next != "of")
                 && (word != "order"
                     || self.request.order.is_some()
                     || matches!(next.as_str(), "by" | "of")

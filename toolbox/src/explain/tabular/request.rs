@@ -3,7 +3,8 @@
 
 use kg::value::{Extreme, Op};
 
-use super::super::question::{Asked, AskedWord};
+use super::super::asked_word::AskedWord;
+use super::super::question::Asked;
 use crate::call::Aggregate;
 use crate::link::number_of_word;
 
