@@ -292,6 +292,10 @@ impl TableWriter<'_> {
                 // empty cells.
                 let known = visible(left);
                 let new = visible(right);
+                // What another OPTIONAL may leave open, this one may bind.
+                if open(left).iter().any(|name| new.contains(name)) {
+                    return Err(Refusal::OptionalAnswer);
+                }
                 let mut new = new.iter().filter(|name| !known.contains(name));
                 if new.any(|name| wanted.contains(name)) {
                     let one = Self::optional(right, &known).filter(|_| expression.is_none());
@@ -353,6 +357,25 @@ impl TableWriter<'_> {
             }
             _ => Err(Refusal::Unsupported),
         }
+    }
+}
+
+/// The variables that a pattern does not always bind, because only an OPTIONAL has them.
+fn open(pattern: &GraphPattern) -> Vec<String> {
+    match pattern {
+        GraphPattern::LeftJoin { left, right, .. } => {
+            let known = visible(left);
+            let new = visible(right).into_iter();
+            let new = new.filter(|name| !known.contains(name));
+            new.chain(open(left)).collect()
+        }
+        GraphPattern::Join { left, right } => {
+            let mut names = open(left);
+            names.extend(open(right));
+            names
+        }
+        GraphPattern::Filter { inner, .. } | GraphPattern::Extend { inner, .. } => open(inner),
+        _ => Vec::new(),
     }
 }
 

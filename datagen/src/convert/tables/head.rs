@@ -306,10 +306,19 @@ impl TableWriter<'_> {
         right: &GraphPattern,
         wanted: &Wanted,
     ) -> Result<Bound, Refusal> {
+        // Rows that are only counted keep the columns that both sides have.
+        let mut wanted = wanted.clone();
+        if wanted.is_empty() {
+            let both = visible(right);
+            wanted.extend(visible(left).into_iter().filter(|name| both.contains(name)));
+        }
+        if wanted.is_empty() {
+            return Err(Refusal::Unsupported);
+        }
         let names: Vec<String> = wanted.iter().cloned().collect();
         let mut sides = Vec::new();
         for side in [left, right] {
-            let made = self.relation(side, wanted)?;
+            let made = self.relation(side, &wanted)?;
             if made.form == BoundForm::Number {
                 return Err(Refusal::Aggregate);
             }

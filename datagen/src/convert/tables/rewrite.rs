@@ -228,8 +228,8 @@ fn listed<'p>(
     Some((pattern, rows.into_iter().reduce(or)?))
 }
 
-/// A filtered pattern and its tests, with NOT EXISTS for an OPTIONAL whose variable must not be
-/// bound.
+/// A filtered pattern and its tests. An OPTIONAL whose variable must be bound is no longer optional, and one whose
+/// variable must not be bound becomes a NOT EXISTS.
 fn unbound(inner: &GraphPattern, test: &Expression) -> (GraphPattern, Vec<Expression>) {
     let mut tests = Vec::new();
     conjuncts(test, &mut tests);
@@ -243,24 +243,26 @@ fn unbound(inner: &GraphPattern, test: &Expression) -> (GraphPattern, Vec<Expres
     };
     let known = visible(left);
     let always = always_bound(right);
-    let absent = |test: &Expression| match test {
-        Expression::Not(inner) => match inner.as_ref() {
-            Expression::Bound(variable) => {
-                let name = variable.as_str();
-                always.iter().any(|one| one == name) && !known.iter().any(|one| one == name)
-            }
-            _ => false,
-        },
+    let only_here = |test: &Expression| match test {
+        Expression::Bound(variable) => {
+            let name = variable.as_str();
+            always.iter().any(|one| one == name) && !known.iter().any(|one| one == name)
+        }
         _ => false,
     };
-    let Some(place) = tests.iter().position(absent) else {
-        return (inner.clone(), tests);
-    };
-    tests.remove(place);
+    let absent = |test: &Expression| matches!(test, Expression::Not(inner) if only_here(inner));
     let mut right = right.as_ref().clone();
     if let Some(condition) = expression {
         right = filter(right, condition.clone());
     }
+    if let Some(place) = tests.iter().position(only_here) {
+        tests.remove(place);
+        return (join(left.as_ref().clone(), right), tests);
+    }
+    let Some(place) = tests.iter().position(absent) else {
+        return (inner.clone(), tests);
+    };
+    tests.remove(place);
     tests.push(not(exists(right)));
     let tests = tests.into_iter().reduce(and).into_iter().collect();
     (left.as_ref().clone(), tests)
