@@ -96,7 +96,7 @@ fn check(text: &str, query: &Query, graphs: u64, seed: u64) -> Tally {
         let Some(gold) = of_query(&kg, query) else {
             continue;
         };
-        let Ok(ours) = of_program(&kg, &program.calls) else {
+        let Ok(ours) = of_program(&kg, &program) else {
             tally.failed += 1;
             continue;
         };

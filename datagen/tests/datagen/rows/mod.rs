@@ -1,11 +1,12 @@
 //! Rows of queries and of programs, for the laws of the extended tools.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use datagen::convert::GoldProgram;
 use kg::spargebra::Query;
 use kg::term::{Literal, Term};
 use kg::{FrozenKg, Kg, QueryAnswer, QueryLimits};
-use toolbox::call::{Call, ToolTable};
-use toolbox::exec::{ExecOptions, Session, ToolError, Value, run_program};
+use toolbox::call::ToolTable;
+use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Session, ToolError, Value, run_program};
 use toolbox::link::Linked;
 
 /// Sorted rows; an empty cell is `None`.
@@ -42,14 +43,19 @@ fn boolean(truth: bool) -> Term {
 ///
 /// # Errors
 /// The program fails.
-pub(crate) fn of_program(kg: &FrozenKg, calls: &[Call]) -> Result<Rows, ToolError> {
+pub(crate) fn of_program(kg: &FrozenKg, program: &GoldProgram) -> Result<Rows, ToolError> {
+    let nodes = program.exclude.iter().filter_map(|term| kg.find(term));
     let options = ExecOptions {
         tools: ToolTable::Extended,
         lists: false,
+        exclude: Exclude {
+            nodes: nodes.collect(),
+            when: ExcludeWhen::Answer,
+        },
         ..ExecOptions::default()
     };
     let mut session = Session::new(kg, "", Linked::default(), &[], options).unwrap();
-    let answer = run_program(&mut session, calls).map_err(|(_, error)| error)?;
+    let answer = run_program(&mut session, &program.calls).map_err(|(_, error)| error)?;
     let mut rows: Rows = match answer {
         Value::Table(table) => table
             .rows()
