@@ -163,19 +163,7 @@ impl Reader {
                 self.tally.lies += usize::from(self.lies);
                 self.way.class_said = false;
             }
-            Tool::GetEntityByConstraint => {
-                let extreme = step
-                    .call
-                    .args
-                    .iter()
-                    .any(|arg| matches!(arg, Arg::Extreme(_)));
-                self.tally.extremes += usize::from(extreme);
-                let of_focus = explainer.asked.extreme_of_focus && explainer.class_asked;
-                let misplaced = extreme && of_focus && !self.way.class_said;
-                self.tally.misplaced += usize::from(misplaced);
-                self.tally.filters += usize::from(!extreme);
-                self.tally.contrary += usize::from(contrary(session, step, explainer));
-            }
+            Tool::GetEntityByConstraint => self.constrained(session, step, explainer),
             Tool::Judge => self.tally.filters += 1,
             Tool::Intersect => {
                 let class = step.call.args.iter().any(|arg| match arg {
@@ -208,6 +196,21 @@ impl Reader {
         if let Target::Var(index) = step.call.target {
             self.ways.insert(index, self.way.clone());
         }
+    }
+
+    /// Notes a comparison or an extreme.
+    fn constrained(&mut self, session: &Session<'_>, step: &Step, explainer: &Explainer<'_, '_>) {
+        let extreme = step
+            .call
+            .args
+            .iter()
+            .any(|arg| matches!(arg, Arg::Extreme(_)));
+        self.tally.extremes += usize::from(extreme);
+        let of_focus = explainer.asked.extreme_of_focus && explainer.class_asked;
+        let misplaced = extreme && of_focus && !self.way.class_said;
+        self.tally.misplaced += usize::from(misplaced);
+        self.tally.filters += usize::from(!extreme);
+        self.tally.contrary += usize::from(contrary(session, step, explainer));
     }
 
     /// Notes what the classes of a new set explain.
