@@ -54,6 +54,9 @@ impl PatternReader<'_> {
                 let var = self.var(variable.as_str());
                 if group.optional.contains(&var) {
                     Err(Refusal::OptionalAnswer)
+                } else if !group.mentions(var) {
+                    // Nothing binds it, so no row passes.
+                    Err(Refusal::Filter)
                 } else {
                     Ok(())
                 }

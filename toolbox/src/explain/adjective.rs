@@ -24,7 +24,7 @@ pub(super) struct Adjective {
     pub(super) extremes: [Extreme; 2],
 }
 
-/// Who has been there the longest began first.
+/// Attributes that say how long something lasts, and dates since which it has lasted.
 const LASTING: &[&str] = &[
     "length", "long", "dur", "runtim", "distanc", "minut", "second", "hour", "tenur", "hir",
     "join", "sinc", "start", "appoint",
@@ -84,6 +84,7 @@ const fn of(
 
 /// The adjectives. Old things have early dates, and high ages.
 static ADJECTIVES: &[Adjective] = &[
+    // `The longest` of several dates is the earliest.
     of("long", LASTING, [Extreme::Max, Extreme::Min]),
     of(
         "short",

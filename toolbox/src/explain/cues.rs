@@ -286,9 +286,10 @@ fn asks_us(all: &[String]) -> bool {
         "you", "u", "i", "we", "anyone", "someone", "somebody", "anybody", "please",
     ];
     // `can I bring my dog` asks whether it is allowed.
-    let asks = "see get have find know ask list";
+    const ASKING: [&str; 7] = ["see", "get", "have", "find", "know", "ask", "list"];
     let allowed = all.windows(3).any(|part| {
-        part[0] == "can" && matches!(part[1].as_str(), "i" | "we") && !asks.contains(&part[2])
+        let we = matches!(part[1].as_str(), "i" | "we");
+        part[0] == "can" && we && !ASKING.contains(&part[2].as_str())
     });
     follows(all, "can", &us) && !allowed
         || follows(all, "will", &us)
@@ -314,15 +315,12 @@ pub(super) fn judges(question: &str) -> bool {
     // "Are there any, and if so which?"
     let so = follows(&all, "if", &["so"]);
     // "It is organic, or not?", "She was born here, is that right?"
-    let confirms = [
-        "or not",
-        "is that right",
-        "is that true",
-        "is that correct",
-        "is this true",
-        "true or false",
-    ];
-    if confirms.iter().any(|end| all.join(" ").ends_with(end)) {
+    let last = |count: usize| all[all.len().saturating_sub(count)..].join(" ");
+    let confirms = matches!(
+        last(3).as_str(),
+        "is that right" | "is that true" | "is that correct" | "is this true" | "true or false"
+    );
+    if confirms || last(2) == "or not" {
         return true;
     }
     !polite

@@ -14,7 +14,6 @@
 //! typos                            misspelt words
 //! possessive                       relations that the question says one after another
 //! plan, state, nodes               candidate programs
-//! units                            numbers in the units of a relation
 //! unlinked                         things that the question names and that are not linked
 //! values, starts, ways             the search for them, with search, judging and
 //!                                  alternatives; compared: what values are compared with
@@ -53,7 +52,6 @@ mod table;
 mod tabular;
 mod terms;
 mod typos;
-mod units;
 mod unlinked;
 mod values;
 mod vocabulary;

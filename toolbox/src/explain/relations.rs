@@ -10,6 +10,29 @@ use super::words::{Explainer, speaks};
 use crate::exec::Relation;
 use crate::rank::stem;
 
+/// What a relation says by its name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Role {
+    /// Where a thing is.
+    place: bool,
+    /// Of what it is a part.
+    part: bool,
+    /// Of what somebody is a member.
+    member: bool,
+}
+
+impl Role {
+    /// The role of a relation whose name has these stems.
+    pub(super) fn of(own: &[String]) -> Self {
+        let has = |word: &str| own.contains(&stem(word));
+        Self {
+            place: own.iter().any(|name| is_place(name)),
+            part: has("part"),
+            member: has("member"),
+        }
+    }
+}
+
 impl Explainer<'_, '_> {
     /// Whether a relation always holds in both directions, even if the graph states only one.
     pub(super) fn symmetric(&self, relation: Relation) -> bool {
@@ -62,41 +85,29 @@ impl Explainer<'_, '_> {
     /// Whether a word has the stem of the class whose things have a relation and means something else, as
     /// `painters` does at `painting.museum`.
     pub(super) fn is_other_than(&self, word: &AskedWord, domain: &[String], hop: Hop) -> bool {
-        let name = self.session.relation_name(hop.relation);
-        hop.way == Way::In
-            && domain.contains(&word.stem)
-            && !same_kind(&word.word, &[split(&name).1.to_owned()])
+        let has_stem = hop.way == Way::In && domain.contains(&word.stem);
+        let class = || {
+            split(&self.session.relation_name(hop.relation))
+                .1
+                .to_owned()
+        };
+        has_stem && !same_kind(&word.word, &[class()])
     }
 
     /// Whether two relations that follow each other say where a thing is and in what that place lies, as in
     /// `headquartered in` and `in country`, or both backwards. `sets` are the places between them and what
     /// they lead to.
-    pub(super) fn lies_in(&self, first: Hop, second: Hop, sets: [&[NodeId]; 2]) -> bool {
+    pub(super) fn lies_in(&mut self, first: Hop, second: Hop, sets: [&[NodeId]; 2]) -> bool {
         let [between, end] = sets;
-        let (wider, place) = match second.way {
-            Way::Out => (second, true),
-            Way::In => (first, false),
-            Way::Both => return false,
+        let (inner, wider, out) = match (first.way, second.way) {
+            (Way::Out, Way::Out) => (first, second, true),
+            (Way::In, Way::In) => (second, first, false),
+            _ => return false,
         };
-        let contains = |hop: Hop| {
-            self.relation_words(hop.relation)
-                .0
-                .iter()
-                .any(|word| is_place(word))
-        };
-        // What a team does, its department does.
-        let has = |hop: Hop, words: &[&str]| {
-            let own = self.relation_words(hop.relation).0;
-            own.iter().any(|word| words.contains(&word.as_str()))
-        };
-        let inner = if place { first } else { second };
-        if first.way == second.way && has(inner, &["memb", "member"]) && has(wider, &["part"]) {
-            return true;
-        }
-        first.way == second.way
-            && self.are_places(between)
-            && self.are_places(end) == place
-            && contains(wider)
+        let (inner, wider) = (self.hop(inner).role, self.hop(wider).role);
+        // What a team belongs to, its members belong to.
+        inner.member && wider.part
+            || wider.place && self.are_places(between) && self.are_places(end) == out
     }
 
     /// Whether a relation's numbers of four digits are years: it is named after a year or an event.

@@ -11,7 +11,6 @@ use super::nodes::{has_reference, is_event_row, is_key_of};
 use super::plan::{Against, Finish, Hop, PlanStep, Start, Way};
 use super::state::{Found, State, explains_all};
 use super::terms::{TermWeights, of_state};
-use super::units::unit_of;
 use super::values::{
     has_one, is_range, is_unasked_key, is_value, kind_of, ops, reached, said_classes, says_nothing,
     truth, year_used,
@@ -20,6 +19,7 @@ use super::ways::{ways, without_texts};
 use super::words::Explainer;
 use crate::call::ToolTable;
 use crate::exec::{Adjacent, EntSet, Value, intersection};
+use crate::link::unit_of;
 
 /// Sizes of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -310,16 +310,17 @@ impl Search<'_> {
                     };
                     let (mut kept, mut against) = (keeps(value), Against::Value(index));
                     if let Some(unit) = unit {
-                        // The unit in which the number keeps some.
                         let stems = explainer.relation_words(one.relation).0;
-                        let some =
-                            |kept: &EntSet| !kept.is_empty() && kept.len() < state.nodes.len();
-                        let mut read = unit.readings(value, &stems).into_iter();
-                        if let Some(other) = read.find(|read| some(&keeps(read)))
-                            && other != *value
-                        {
-                            kept = keeps(&other);
-                            against = Against::Converted(index, other);
+                        let readings = unit.readings(value, &stems);
+                        // The relation's name says its unit, or some and not all have to fit.
+                        let known = readings.len() == 1;
+                        let fits = |kept: &EntSet| {
+                            known || !kept.is_empty() && kept.len() < state.nodes.len()
+                        };
+                        let mut all = readings.into_iter().map(|read| (keeps(&read), read));
+                        if let Some((fit, read)) = all.find(|(kept, _)| fits(kept)) {
+                            kept = fit;
+                            against = Against::Converted(index, read);
                         }
                     }
                     if kept.is_empty() {

@@ -1,7 +1,6 @@
-//! Typing errors in the words of a question: two neighbouring letters changed places (`buidling`), one of two
-//! equal letters is missing or there once too often (`smalest`), or a vowel is missing (`novls`). Such errors hardly ever make
-//! another English word, so they are corrected in short words too. [`WordTables::meant`] corrects other
-//! errors, in long words only.
+//! Typing errors in the words of a question: two neighbouring letters are swapped (`buidling`), a double letter is
+//! written once or a single one twice (`smalest`), or a vowel is missing (`novls`). Such errors hardly ever make another
+//! English word, so they are corrected in short words too. [`WordTables::meant`] corrects other errors, in long words only.
 
 use kg::words;
 

@@ -12,7 +12,7 @@ use super::plan::{Hop, PlanStep, Start, Way, bit};
 use super::state::State;
 use super::words::Explainer;
 use crate::exec::{Adjacent, EntSet, Relation, Session, sorted};
-use crate::link::{LAST_DAY, year_of};
+use crate::link::{LAST_DAY, is_date, year_of};
 
 /// Likeness from which a class's word counts as said by the question.
 const SAID: f32 = 0.1;
@@ -135,9 +135,7 @@ fn bound(explainer: &Explainer<'_, '_>, text: &str) -> Option<Op> {
     // A year is also its last day; other dates in their order: 2022-07-31 is 20220731.
     let number = |text: &str| match text.strip_suffix(LAST_DAY).filter(|year| has(year)) {
         Some(year) => year.parse::<f64>().ok(),
-        None if text.len() > LAST_DAY.len() && text[1..].contains('-') => {
-            text.replace('-', "").parse().ok()
-        }
+        None if is_date(text) => text.replace('-', "").parse().ok(),
         None => text.parse().ok(),
     };
     let mut all: Vec<f64> = (values.iter())

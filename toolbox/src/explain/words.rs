@@ -18,6 +18,7 @@ use super::naming::{
 use super::plan::{Hop, Way};
 use super::possessive::{self, SPOKEN_OF};
 use super::question::Asked;
+use super::relations::Role;
 use super::table::WordTables;
 use crate::exec::{Relation, Session};
 use crate::rank::{dice, stem, word_grams};
@@ -58,6 +59,7 @@ pub(super) struct Explained {
     pub(super) to_things: Arc<[f32]>,
     /// The log-probability of its own words, given the question's: whether the question asks for it.
     pub(super) asked: f32,
+    pub(super) role: Role,
 }
 
 /// The explanations of one question; every relation is compared with it once.
@@ -205,6 +207,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
 
     fn explain_hop(&self, hop: Hop) -> Explained {
         let (own, domain) = self.relation_words(hop.relation);
+        let role = Role::of(&own);
         let mut said: HashSet<String> = own.into_iter().collect();
         if hop.way == Way::In {
             said.extend(domain.iter().cloned());
@@ -251,6 +254,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
             words,
             to_things,
             asked: (1e-3 + mean).ln(),
+            role,
         }
     }
 

@@ -97,17 +97,18 @@ const SPOKEN: [(&str, &str); 8] = [
 
 /// How a spoken name is written, both normalised: `Academy Award for Best Actor` for `best actor oscar`.
 pub(super) fn written_out(name: &str) -> Option<String> {
-    let words = format!(" {name} ");
     let of = |(spoken, written): &(&str, &'static str)| {
-        let (before, behind) = words.split_once(&format!(" {spoken} "))?;
-        Some((before.trim().to_owned(), *written, behind.trim().to_owned()))
+        let (before, behind) = name.split_once(spoken)?;
+        let whole = (before.is_empty() || before.ends_with(' '))
+            && (behind.is_empty() || behind.starts_with(' '));
+        whole.then_some((before.trim(), *written, behind.trim()))
     };
     let (before, written, behind) = SPOKEN.iter().find_map(of)?;
     let award = written == "academy award" && behind.is_empty() && !before.is_empty();
     let parts = if award {
-        [written, "for", &before]
+        [written, "for", before]
     } else {
-        [before.as_str(), written, &behind]
+        [before, written, behind]
     };
     Some(parts.join(" ").trim().to_owned())
 }

@@ -2,6 +2,9 @@
 
 use kg::term::Literal;
 
+use super::dates::{date_at, months_at};
+use super::units::{Unit, unit_named};
+
 /// What makes a year its last day.
 pub(crate) const LAST_DAY: &str = "-12-31";
 
@@ -92,117 +95,10 @@ pub fn literals(question: &str) -> Vec<Literal> {
 
 /// Whether letters behind a number are its unit. `5m` may be millions, `1.92m` is a length.
 fn is_unit(letters: &str, number: &str) -> bool {
-    const UNITS: [&str; 18] = [
-        "km", "cm", "mm", "ft", "kg", "lb", "lbs", "g", "kw", "mw", "gw", "kwh", "mwh", "gwh",
-        "mb", "gb", "tb", "mph",
-    ];
-    UNITS.contains(&letters.to_lowercase().as_str()) || letters == "m" && number.contains('.')
-}
-
-/// The date that is written out at `at`, such as `1 January 2021`, `March 3rd, 2020` or `the 3rd of
-/// March 2020`, as `2021-01-01`, with its length in characters.
-fn date_at(chars: &[char], at: usize) -> Option<(String, usize)> {
-    const WORDS: usize = 4;
-    if at > 0 && chars[at - 1].is_alphanumeric() || !chars[at].is_alphanumeric() {
-        return None;
-    }
-    let mut words: Vec<(String, usize)> = Vec::new();
-    let mut end = at;
-    while words.len() < WORDS {
-        let word: String = (chars[end..].iter())
-            .take_while(|c| c.is_alphanumeric())
-            .collect();
-        end += word.chars().count();
-        words.push((word.to_lowercase(), end));
-        end += (chars[end..].iter())
-            .take_while(|c| matches!(c, ' ' | ',' | '.'))
-            .count();
-    }
-    words.retain(|(word, _)| word != "of");
-    let day = |word: &str| {
-        let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-        let ending = &word[digits.len()..];
-        let known = matches!(ending, "" | "st" | "nd" | "rd" | "th");
-        digits
-            .parse()
-            .ok()
-            .filter(|day: &u8| known && (1..=31).contains(day))
-    };
-    let [(first, _), (second, _), (year, end), ..] = words.as_slice() else {
-        return None;
-    };
-    let (day, month) = match (day(first), month(second)) {
-        (Some(day), Some(month)) => (day, month),
-        _ => (day(second)?, month(first)?),
-    };
-    let is_year = year.len() == 4 && year.bytes().all(|byte| byte.is_ascii_digit());
-    is_year.then(|| (format!("{year}-{:02}-{day:02}", month + 1), end - at))
-}
-
-/// The place of a month in the year, from 0, by its name or the beginning of its name.
-fn month(word: &str) -> Option<usize> {
-    const NAMES: &str =
-        "january february march april may june july august september october november december";
-    let mut names = NAMES.split(' ');
-    names.position(|name| word.len() >= 3 && name.starts_with(word))
-}
-
-/// Whether a text is the name of a month.
-pub(crate) fn is_month(text: &str) -> bool {
-    month(&text.to_lowercase()).is_some()
-}
-
-/// The month that is written out at `at`, such as `October 2024` as `2024-10`, with its length in characters. Of
-/// two months, such as `between July and December 2022`, the first and the last day.
-fn months_at(chars: &[char], at: usize) -> Option<(Vec<String>, usize)> {
-    const BETWEEN: [&str; 5] = ["and", "to", "until", "till", "through"];
-    if at > 0 && chars[at - 1].is_alphanumeric() || !chars[at].is_alphabetic() {
-        return None;
-    }
-    let mut rest = at;
-    let mut next = || {
-        while chars.get(rest).is_some_and(|c| matches!(c, ' ' | ',')) {
-            rest += 1;
-        }
-        let word: String = (chars.get(rest..).unwrap_or_default().iter())
-            .take_while(|c| c.is_alphanumeric())
-            .collect();
-        rest += word.chars().count();
-        (word.to_lowercase(), rest)
-    };
-    let year = |word: &str| {
-        let digits = word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_digit());
-        digits.then(|| word.parse::<u32>().ok()).flatten()
-    };
-    let first = month(&next().0)?;
-    let (mut word, mut end) = next();
-    if word == "of" {
-        (word, end) = next();
-    }
-    if let Some(year) = year(&word) {
-        return Some((vec![format!("{year}-{:02}", first + 1)], end - at));
-    }
-    if !BETWEEN.contains(&word.as_str()) {
-        return None;
-    }
-    let second = month(&next().0)?;
-    let (word, end) = next();
-    let year = year(&word)?;
-    let days = match second {
-        1 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
-        1 => 28,
-        3 | 5 | 8 | 10 => 30,
-        _ => 31,
-    };
-    let (from, to) = (first + 1, second + 1);
-    let begin = year.saturating_sub(u32::from(from > to));
-    Some((
-        vec![
-            format!("{begin}-{from:02}-01"),
-            format!("{year}-{to:02}-{days}"),
-        ],
-        end - at,
-    ))
+    const OTHERS: &str = "g lb lbs kw mw gw kwh mwh gwh mb gb tb mph";
+    let lower = letters.to_lowercase();
+    let measure = lower.len() > 1 && unit_named(&lower).is_some();
+    measure || OTHERS.split(' ').any(|unit| unit == lower) || letters == "m" && number.contains('.')
 }
 
 /// Words for whole numbers, in order.
@@ -368,6 +264,22 @@ pub(crate) fn is_size(word: &str) -> bool {
     SIZES.split(' ').any(|size| size == word)
 }
 
+/// The unit that stands behind a number of the question.
+pub(crate) fn unit_of(question: &str, value: &Literal) -> Option<&'static Unit> {
+    let number: f64 = value.lexical.parse().ok()?;
+    let lower = question.to_lowercase();
+    let tokens: Vec<&str> = (lower.split([' ', '-']))
+        .map(|token| token.trim_matches(['?', '!', ',', '.', ';', '"']))
+        .collect();
+    let is_number = |token: &str| {
+        let digits = token.replace(',', "").parse::<f64>().ok();
+        digits.or_else(|| number_of_word(token).map(|at| at as f64)) == Some(number)
+    };
+    let behind = |at: usize| tokens.get(at + 1).copied().unwrap_or_default();
+    let place = (0..tokens.len()).find(|&at| is_number(tokens[at]))?;
+    unit_named(behind(place))
+}
+
 /// A number times the word of size after it: `2 million` is 2000000.
 fn scaled(text: &str, after: &[char]) -> String {
     let next: String = (after.iter().skip_while(|c| **c == ' '))
@@ -418,6 +330,7 @@ fn number_end(chars: &[char], start: usize) -> usize {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -489,5 +402,28 @@ mod tests {
         );
         assert_eq!(texts("may the 4th be"), Vec::<String>::new());
         assert_eq!(texts("marked 3 times, 2021"), ["3", "2021", "2021-12-31"]);
+    }
+
+    #[test]
+    fn numbers_are_read_in_the_unit_of_the_relation() {
+        let value = |text: &str| Literal::plain(text);
+        for (question, number, relation, read) in [
+            ("films longer than 3 hours", "3", "minut", vec!["180"]),
+            ("songs over five minutes", "5", "second", vec!["300"]),
+            ("trails longer than 2.5 km", "2.5", "metr", vec!["2500"]),
+            ("a 90-minute film", "90", "minut", vec!["90"]),
+            ("peaks above 1500 m?", "1500", "km", vec!["1.5"]),
+        ] {
+            let unit = unit_of(question, &value(number)).unwrap();
+            let found = unit.readings(&value(number), &[relation.to_owned()]);
+            let found: Vec<&str> = found.iter().map(|one| one.lexical.as_str()).collect();
+            assert_eq!(found, read, "{question}");
+        }
+        let hours = unit_of("films longer than 3 hours", &value("3")).unwrap();
+        let found = hours.readings(&value("3"), &["runtim".to_owned()]);
+        let found: Vec<&str> = found.iter().map(|one| one.lexical.as_str()).collect();
+        assert_eq!(found, ["3", "180", "10800", "0.125"]);
+        assert_eq!(unit_of("films with 3 actors", &value("3")), None);
+        assert_eq!(unit_of("films of 2003", &value("2003")), None);
     }
 }

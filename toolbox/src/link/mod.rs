@@ -3,6 +3,7 @@
 
 mod choose;
 mod context;
+mod dates;
 mod detect;
 mod error;
 mod language;
@@ -11,16 +12,19 @@ mod loose;
 mod names;
 mod pieces;
 mod span;
+mod units;
 mod words;
 
 pub use choose::choose;
+pub(crate) use dates::{is_date, is_month};
 pub use detect::{Mention, detect};
 pub use error::{LinkError, QuestionTooLong, check_question};
 pub(crate) use language::{is_adjective as is_nationality, words_of_nation};
 pub use literals::literals;
 pub(crate) use literals::{
-    LAST_DAY, decade_in_digits, decade_of_word, is_month, is_size, number_of_word, year_of,
+    LAST_DAY, decade_in_digits, decade_of_word, is_size, number_of_word, unit_of, year_of,
 };
+pub(crate) use units::unit_named;
 
 use common::cancel::Cancel;
 use rustc_hash::FxHashSet;
@@ -143,8 +147,7 @@ impl Linked {
 
 /// Whether one of these values is a date or a month.
 pub(crate) fn has_date(values: &[Literal]) -> bool {
-    let date = |text: &str| text.len() >= "2024-10".len() && text.as_bytes().get(4) == Some(&b'-');
-    values.iter().any(|value| date(&value.lexical))
+    values.iter().any(|value| is_date(&value.lexical))
 }
 
 /// The values of the countries and continents that a text names: codes, as far as the graph has them as

@@ -13,6 +13,7 @@ use kg::search::{LabelIndex, LabelMatch, MatchKind, NameKind, NodeRole, SearchEr
 use super::error::LinkError;
 use super::language::{is_adjective, is_concept, is_nearly_ordinary, is_ordinary, written_out};
 use super::span::{CHOICES, LONGEST, Span};
+use super::units::unit_named;
 use super::words::Word;
 use crate::rank::stem;
 
@@ -240,9 +241,8 @@ fn read_as_names(
 
 /// Whether a word is the unit of the number before it: `4000 m` does not mention the film `M`.
 fn is_unit(asked: &Asked<'_>, at: usize) -> bool {
-    const UNITS: &str = "m km cm mm ft kg g t l h s k";
     let number = at.checked_sub(1).is_some_and(|at| asked.words[at].number);
-    number && UNITS.split(' ').any(|unit| unit == asked.text(at, at))
+    number && unit_named(asked.text(at, at)).is_some()
 }
 
 /// Whether two names differ at most in case and punctuation.

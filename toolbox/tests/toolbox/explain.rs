@@ -1463,3 +1463,65 @@ fn things_are_named_by_place_profession_and_surname() {
         ],
     );
 }
+
+/// A company with its offices, customers and contracts, and songs for its lift.
+const COMPANY: &str = r#"
+@prefix : <http://company.example/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:employee rdfs:label "employee" . :team rdfs:label "team" . :department rdfs:label "department" .
+:office rdfs:label "office" . :city rdfs:label "city" . :country rdfs:label "country" .
+:customer rdfs:label "customer" . :contract rdfs:label "contract" . :song rdfs:label "song" . :skill rdfs:label "skill" .
+:ada a :employee ; rdfs:label "Ada Holm" ; :memberOf :security ; :jobTitle "analyst" ; :hasSkill :haggling .
+:bo a :employee ; rdfs:label "Bo Lind" ; :memberOf :security ; :jobTitle "clerk" .
+:haggling a :skill ; rdfs:label "contract haggling" .
+:security a :team ; rdfs:label "Security" ; :partOfDepartment :operations .
+:operations a :department ; rdfs:label "Operations" .
+:quay a :office ; rdfs:label "Quay House" ; :dogsAllowed true .
+:mill a :office ; rdfs:label "Mill Yard" ; :dogsAllowed false .
+:porto a :city ; rdfs:label "Porto" ; :inCountry :portugal . :gdansk a :city ; rdfs:label "Gdansk" ; :inCountry :poland .
+:portugal a :country ; rdfs:label "Portugal" . :poland a :country ; rdfs:label "Poland" .
+:nova a :customer ; rdfs:label "Nova Freight" ; :headquarteredIn :gdansk ; :continent "Europe" .
+:pax a :customer ; rdfs:label "Pax Labs" ; :headquarteredIn :porto ; :continent "Asia" .
+:c1 a :contract ; rdfs:label "CT-1" ; :contractValue 500 ; :signedOn "2022-08-10"^^xsd:date ; :coversTopic "Åland ferries" .
+:c2 a :contract ; rdfs:label "CT-2" ; :contractValue 900 ; :signedOn "2023-01-05"^^xsd:date ; :coversTopic "Öland ferries" .
+:hum a :song ; rdfs:label "Hum" ; :durationSeconds 200 . :drone a :song ; rdfs:label "Drone" ; :durationSeconds 420 .
+"#;
+
+#[test]
+fn places_groups_truths_and_extremes_are_read_as_people_say_them() {
+    check_on(
+        &graph_of(COMPANY),
+        &[
+            // What lies in a city lies in its country, and a member of a team is in its department.
+            ("customers in Poland", "nova"),
+            ("what department is Ada Holm in?", "operations"),
+            ("Asian customers", "pax"),
+            ("how many people are in Security?", "2"),
+            ("can i bring my dog to Quay House?", "true"),
+            ("Mill Yard allows dogs, or not?", "false"),
+            // A class is no part of a name.
+            ("show me the contract that is worth the most", "c2"),
+        ],
+    );
+}
+
+#[test]
+fn months_and_units_are_values() {
+    check_on(
+        &graph_of(COMPANY),
+        &[
+            ("which contracts were signed in August 2022?", "c1"),
+            ("contracts signed between july and december 2022", "c1"),
+            ("contracts signed from 1 September 2022 onwards", "c2"),
+            ("songs longer than 4 minutes", "drone"),
+        ],
+    );
+}
+
+#[test]
+fn a_range_of_texts_that_begin_with_a_letter_of_two_bytes_is_read() {
+    let question = "which contracts lie between Åland ferries and Öland ferries?";
+    // It used to end the process.
+    decided(&graph_of(COMPANY), question, WordTables::base());
+}

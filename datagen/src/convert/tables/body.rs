@@ -292,6 +292,22 @@ impl TableWriter<'_> {
                 // empty cells.
                 let known = visible(left);
                 let new = visible(right);
+                // `BOUND(?x)` makes the OPTIONAL that binds it one that every row has.
+                let always = always_bound(right);
+                let bound = |filter: &&Expression| match filter {
+                    Expression::Bound(variable) => {
+                        let name = variable.as_str();
+                        always.iter().any(|one| one == name) && !known.iter().any(|one| one == name)
+                    }
+                    _ => false,
+                };
+                if body.filters.iter().any(bound) {
+                    if let Some(condition) = expression {
+                        conjuncts(condition, &mut body.filters);
+                    }
+                    self.flatten(left, body, wanted)?;
+                    return self.flatten(right, body, wanted);
+                }
                 // What another OPTIONAL may leave open, this one may bind.
                 if open(left).iter().any(|name| new.contains(name)) {
                     return Err(Refusal::OptionalAnswer);
@@ -357,6 +373,20 @@ impl TableWriter<'_> {
             }
             _ => Err(Refusal::Unsupported),
         }
+    }
+}
+
+/// Variables that every solution of a pattern of triples binds.
+pub(super) fn always_bound(pattern: &GraphPattern) -> Vec<String> {
+    match pattern {
+        GraphPattern::Bgp { .. } | GraphPattern::Path { .. } => visible(pattern),
+        GraphPattern::Join { left, right } => {
+            let mut names = always_bound(left);
+            names.extend(always_bound(right));
+            names
+        }
+        GraphPattern::Filter { inner, .. } => always_bound(inner),
+        _ => Vec::new(),
     }
 }
 

@@ -100,7 +100,6 @@ impl TableWriter<'_> {
                 let opposite = negated(inner).ok_or(Refusal::Filter)?;
                 self.keep(made, &opposite)
             }
-            Expression::Bound(_) => Ok(made),
             Expression::FunctionCall(function, arguments) => {
                 self.text(&made, filter, function, arguments)
             }

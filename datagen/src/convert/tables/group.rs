@@ -106,7 +106,12 @@ impl TableWriter<'_> {
             let names = variables(filter);
             let exists = matches!(filter, Expression::Exists(_))
                 || matches!(filter, Expression::Not(inner) if matches!(inner.as_ref(), Expression::Exists(_)));
-            if exists {
+            if let Expression::Bound(variable) = filter {
+                // What triples bind is bound in every row.
+                if !body.variables().contains(variable.as_str()) {
+                    return Err(Refusal::OptionalAnswer);
+                }
+            } else if exists {
                 main = self.exists(main, filter)?;
             } else if names.iter().all(|name| main.has(name)) {
                 main = self.keep(main, filter)?;

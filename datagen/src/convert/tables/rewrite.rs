@@ -11,7 +11,7 @@ use kg::spargebra::algebra::{AggregateExpression, Expression, GraphPattern, Orde
 use kg::spargebra::term::{GroundTerm, Variable};
 use kg::value::Op;
 
-use super::body::is_arithmetic;
+use super::body::{always_bound, is_arithmetic};
 use super::visible;
 use crate::algebra::{and, compare, exists, join, not, or, union};
 use crate::graph::algebra::filter;
@@ -228,8 +228,8 @@ fn listed<'p>(
     Some((pattern, rows.into_iter().reduce(or)?))
 }
 
-/// A filtered pattern and its tests. An OPTIONAL whose variable must be bound is no longer optional, and one whose
-/// variable must not be bound becomes a NOT EXISTS.
+/// A filtered pattern and its tests, with NOT EXISTS for an OPTIONAL whose variable must not be
+/// bound.
 fn unbound(inner: &GraphPattern, test: &Expression) -> (GraphPattern, Vec<Expression>) {
     let mut tests = Vec::new();
     conjuncts(test, &mut tests);
@@ -243,26 +243,24 @@ fn unbound(inner: &GraphPattern, test: &Expression) -> (GraphPattern, Vec<Expres
     };
     let known = visible(left);
     let always = always_bound(right);
-    let only_here = |test: &Expression| match test {
-        Expression::Bound(variable) => {
-            let name = variable.as_str();
-            always.iter().any(|one| one == name) && !known.iter().any(|one| one == name)
-        }
+    let absent = |test: &Expression| match test {
+        Expression::Not(inner) => match inner.as_ref() {
+            Expression::Bound(variable) => {
+                let name = variable.as_str();
+                always.iter().any(|one| one == name) && !known.iter().any(|one| one == name)
+            }
+            _ => false,
+        },
         _ => false,
     };
-    let absent = |test: &Expression| matches!(test, Expression::Not(inner) if only_here(inner));
-    let mut right = right.as_ref().clone();
-    if let Some(condition) = expression {
-        right = filter(right, condition.clone());
-    }
-    if let Some(place) = tests.iter().position(only_here) {
-        tests.remove(place);
-        return (join(left.as_ref().clone(), right), tests);
-    }
     let Some(place) = tests.iter().position(absent) else {
         return (inner.clone(), tests);
     };
     tests.remove(place);
+    let mut right = right.as_ref().clone();
+    if let Some(condition) = expression {
+        right = filter(right, condition.clone());
+    }
     tests.push(not(exists(right)));
     let tests = tests.into_iter().reduce(and).into_iter().collect();
     (left.as_ref().clone(), tests)
@@ -275,20 +273,6 @@ fn conjuncts(test: &Expression, into: &mut Vec<Expression>) {
             conjuncts(b, into);
         }
         other => into.push(other.clone()),
-    }
-}
-
-/// Variables that every solution of a pattern of triples binds.
-fn always_bound(pattern: &GraphPattern) -> Vec<String> {
-    match pattern {
-        GraphPattern::Bgp { .. } | GraphPattern::Path { .. } => visible(pattern),
-        GraphPattern::Join { left, right } => {
-            let mut names = always_bound(left);
-            names.extend(always_bound(right));
-            names
-        }
-        GraphPattern::Filter { inner, .. } => always_bound(inner),
-        _ => Vec::new(),
     }
 }
 

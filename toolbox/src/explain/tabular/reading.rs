@@ -9,6 +9,7 @@ use super::super::focus::is_content;
 use super::super::question::Asked;
 use super::request::{Label, Phrase, Request, Role, is_one_of, number};
 use crate::call::Aggregate;
+use crate::link::{is_size, unit_named};
 
 /// Words that begin what an answer has to satisfy.
 const CONDITIONS: [&str; 9] = [
@@ -31,8 +32,9 @@ const DIFFERENT: &str = "different distinct unique corresponding respective";
 
 /// The largest number of things that is read as a number of rows.
 const LARGEST_COUNT: u64 = 1_000;
-/// Words behind a number that is not a number of things.
-const UNITS: &str = "hour hours minute mins years year days day months weeks hundred thousand million billion euro euros eur dollar dollars usd pound pounds gbp m metre metres meter meters km kilometre kilometres kilometer kilometers mile miles feet ft cm mm kg kilo kilos kilograms tons tonnes t percent gb tb mb minutes";
+/// Words behind a number that is not a number of things, besides sizes and units of measure.
+const UNITS: &str =
+    "years year months weeks euro euros eur dollar dollars usd pound pounds gbp percent gb tb mb";
 
 /// A word of the question.
 struct Token {
@@ -419,7 +421,10 @@ impl Reader<'_> {
             self.begin(Role::Counted);
             return Some(read);
         }
-        let unit = |at: usize| is_one_of(self.word(at), UNITS);
+        let unit = |at: usize| {
+            let word = self.word(at);
+            is_one_of(word, UNITS) || is_size(word) || unit_named(word).is_some()
+        };
         let (op, number, read) = match (word, second) {
             ("at", "least") => (Op::Ge, number(third)?, 3),
             ("at", "most") => (Op::Le, number(third)?, 3),

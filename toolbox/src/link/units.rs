@@ -2,7 +2,6 @@
 
 use kg::term::Literal;
 
-use crate::link::number_of_word;
 use crate::rank::stem;
 
 /// What a unit measures.
@@ -13,9 +12,9 @@ enum Measure {
     Mass,
 }
 
-/// A unit: what it measures, its size in the smallest unit, and its names.
+/// A unit of measure. Its size is given in seconds, millimetres or grams.
 #[derive(Debug, PartialEq)]
-pub(super) struct Unit {
+pub(crate) struct Unit {
     measure: Measure,
     size: f64,
     names: &'static str,
@@ -39,7 +38,7 @@ static UNITS: [Unit; 13] = [
     of(
         Measure::Length,
         1_000_000.0,
-        "km kilometre kilometres kilometer kilometers k",
+        "km kilometre kilometres kilometer kilometers",
     ),
     of(
         Measure::Length,
@@ -58,23 +57,8 @@ static UNITS: [Unit; 13] = [
     of(Measure::Mass, 1_000_000.0, "t ton tons tonne tonnes"),
 ];
 
-/// The unit that stands behind a number of the question.
-pub(super) fn unit_of(question: &str, value: &Literal) -> Option<&'static Unit> {
-    let number: f64 = value.lexical.parse().ok()?;
-    let lower = question.to_lowercase();
-    let tokens: Vec<&str> = (lower.split([' ', '-']))
-        .map(|token| token.trim_matches(['?', '!', ',', '.', ';', '"']))
-        .collect();
-    let is_number = |token: &str| {
-        let digits = token.replace(',', "").parse::<f64>().ok();
-        digits.or_else(|| number_of_word(token).map(|at| at as f64)) == Some(number)
-    };
-    let behind = |at: usize| tokens.get(at + 1).copied().unwrap_or_default();
-    let place = (0..tokens.len()).find(|&at| is_number(tokens[at]))?;
-    named(behind(place))
-}
-
-fn named(word: &str) -> Option<&'static Unit> {
+/// The unit with this lower-case name.
+pub(crate) fn unit_named(word: &str) -> Option<&'static Unit> {
     let has = |unit: &&Unit| unit.names.split(' ').any(|name| name == word);
     UNITS.iter().find(has)
 }
@@ -91,7 +75,7 @@ impl Unit {
 
     /// A number of this unit in the units that values of a relation may have: in its own if its name has one
     /// (`duration_seconds`), otherwise as it is, and then in the other units of the same measure.
-    pub(super) fn readings(&self, value: &Literal, stems: &[String]) -> Vec<Literal> {
+    pub(crate) fn readings(&self, value: &Literal, stems: &[String]) -> Vec<Literal> {
         let Ok(number) = value.lexical.parse::<f64>() else {
             return Vec::new();
         };
@@ -105,34 +89,5 @@ impl Unit {
                 std::iter::once(value.clone()).chain(others).collect()
             }
         }
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_read_in_the_unit_of_the_relation() {
-        let value = |text: &str| Literal::plain(text);
-        for (question, number, relation, read) in [
-            ("films longer than 3 hours", "3", "minut", vec!["180"]),
-            ("songs over five minutes", "5", "second", vec!["300"]),
-            ("trails longer than 2.5 km", "2.5", "metr", vec!["2500"]),
-            ("a 90-minute film", "90", "minut", vec!["90"]),
-            ("peaks above 1500 m?", "1500", "km", vec!["1.5"]),
-        ] {
-            let unit = unit_of(question, &value(number)).unwrap();
-            let found = unit.readings(&value(number), &[relation.to_owned()]);
-            let found: Vec<&str> = found.iter().map(|one| one.lexical.as_str()).collect();
-            assert_eq!(found, read, "{question}");
-        }
-        let hours = unit_of("films longer than 3 hours", &value("3")).unwrap();
-        let found = hours.readings(&value("3"), &["runtim".to_owned()]);
-        let found: Vec<&str> = found.iter().map(|one| one.lexical.as_str()).collect();
-        assert_eq!(found, ["3", "180", "10800", "0.125"]);
-        assert_eq!(unit_of("films with 3 actors", &value("3")), None);
-        assert_eq!(unit_of("films of 2003", &value("2003")), None);
     }
 }
