@@ -119,7 +119,7 @@ pub(super) fn stands_within(question: &str, linked: &Linked, entity: usize) -> b
     before.is_some_and(|word| matches!(word.as_str(), "in" | "within" | "across"))
 }
 
-/// The last lower-case word before a byte offset that is no article.
+/// The last word before a byte offset, in lower case. Articles do not count.
 fn word_before(question: &str, start: usize) -> String {
     let before = question.get(..start).unwrap_or_default().to_lowercase();
     let mut last = before.split_whitespace().rev();

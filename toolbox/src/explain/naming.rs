@@ -75,7 +75,7 @@ pub(super) fn is_place(name: &str) -> bool {
     PLACES.iter().any(|place| place == name)
 }
 
-/// Whether a stem names a kind of places.
+/// Whether a stem names a kind of place.
 pub(super) fn names_places(name: &str) -> bool {
     static NOUNS: LazyLock<Vec<String>> = LazyLock::new(|| {
         stems_of(

@@ -75,7 +75,7 @@ impl Explainer<'_, '_> {
         };
         let mut unsaid = false;
         let mut walks: Vec<&Hop> = walks.collect();
-        // Out to what it shares with others, and back to them.
+        // Out to something that the topic shares with others, and back to these others.
         if let [out, back, ..] = walks.as_slice()
             && out.relation == back.relation
             && out.way != back.way

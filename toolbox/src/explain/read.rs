@@ -71,7 +71,7 @@ struct Reader {
     silent: bool,
     /// Whether it leads from a kind of things to what is of that kind.
     of_kind: bool,
-    /// Whether it leads from a place to what the place lies in, or back.
+    /// Whether it leads from a place to the place that contains it, or back.
     lies: bool,
     finish: Finish,
     /// The variables that hold the instances of a class.

@@ -82,8 +82,8 @@ impl Explainer<'_, '_> {
             && !self.symmetric(hop.relation)
     }
 
-    /// Whether a word has the stem of the class whose things have a relation and means something else, as
-    /// `painters` does at `painting.museum`.
+    /// Whether a word has the same stem as a relation's class but means something else: `painters` and
+    /// `painting.museum`.
     pub(super) fn is_other_than(&self, word: &AskedWord, domain: &[String], hop: Hop) -> bool {
         let has_stem = hop.way == Way::In && domain.contains(&word.stem);
         let class = || {
@@ -94,9 +94,10 @@ impl Explainer<'_, '_> {
         has_stem && !same_kind(&word.word, &[class()])
     }
 
-    /// Whether two relations that follow each other say where a thing is and in what that place lies, as in
-    /// `headquartered in` and `in country`, or both backwards. `sets` are the places between them and what
-    /// they lead to.
+    /// Whether the first of two relations leads from a thing to its place, and the second from that place to the
+    /// place that contains it: `headquartered in`, then `in country`. Both may be followed backwards instead.
+    /// `sets` are what the first relation leads to and what the second leads to. A member of a team that is
+    /// part of a department counts too.
     pub(super) fn lies_in(&mut self, first: Hop, second: Hop, sets: [&[NodeId]; 2]) -> bool {
         let [between, end] = sets;
         let (inner, wider, out) = match (first.way, second.way) {

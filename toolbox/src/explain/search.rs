@@ -312,7 +312,7 @@ impl Search<'_> {
                     if let Some(unit) = unit {
                         let stems = explainer.relation_words(one.relation).0;
                         let readings = unit.readings(value, &stems);
-                        // The relation's name says its unit, or some and not all have to fit.
+                        // If the relation's name does not say its unit, a reading counts that keeps some, not all.
                         let known = readings.len() == 1;
                         let fits = |kept: &EntSet| {
                             known || !kept.is_empty() && kept.len() < state.nodes.len()

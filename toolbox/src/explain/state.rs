@@ -57,7 +57,7 @@ pub(super) struct Tally {
     pub(super) asked: f32,
     /// Relations followed, without those that end at statement nodes.
     pub(super) hops: usize,
-    /// Relations among them from a place to what it lies in, or back.
+    /// Those of them from a place to the place that contains it, or back.
     pub(super) lies: usize,
     /// Relations followed backwards.
     pub(super) incoming: usize,

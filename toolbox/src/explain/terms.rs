@@ -20,7 +20,7 @@ const FLOOR: f32 = 0.01;
 /// A program explains a name only from this probability on. The word tables have seen `England` in questions about
 /// births, so they give it a small probability.
 const NAME: f32 = 0.3;
-/// What a relation from a place to what it lies in costs less than another relation.
+/// The discount for a relation from a place to the place that contains it.
 const LIES: f32 = 0.5;
 /// How many words a fact about another thing counts as.
 const OTHERS: f32 = 3.0;

@@ -32,7 +32,7 @@ const CLASS: f32 = 0.4;
 /// From this probability a word is a synonym of a class's name, with this share of [`CLASS`].
 const SYNONYM: f32 = 0.24;
 const MEANT: f32 = 0.6;
-/// How well a word names another kind of thing with its stem.
+/// Factor for a word that has the same stem but means another kind of thing.
 const OTHER: f32 = 0.25;
 /// The highest probability with which a class explains a word that is only a part of its name.
 const MODIFIER: f32 = 0.3;

@@ -83,7 +83,7 @@ fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
         .filter(|line| !line.starts_with('#') && !line.is_empty())
 }
 
-/// What people say for names and words of names that are written otherwise.
+/// Spoken forms of names and of words in names, each with its written form.
 const SPOKEN: [(&str, &str); 8] = [
     ("sci fi", "science fiction"),
     ("scifi", "science fiction"),
