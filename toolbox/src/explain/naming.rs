@@ -91,6 +91,29 @@ pub(super) fn is_nationality(name: &str) -> bool {
     NAMES.iter().any(|one| one == name)
 }
 
+/// What a relation says by its name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Role {
+    /// Where a thing is.
+    pub(super) place: bool,
+    /// Of what it is a part.
+    pub(super) part: bool,
+    /// Of what somebody is a member.
+    pub(super) member: bool,
+}
+
+impl Role {
+    /// The role of a relation whose name has these stems.
+    pub(super) fn of(own: &[String]) -> Self {
+        let has = |word: &str| own.contains(&stem(word));
+        Self {
+            place: own.iter().any(|name| is_place(name)),
+            part: has("part"),
+            member: has("member"),
+        }
+    }
+}
+
 fn stems_of(words: &str) -> Vec<String> {
     words.split(' ').map(stem).collect()
 }

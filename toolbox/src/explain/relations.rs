@@ -3,35 +3,12 @@
 use kg::term::{NodeId, RelId};
 
 use super::asked_word::AskedWord;
-use super::naming::{aliases, class_words, is_event, is_mutual, is_place, nouns_of, same_kind};
+use super::naming::{aliases, class_words, is_event, is_mutual, nouns_of, same_kind};
 use super::plan::{Hop, Plan, Start, Way, bit};
 use super::vocabulary::{compounds, domain_stems, split, stems};
 use super::words::{Explainer, speaks};
 use crate::exec::Relation;
 use crate::rank::stem;
-
-/// What a relation says by its name.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Role {
-    /// Where a thing is.
-    place: bool,
-    /// Of what it is a part.
-    part: bool,
-    /// Of what somebody is a member.
-    member: bool,
-}
-
-impl Role {
-    /// The role of a relation whose name has these stems.
-    pub(super) fn of(own: &[String]) -> Self {
-        let has = |word: &str| own.contains(&stem(word));
-        Self {
-            place: own.iter().any(|name| is_place(name)),
-            part: has("part"),
-            member: has("member"),
-        }
-    }
-}
 
 impl Explainer<'_, '_> {
     /// Whether a relation always holds in both directions, even if the graph states only one.

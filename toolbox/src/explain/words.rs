@@ -12,13 +12,12 @@ use super::kinship::{Lineage, is_relative};
 use super::mentions::entity_at;
 use super::mentions::everyday;
 use super::naming::{
-    class_nouns, class_texts, class_words, is_general, is_nationality, is_person, is_place,
+    Role, class_nouns, class_texts, class_words, is_general, is_nationality, is_person, is_place,
     same_kind,
 };
 use super::plan::{Hop, Way};
 use super::possessive::{self, SPOKEN_OF};
 use super::question::Asked;
-use super::relations::Role;
 use super::table::WordTables;
 use crate::exec::{Relation, Session};
 use crate::rank::{dice, stem, word_grams};

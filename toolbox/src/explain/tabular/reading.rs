@@ -7,9 +7,8 @@ use super::super::adjective::{Degree, adjective};
 use super::super::cues::is_negation;
 use super::super::focus::is_content;
 use super::super::question::Asked;
-use super::request::{Label, Phrase, Request, Role, is_one_of, number};
+use super::request::{Label, Phrase, Request, Role, is_of_quantity, is_one_of, number};
 use crate::call::Aggregate;
-use crate::link::{is_size, unit_named};
 
 /// Words that begin what an answer has to satisfy.
 const CONDITIONS: [&str; 9] = [
@@ -32,9 +31,6 @@ const DIFFERENT: &str = "different distinct unique corresponding respective";
 
 /// The largest number of things that is read as a number of rows.
 const LARGEST_COUNT: u64 = 1_000;
-/// Words behind a number that is not a number of things, besides sizes and units of measure.
-const UNITS: &str =
-    "years year months weeks euro euros eur dollar dollars usd pound pounds gbp percent gb tb mb";
 
 /// A word of the question.
 struct Token {
@@ -421,10 +417,6 @@ impl Reader<'_> {
             self.begin(Role::Counted);
             return Some(read);
         }
-        let unit = |at: usize| {
-            let word = self.word(at);
-            is_one_of(word, UNITS) || is_size(word) || unit_named(word).is_some()
-        };
         let (op, number, read) = match (word, second) {
             ("at", "least") => (Op::Ge, number(third)?, 3),
             ("at", "most") => (Op::Le, number(third)?, 3),
@@ -445,7 +437,7 @@ impl Reader<'_> {
             _ => return None,
         };
         // Nothing has 25,000 of something in a graph that one asks by words.
-        if unit(at + read) || number > LARGEST_COUNT {
+        if is_of_quantity(self.word(at + read)) || number > LARGEST_COUNT {
             return None;
         }
         self.request.having = Some((op, number));

@@ -6,7 +6,7 @@ use kg::value::{Extreme, Op};
 use super::super::asked_word::AskedWord;
 use super::super::question::Asked;
 use crate::call::Aggregate;
-use crate::link::number_of_word;
+use crate::link::{is_size, number_of_word, unit_named};
 
 /// What the words of a phrase are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,6 +173,12 @@ impl Request {
 pub(super) fn number(word: &str) -> Option<u64> {
     let named = || number_of_word(word);
     (word.parse().ok()).or_else(|| named().map(|at| at as u64))
+}
+
+/// Whether a word behind a number says that it is no number of things: a unit, a currency, a size.
+pub(super) fn is_of_quantity(word: &str) -> bool {
+    const OTHERS: &str = "years year months weeks euro euros eur dollar dollars usd pound pounds gbp percent gb tb mb";
+    is_one_of(word, OTHERS) || is_size(word) || unit_named(word).is_some()
 }
 
 /// Whether a word is one of those in a text.
