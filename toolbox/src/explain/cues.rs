@@ -334,3 +334,16 @@ pub(super) fn judges(question: &str) -> bool {
             ) || matches!(word.as_str(), "can" | "will" | "could" | "would") && !asks_us(&all)
         })
 }
+
+/// Whether a question may be a statement with a question mark: it has neither a question word nor a verb that asks
+/// for something. `capital of peru?` is one too, so the statement may also be a name of what is asked for.
+pub(super) fn tells(question: &str) -> bool {
+    const ASKING: &str = "who whom whose which what where when why how list name show give tell find count get need want \
+                          looking whats wheres whos hows all any some every";
+    let all = words(question);
+    question.trim_end().ends_with('?')
+        && !judges(question)
+        && !all
+            .iter()
+            .any(|word| ASKING.split(' ').any(|one| one == word))
+}

@@ -7,7 +7,7 @@ use super::adjective::adjective;
 use super::asked_word::AskedWord;
 use super::compared::{Compared, compared};
 use super::cues::{
-    amounts, comparison, counts, degrees, gives_range, judges, negates, others, rank,
+    amounts, comparison, counts, degrees, gives_range, judges, negates, others, rank, tells,
 };
 use super::focus::{BE, COUNTING, focus, is_content, is_extreme, is_noun};
 use super::marks::{asking_marks, base};
@@ -30,6 +30,8 @@ pub(super) struct Asked {
     pub(super) count: bool,
     /// It asks whether something is so.
     pub(super) judge: bool,
+    /// It is a statement with a question mark: `the museum open on mondays?`.
+    pub(super) tells: bool,
     /// It begins with a form of `be`: `is it a river`.
     pub(super) is: bool,
     /// It asks for an extreme: of a number, and of a time.
@@ -107,6 +109,7 @@ impl Asked {
         let mut asked = Self {
             count: counts(&all),
             judge: judges(question),
+            tells: tells(question),
             is: (all.first()).is_some_and(|word| BE.contains(&word.as_str())),
             ..Self::default()
         };
@@ -429,6 +432,15 @@ mod tests {
             "",
         ] {
             assert!(!asked(question).judge, "{question}");
+        }
+        for (question, tells) in [
+            ("the gallery open on mondays?", true),
+            ("the gallery open on mondays", false),
+            ("is the gallery open?", false),
+            ("when is the gallery open?", false),
+            ("show open galleries?", false),
+        ] {
+            assert_eq!(asked(question).tells, tells, "{question}");
         }
     }
 

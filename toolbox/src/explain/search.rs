@@ -474,7 +474,8 @@ impl Search<'_> {
                 state: state.finish(Finish::Count),
             });
         }
-        if explainer.asked.judge
+        let statement = explainer.asked.tells && state.plan.steps.is_empty();
+        if (explainer.asked.judge || statement)
             && state.plan.steps.len() <= 2
             && state.nodes.len() <= self.limits.set
         {

@@ -307,7 +307,7 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
         flag(extreme && state.tally.extremes <= state.tally.misplaced);
     terms[DecisionTerm::ExtremeNotAsked] = flag(!extreme && state.tally.extremes > 0);
     terms[DecisionTerm::TruthMissing] = flag(asked.judge && !judged);
-    terms[DecisionTerm::TruthNotAsked] = flag(judged && !asked.judge);
+    terms[DecisionTerm::TruthNotAsked] = flag(judged && !asked.judge && !asked.tells);
     terms[DecisionTerm::TruthHolds] = flag(found.answer == Value::Bool(true) && !tally.denied);
     let topics = &explainer.session.linked().entities;
     // Of several things, the topic may be one: `all films by the director of this one`.
