@@ -146,7 +146,10 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
         // "how long did it last", "last name".
         let which = all.iter().any(|word| word == "which");
         let ends = i + 1 == all.len() && (word == "last" || word == "first" && !which);
-        if ends || next == "name" || next == "names" {
+        // `the first night` of a play is no extreme, nor is `the first floor`.
+        let fixed = matches!(word.as_str(), "first" | "last")
+            && matches!(next, "night" | "floor" | "aid" | "class" | "lady");
+        if ends || fixed || next == "name" || next == "names" {
             continue;
         }
         // "When was it first opened": the start, not the first one of several.
@@ -291,7 +294,18 @@ fn asks_us(all: &[String]) -> bool {
         let we = matches!(part[1].as_str(), "i" | "we");
         part[0] == "can" && we && !ASKING.contains(&part[2].as_str())
     });
-    follows(all, "can", &us) && !allowed
+    // `can you swim there` asks whether people can.
+    const FOR_US: &str = "tell show give list find name help say check explain let look pull get remind recommend suggest count \
+                          please provide see do point think maybe";
+    let people = all.windows(3).any(|part| {
+        part[0] == "can" && part[1] == "you" && !FOR_US.split(' ').any(|verb| verb == part[2])
+    }) || all.windows(4).any(|part| {
+        part[0] == "can"
+            && part[1] == "you"
+            && part[2] == "get"
+            && matches!(part[3].as_str(), "into" | "to" | "there" | "in")
+    });
+    follows(all, "can", &us) && !allowed && !people
         || follows(all, "will", &us)
         || follows(all, "could", &us)
         || follows(all, "would", &us)

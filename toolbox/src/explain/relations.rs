@@ -1,10 +1,12 @@
 //! The words of relations: of their names, labels and aliases, and what they tell about a relation.
 
 use kg::term::{NodeId, RelId};
+use kg::words;
 
 use super::asked_word::AskedWord;
+use super::cues::degrees;
 use super::naming::{aliases, class_words, is_event, is_mutual, nouns_of, same_kind};
-use super::plan::{Hop, Plan, Start, Way, bit};
+use super::plan::{Hop, Plan, PlanStep, Start, Way, bit};
 use super::vocabulary::{compounds, domain_stems, split, stems};
 use super::words::{Explainer, speaks};
 use crate::exec::Relation;
@@ -15,6 +17,25 @@ impl Explainer<'_, '_> {
     pub(super) fn symmetric(&self, relation: Relation) -> bool {
         let (own, _) = self.relation_words(relation);
         own.iter().any(|stem| is_mutual(stem))
+    }
+
+    /// Whether a relation of a plan has the question's extreme in its name: `the cheapest ticket` is the
+    /// relation `lowest ticket price`.
+    pub(super) fn names_extreme(&self, plan: &Plan) -> bool {
+        let Some(wanted) = self.asked.extreme else {
+            return false;
+        };
+        plan.steps.iter().any(|step| {
+            let (PlanStep::Walk(Hop { relation, .. })
+            | PlanStep::Compare(relation, ..)
+            | PlanStep::Extreme(relation, ..)) = step
+            else {
+                return false;
+            };
+            let name = self.session.relation_name(*relation);
+            let [named, _] = degrees(&words(split(&name).0));
+            named.is_some_and(|named| named[0] == wanted[0])
+        })
     }
 
     /// Whether a hop leads away from what the question asks for: followed backwards, `capital` leads to a

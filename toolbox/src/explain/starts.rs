@@ -40,7 +40,18 @@ impl Search<'_> {
         let only_values = (0..entities.len()).all(is_value);
         let mut classes = match (only_values, self.classes.is_empty()) {
             (false, _) => Vec::new(),
-            (true, false) => self.classes.clone(),
+            (true, false) => {
+                let mut classes = self.classes.clone();
+                // `halls holding 500 people` are no people.
+                if !values.is_empty() && explainer.asked.compare.is_some() {
+                    let more = measured_classes(explainer);
+                    classes.extend(
+                        more.into_iter()
+                            .filter(|class| !self.classes.contains(class)),
+                    );
+                }
+                classes
+            }
             (true, true) => {
                 let mut classes = Vec::new();
                 let measured = !values.is_empty();

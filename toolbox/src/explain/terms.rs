@@ -303,8 +303,11 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     let extreme = asked.extreme.is_some() || asked.either.is_some();
     terms[DecisionTerm::CountMissing] = flag(asked.count && !counted && !number);
     terms[DecisionTerm::CountNotAsked] = flag(counted && (!asked.count || asked.amount));
-    terms[DecisionTerm::ExtremeMissing] =
-        flag(extreme && state.tally.extremes <= state.tally.misplaced);
+    terms[DecisionTerm::ExtremeMissing] = flag(
+        extreme
+            && state.tally.extremes <= state.tally.misplaced
+            && !explainer.names_extreme(&state.plan),
+    );
     terms[DecisionTerm::ExtremeNotAsked] = flag(!extreme && state.tally.extremes > 0);
     terms[DecisionTerm::TruthMissing] = flag(asked.judge && !judged);
     terms[DecisionTerm::TruthNotAsked] = flag(judged && !asked.judge && !asked.tells);
