@@ -2,12 +2,12 @@
 //! English.
 
 use kg::value::{Extreme, Op};
-use kg::words;
+use kg::{placed_words, words};
 
 use super::adjective::{Degree, adjective};
 use super::focus::is_content;
 use super::vocabulary::is_filler;
-use crate::link::{decade_in_digits, decade_of_word, is_size};
+use crate::link::{decade_in_digits, decade_of_word, is_size, number_of_word};
 
 fn follows(all: &[String], first: &str, second: &[&str]) -> bool {
     all.windows(2)
@@ -276,11 +276,32 @@ fn inclusive(op: Op) -> Op {
     }
 }
 
+/// The words of a question, each with the byte offset at which it begins; `1,500` is one word.
+pub(super) fn whole_words(question: &str) -> Vec<(usize, String)> {
+    let digits = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let mut all: Vec<(usize, String)> = Vec::new();
+    let mut end = 0;
+    for (at, word) in placed_words(question) {
+        let comma = question.get(end..at) == Some(",");
+        end = at + word.len();
+        match all.last_mut() {
+            Some((_, number)) if comma && word.len() == 3 && digits(number) && digits(&word) => {
+                number.push_str(&word);
+            }
+            _ => all.push((at, word)),
+        }
+    }
+    all
+}
+
 /// Whether one of the next three words has a digit.
 fn number_follows(all: &[String], i: usize) -> bool {
     let next = all.iter().skip(i + 1).take(3);
-    next.into_iter()
-        .any(|word| word.bytes().any(|byte| byte.is_ascii_digit()) || is_size(word))
+    next.into_iter().any(|word| {
+        word.bytes().any(|byte| byte.is_ascii_digit())
+            || is_size(word)
+            || number_of_word(word).is_some()
+    })
 }
 
 /// Whether a question asks somebody to do something: `can you tell me`.

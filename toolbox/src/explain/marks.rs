@@ -78,6 +78,7 @@ pub(super) fn base(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::asked_word::AskedWord;
+    use super::super::cues::whole_words;
     use super::super::question::Asked;
     use super::super::table::WordTables;
     use super::question_stems;
@@ -119,6 +120,22 @@ mod tests {
         let words = asked("what does she do there").words;
         assert!(words.iter().any(|word| word.stem == "do"));
         assert!(asked("can it start without the grid").judge);
+        assert!(asked("can you swim there").judge && asked("can you get into it").judge);
+        for (question, tells) in [
+            ("the gallery open on mondays?", true),
+            ("the gallery open on mondays", false),
+            ("is the gallery open?", false),
+            ("when is the gallery open?", false),
+            ("show open galleries?", false),
+        ] {
+            assert_eq!(asked(question).tells, tells, "{question}");
+        }
+        let words: Vec<String> = (whole_words("1,500 rooms, 20 halls,300").into_iter())
+            .map(|(_, word)| word)
+            .collect();
+        assert_eq!(words, ["1500", "rooms", "20", "halls", "300"]);
+        assert!(asked("music under ten minutes").compare.is_some());
+        assert!(asked("plays with a first night in may").extreme.is_none());
         assert!(!asked("can you tell me the name").judge);
         assert!(!asked("do we have any? which ones").judge);
         assert!(asked("how much does it cost").amount);

@@ -113,6 +113,20 @@ pub(super) fn written_out(name: &str) -> Option<String> {
     Some(parts.join(" ").trim().to_owned())
 }
 
+/// What the people of a normalised noun in `-ist` may play or practise: the violin of `violinists`, the
+/// cardiology of `cardiologist`. Empty for professions that graphs have under their own name (`artist`).
+pub(super) fn subjects_of(noun: &str) -> Vec<String> {
+    const ENDINGS: [&str; 7] = ["", "o", "y", "e", "s", "ry", "istry"];
+    let one = singular(noun).unwrap_or_else(|| noun.to_owned());
+    let known = is_concept(noun) || is_ordinary(noun);
+    match one.strip_suffix("ist") {
+        Some(base) if base.len() >= 4 && !known => {
+            ENDINGS.map(|ending| format!("{base}{ending}")).into()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// The codes of the nations of a normalised name or adjective: `NO` and `NOR` of `norwegian`.
 pub(super) fn codes(name: &str) -> impl Iterator<Item = &'static str> {
     let adjectives = NATIONS.by_adjective.get(name);
@@ -261,6 +275,20 @@ const DESIGNATORS: &[&str] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn people_are_of_what_they_play_or_practise() {
+        for (noun, subject) in [
+            ("violinists", "violin"),
+            ("pianist", "piano"),
+            ("cardiologists", "cardiology"),
+        ] {
+            assert!(subjects_of(noun).iter().any(|one| one == subject), "{noun}");
+        }
+        for noun in ["artists", "list", "tourists are", "violin"] {
+            assert!(subjects_of(noun).is_empty(), "{noun}");
+        }
+    }
 
     #[test]
     fn spoken_names_are_written_out() {

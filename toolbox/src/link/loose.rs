@@ -10,7 +10,7 @@ use kg::term::NodeId;
 use super::error::LinkError;
 use super::language::{
     is_adjective, is_club, is_concept, is_designator, is_nation, is_nearly_ordinary, is_ordinary,
-    nations, other_names, written_out,
+    nations, other_names, subjects_of, written_out,
 };
 use super::names::{Asked, is_topic, is_value, is_vocabulary, is_vocabulary_name};
 use super::pieces::{Fit, Part, Token, fit, tokens};
@@ -403,7 +403,10 @@ pub(super) fn mention(kg: &dyn Kg, question: &str, node: NodeId) -> Option<(usiz
             let one = singular(&text).is_some_and(|one| names.contains(&one));
             let mut known = nations(&text).into_iter().chain(other_names(&text));
             let written = written_out(&text).is_some_and(|name| names.contains(&name));
-            if !all[first].stop && (one || written || known.any(|name| names.contains(name))) {
+            let subject = || subjects_of(&text).iter().any(|name| names.contains(name));
+            if !all[first].stop
+                && (one || written || subject() || known.any(|name| names.contains(name)))
+            {
                 return Some((start, end));
             }
         }

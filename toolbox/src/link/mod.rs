@@ -80,7 +80,7 @@ impl Linked {
                 .flatten()
         });
         let texts = crate::text_values::texts_of(kg, &masked);
-        let nations = nation_values(kg, &masked);
+        let nations = other_values(kg, &masked);
         // The month of a date is no text.
         let dated = has_date(&values);
         let texts = texts
@@ -150,9 +150,10 @@ pub(crate) fn has_date(values: &[Literal]) -> bool {
     values.iter().any(|value| is_date(&value.lexical))
 }
 
-/// The values of the countries and continents that a text names: codes, as far as the graph has them as
-/// countries (`NO` for `Norwegian passengers`), and names (`Asia` for `Asian countries`).
-fn nation_values(kg: &dyn Kg, text: &str) -> Vec<Literal> {
+/// The values that a text names by other words: countries and continents by codes, as far as the graph has them as
+/// countries (`NO` for `Norwegian passengers`), and by names (`Asia` for `Asian countries`); subjects by the
+/// people who practise them (`cardiology` for `cardiologists`).
+fn other_values(kg: &dyn Kg, text: &str) -> Vec<Literal> {
     const LONGEST: usize = 3;
     const COUNTRY: &str = "country countries nation nationality citizenship";
     let of_country = |node: NodeId| {
@@ -175,6 +176,10 @@ fn nation_values(kg: &dyn Kg, text: &str) -> Vec<Literal> {
             if language::is_adjective(&name) && crate::text_values::value_of(kg, &name).is_none() {
                 let names = language::nations(&name).into_iter();
                 found.extend(names.filter_map(|name| crate::text_values::value_of(kg, name)));
+            }
+            if first == last {
+                let subjects = language::subjects_of(&name).into_iter();
+                found.extend(subjects.filter_map(|name| crate::text_values::value_of(kg, &name)));
             }
         }
     }

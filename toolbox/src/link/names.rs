@@ -11,7 +11,9 @@ use kg::Kg;
 use kg::search::{LabelIndex, LabelMatch, MatchKind, NameKind, NodeRole, SearchError, normalise};
 
 use super::error::LinkError;
-use super::language::{is_adjective, is_concept, is_nearly_ordinary, is_ordinary, written_out};
+use super::language::{
+    is_adjective, is_concept, is_nearly_ordinary, is_ordinary, subjects_of, written_out,
+};
 use super::span::{CHOICES, LONGEST, Span};
 use super::units::unit_named;
 use super::words::Word;
@@ -94,6 +96,11 @@ pub(super) fn named(asked: &Asked<'_>) -> Result<Vec<Span>, LinkError> {
                 && let Some(written) = written_out(&normalise(text))
             {
                 found = asked.index.named(&written, CHOICES, NodeRole::Entity)?;
+            }
+            if found.is_empty() && first == last {
+                for subject in subjects_of(&normalise(text)) {
+                    found.extend(asked.index.named(&subject, CHOICES, NodeRole::Entity)?);
+                }
             }
             if found.is_empty() {
                 continue;

@@ -1,10 +1,9 @@
 //! Reading what a question asks of a table from its words. English.
 
-use kg::placed_words;
 use kg::value::{Extreme, Op};
 
 use super::super::adjective::{Degree, adjective};
-use super::super::cues::is_negation;
+use super::super::cues::{is_negation, whole_words};
 use super::super::focus::is_content;
 use super::super::question::Asked;
 use super::request::{Label, Phrase, Request, Role, is_of_quantity, is_one_of, number};
@@ -49,7 +48,7 @@ struct Token {
 /// Reads a question with spaces for its entities.
 pub(super) fn read(bare: &str, asked: &Asked) -> Request {
     let mut end = 0;
-    let tokens: Vec<Token> = placed_words(bare)
+    let tokens: Vec<Token> = whole_words(bare)
         .into_iter()
         .map(|(at, word)| {
             let between = bare.get(end..at).unwrap_or_default();
