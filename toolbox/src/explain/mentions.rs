@@ -116,7 +116,20 @@ pub(super) fn stands_within(question: &str, linked: &Linked, entity: usize) -> b
     let before = linked
         .span(entity)
         .map(|(start, _)| word_before(question, start));
-    before.is_some_and(|word| matches!(word.as_str(), "in" | "within" | "across"))
+    before.is_some_and(|word| matches!(word.as_str(), "in" | "at" | "within" | "across"))
+}
+
+/// Whether `from` (1) or `to` (-1) stands before the mention of an entity.
+pub(super) fn heading(question: &str, linked: &Linked, entity: usize) -> i8 {
+    let span = linked.span(entity);
+    match span
+        .map(|(start, _)| word_before(question, start))
+        .as_deref()
+    {
+        Some("from") => 1,
+        Some("to") => -1,
+        _ => 0,
+    }
 }
 
 /// The last word before a byte offset, in lower case. Articles do not count.

@@ -69,6 +69,21 @@ pub(super) fn is_mutual(name: &str) -> bool {
     MUTUAL.split(' ').any(|one| one == name)
 }
 
+/// Whether the name of a relation says where a way begins (1) or ends (-1): `departs from`, `destination`.
+pub(super) fn heading_of(name: &str) -> i8 {
+    const BEGINS: [&str; 6] = ["depart", "origin", "from", "start", "takeoff", "leav"];
+    const ENDS: [&str; 5] = ["arriv", "destination", "to", "end", "land"];
+    let all = kg::words(name);
+    let has = |list: &[&str]| {
+        let of = |word: &String| {
+            list.iter()
+                .any(|one| word == one || one.len() > 4 && word.starts_with(one))
+        };
+        all.iter().any(of)
+    };
+    i8::from(has(&BEGINS)) - i8::from(has(&ENDS))
+}
+
 /// Whether a stem says where a thing is.
 pub(super) fn is_place(name: &str) -> bool {
     static PLACES: LazyLock<Vec<String>> = LazyLock::new(|| stems_of(PLACE_WORDS));

@@ -59,6 +59,8 @@ pub(super) struct Asked {
     pub(super) place: bool,
     /// The linked entities before which `in` stands, as bits.
     pub(super) within: u64,
+    /// For each linked entity, whether `from` (1) or `to` (-1) stands before it.
+    pub(super) heading: Vec<i8>,
     /// It names two things with `and` between them.
     pub(super) both: bool,
     /// It asks for a place by a noun, such as `birthplace`.
@@ -214,6 +216,9 @@ impl Asked {
         asked.within = (0..linked.entities.len())
             .filter(|&entity| mentions::stands_within(question, linked, entity))
             .fold(0, |all, entity| all | bit(entity));
+        asked.heading = (0..linked.entities.len())
+            .map(|entity| mentions::heading(question, linked, entity))
+            .collect();
         asked.mentions = (0..linked.entities.len())
             .map(|entity| linked.span(entity))
             .collect();

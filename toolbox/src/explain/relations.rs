@@ -26,9 +26,7 @@ impl Explainer<'_, '_> {
             return false;
         };
         plan.steps.iter().any(|step| {
-            let (PlanStep::Walk(Hop { relation, .. })
-            | PlanStep::Compare(relation, ..)
-            | PlanStep::Extreme(relation, ..)) = step
+            let (PlanStep::Walk(Hop { relation, .. }) | PlanStep::Compare(relation, ..)) = step
             else {
                 return false;
             };

@@ -303,12 +303,10 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     let extreme = asked.extreme.is_some() || asked.either.is_some();
     terms[DecisionTerm::CountMissing] = flag(asked.count && !counted && !number);
     terms[DecisionTerm::CountNotAsked] = flag(counted && (!asked.count || asked.amount));
-    terms[DecisionTerm::ExtremeMissing] = flag(
-        extreme
-            && state.tally.extremes <= state.tally.misplaced
-            && !explainer.names_extreme(&state.plan),
-    );
-    terms[DecisionTerm::ExtremeNotAsked] = flag(!extreme && state.tally.extremes > 0);
+    let named = extreme && explainer.names_extreme(&state.plan);
+    terms[DecisionTerm::ExtremeMissing] =
+        flag(extreme && !named && state.tally.extremes <= state.tally.misplaced);
+    terms[DecisionTerm::ExtremeNotAsked] = flag((!extreme || named) && state.tally.extremes > 0);
     terms[DecisionTerm::TruthMissing] = flag(asked.judge && !judged);
     terms[DecisionTerm::TruthNotAsked] = flag(judged && !asked.judge && !asked.tells);
     terms[DecisionTerm::TruthHolds] = flag(found.answer == Value::Bool(true) && !tally.denied);

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use kg::value::Kind;
 
+use super::naming::heading_of;
 use super::nodes::literal_kind;
-use super::plan::{Hop, PlanStep, Way};
+use super::plan::{Hop, PlanStep, Start, Way};
 use super::state::State;
 use super::values::is_value;
 use super::words::Explainer;
@@ -29,6 +30,9 @@ pub(super) fn ways(
         let led = matches!(state.plan.steps.last(), Some(PlanStep::Walk(last))
             if last.relation == one.relation && last.way == Way::Out);
         if value && (one.out || !led) {
+            continue;
+        }
+        if !one.out && explainer.heads_elsewhere(state, one.relation) {
             continue;
         }
         let both = explainer.symmetric(one.relation)
@@ -77,6 +81,19 @@ pub(super) fn without_texts(
 }
 
 impl Explainer<'_, '_> {
+    /// Whether a plan goes from an entity against the word before its mention: what goes `from Rome` does not
+    /// arrive there.
+    fn heads_elsewhere(&self, state: &State, relation: Relation) -> bool {
+        let Start::Entity(entity) = state.plan.start else {
+            return false;
+        };
+        let said = self.asked.heading.get(entity).copied().unwrap_or_default();
+        let name = || self.session.relation_name(relation);
+        said != 0
+            && state.plan.steps.is_empty()
+            && heading_of(super::vocabulary::split(&name()).0) == -said
+    }
+
     /// The letters of the last segment of a relation's name, in lower case.
     fn plain_name(&mut self, relation: Relation) -> Arc<str> {
         if let Some(known) = self.plain_names.get(&relation) {

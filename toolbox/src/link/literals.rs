@@ -20,7 +20,9 @@ pub fn literals(question: &str) -> Vec<Literal> {
             found.push(literal);
         }
     };
-    let chars: Vec<char> = question.chars().collect();
+    let halves = question.replace("half a million", "500,000");
+    let halves = halves.replace("half a billion", "500,000,000");
+    let chars: Vec<char> = halves.chars().collect();
     let mut i = 0;
     while i < chars.len() {
         let c = chars[i];
@@ -242,14 +244,14 @@ fn number_word(chars: &[char], at: usize) -> Option<(usize, usize)> {
     let word: String = (chars[at..].iter())
         .take_while(|c| c.is_alphabetic())
         .collect();
-    // `a billion`: the word behind it says how much.
+    // `a billion`, `an hour`: the word behind it says how much.
     let one = |word: &str| {
-        let next: String = chars[at + 1..]
-            .iter()
+        let next: String = (chars[at + word.len()..].iter())
             .skip(1)
             .take_while(|c| c.is_alphabetic())
             .collect();
-        (word == "a" && is_size(&next)).then_some(1)
+        let much = is_size(&next) || unit_named(&next.to_lowercase()).is_some();
+        (matches!(word, "a" | "an") && much).then_some(1)
     };
     let word_lower = word.to_lowercase();
     let number = number_of_word(&word_lower).or_else(|| one(&word_lower))?;
@@ -273,7 +275,11 @@ pub(crate) fn unit_of(question: &str, value: &Literal) -> Option<&'static Unit> 
         .collect();
     let is_number = |token: &str| {
         let digits = token.replace(',', "").parse::<f64>().ok();
-        digits.or_else(|| number_of_word(token).map(|at| at as f64)) == Some(number)
+        let word = || match token {
+            "a" | "an" => Some(1.0),
+            _ => number_of_word(token).map(|at| at as f64),
+        };
+        digits.or_else(word) == Some(number)
     };
     let behind = |at: usize| tokens.get(at + 1).copied().unwrap_or_default();
     let place = (0..tokens.len()).find(|&at| is_number(tokens[at]))?;
