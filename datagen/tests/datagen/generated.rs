@@ -9,12 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::PathBuf;
 
+use crate::fingerprint;
 use crate::frozen::Frozen;
 use crate::reference::{self, Outcome, Reference, compare};
 use datagen::convert::{Context, convert};
 use kg::parse_query;
 use kg::spargebra::Query;
 use rayon::prelude::*;
+use toolbox::call::ToolTable;
 
 #[derive(Debug, Default, Clone)]
 struct Tally {
@@ -157,6 +159,53 @@ fn run(name: &str, queries: &[String], graphs: u64) -> Tally {
     tally
 }
 
+/// Every query of `queries.txt` converts to the programs that it did: without a graph and on two graphs of its own,
+/// with both tables of tools. `BLESS=1` writes down their fingerprints.
+fn same_programs(text: &str, queries: &[String]) {
+    let found: Vec<(String, String)> = (queries.iter().enumerate())
+        .map(|(seed, text)| {
+            let query = parse_query(text).unwrap();
+            let frozen = Frozen::of(&query);
+            let graphs = [0, 1].map(|i| frozen.graph(1_000_003 * (seed as u64 + 1) + i));
+            let mut contexts = Vec::new();
+            for tools in [ToolTable::Paper, ToolTable::Extended] {
+                for kg in [None, Some(&graphs[0]), Some(&graphs[1])] {
+                    contexts.push(Context {
+                        kg: kg.map(|kg| kg as &dyn kg::Kg),
+                        tools,
+                        ..Context::default()
+                    });
+                }
+            }
+            let programs = fingerprint::programs(&query, &contexts);
+            (fingerprint::of(&programs), programs)
+        })
+        .collect();
+    let mut next = found.iter();
+    if std::env::var_os("BLESS").is_some() {
+        let lines = text.lines().map(|line| {
+            if line.is_empty() || line.starts_with('#') {
+                return format!("{line}\n");
+            }
+            let query = line.rsplit('\t').next().unwrap();
+            format!("{}\t{query}\n", next.next().unwrap().0)
+        });
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/queries.txt");
+        std::fs::write(path, lines.collect::<String>()).unwrap();
+        return;
+    }
+    for line in text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+    {
+        let (now, programs) = next.next().unwrap();
+        assert!(
+            line.starts_with(now.as_str()),
+            "{line}\nnow {now}:\n{programs}"
+        );
+    }
+}
+
 /// Queries of every shape, written for this test with the vocabulary of the toy graph.
 /// Rules R8 to R13: comparisons of the tools against those of SPARQL.
 #[test]
@@ -164,12 +213,12 @@ fn written_queries_on_their_own_graphs() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/queries.txt");
     let text = std::fs::read_to_string(path).unwrap();
     let head = "PREFIX : <http://ex.org/ns/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> ";
-    let queries: Vec<String> = text
-        .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .map(|line| format!("{head}{line}"))
+    let lines = || (text.lines()).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let queries: Vec<String> = lines()
+        .map(|line| format!("{head}{}", line.rsplit('\t').next().unwrap()))
         .collect();
     assert!(queries.len() > 40);
+    same_programs(&text, &queries);
     let tally = run("written", &queries, 10);
     let queries: BTreeSet<&String> = queries.iter().collect();
     assert_eq!(queries.len(), tally.queries);

@@ -4,6 +4,7 @@
 mod coverage;
 mod export;
 mod extended;
+mod fingerprint;
 mod fronts;
 mod frozen;
 mod generated;
