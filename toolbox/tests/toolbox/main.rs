@@ -11,6 +11,7 @@ mod observe;
 mod ranking;
 mod schema;
 mod search;
+mod states;
 mod support;
 mod tables;
 mod triad;

@@ -15,7 +15,7 @@ use toolbox::prompt::{Layout, Template};
 
 use crate::support::graph_of;
 
-const GRAPH: &str = r#"
+pub(crate) const GRAPH: &str = r#"
 @prefix : <http://e/> .
 @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 :ann a :Person ; :works :shop1 , :shop2 ; :age 30 ; :city "Porto" ; :limit 20 .
