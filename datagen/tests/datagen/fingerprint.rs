@@ -21,10 +21,7 @@ pub(crate) fn programs(query: &Query, contexts: &[Context<'_>]) -> String {
     text
 }
 
-/// Eight hexadecimal digits of a text (FNV-1a).
+/// A hash of a text as hexadecimal digits.
 pub(crate) fn of(text: &str) -> String {
-    let hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
-        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    });
-    format!("{hash:08x}")
+    format!("{:016x}", common::hash::quick(text.bytes()))
 }

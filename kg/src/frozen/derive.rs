@@ -237,11 +237,9 @@ fn fold_index(image: &Image, schema: &Schema, labels: &[u32]) -> (Vec<u32>, Vec<
     )
 }
 
-/// The hash under which folded labels are stored: FNV-1a, both halves combined.
+/// The hash under which folded labels are stored: both halves of [`common::hash::quick`] combined.
 pub(super) fn fold_hash(text: &str) -> u32 {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash = common::hash::quick(text.bytes());
     (hash ^ (hash >> 32)) as u32
 }
 

@@ -218,16 +218,12 @@ fn sampled(predicted: &BTreeSet<String>, gold: &BTreeSet<String>) -> f64 {
     if members.is_empty() {
         return 0.0;
     }
-    // The seed is a hash (FNV-1a) of both sets, so every run samples the same answers for a
-    // question.
+    // The seed is a hash of both sets, so every run samples the same answers for a question.
     let bytes = predicted
         .iter()
         .chain(gold)
         .flat_map(|text| text.bytes().chain([0]));
-    let seed = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    let mut rng = common::rng::Rng::new(seed);
+    let mut rng = common::rng::Rng::new(common::hash::quick(bytes));
     let hits = (0..SAMPLES)
         .filter(|_| members[rng.below(members.len())])
         .count();

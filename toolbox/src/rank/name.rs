@@ -9,10 +9,8 @@ const ALIKE: f32 = 0.4;
 /// Hash of a text. Collisions among the 64-bit hashes of all words of all languages are not
 /// expected.
 pub(super) fn mark(text: &str) -> u64 {
-    // FNV-1a: scores are summed in hash order, so the hash must not change with the compiler.
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    // Scores are summed in hash order, so the hash must not change with the compiler.
+    common::hash::quick(text.bytes())
 }
 
 /// A word with its hashes and trigrams.

@@ -73,14 +73,6 @@ fn story(kg: &FrozenKg, question: &str, topics: &[&str], tools: ToolTable, seed:
     text
 }
 
-/// Eight hexadecimal digits of a text (FNV-1a).
-fn fingerprint(text: &str) -> String {
-    let hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
-        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    });
-    format!("{hash:08x}")
-}
-
 #[test]
 fn sessions_offer_and_show_what_they_did() {
     let players = graph_of(include_str!("../data/players.ttl"));
@@ -109,7 +101,10 @@ fn sessions_offer_and_show_what_they_did() {
             for seed in 0..PROGRAMS {
                 let text = story(kg, question, topics, tools, seed);
                 found.push((
-                    format!("{at} {tools:?} {seed} {}", fingerprint(&text)),
+                    format!(
+                        "{at} {tools:?} {seed} {:016x}",
+                        common::hash::quick(text.bytes())
+                    ),
                     text,
                 ));
             }

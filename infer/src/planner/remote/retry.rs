@@ -20,10 +20,9 @@ pub(super) struct Pauses {
 
 impl Pauses {
     pub(super) fn new(seed: u64, body: &str) -> Self {
-        // FNV-1a: requests that differ wait differently.
-        let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        // Requests that differ wait differently.
         Self {
-            rng: Rng::new(body.bytes().fold(0xcbf2_9ce4_8422_2325 ^ seed, mix)),
+            rng: Rng::new(common::hash::quick(body.bytes()) ^ seed),
             next: FIRST,
         }
     }
