@@ -313,6 +313,25 @@ mod tests {
         fs::write(&path, &bytes).unwrap();
         let back = Weights::read_folder(dir.path()).unwrap();
         assert_eq!(back.to_bytes().unwrap(), bytes);
+        let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+        let header: serde_json::Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
+        assert_eq!(header["__metadata__"], serde_json::json!({"format": "pt"}));
+    }
+
+    #[test]
+    fn halves_of_both_kinds_are_read() {
+        for (dtype, bits) in [("BF16", 0xc020_u16), ("F16", 0xc100)] {
+            let header =
+                format!(r#"{{"w":{{"dtype":"{dtype}","shape":[1],"data_offsets":[0,2]}}}}"#);
+            let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+            bytes.extend(header.as_bytes());
+            bytes.extend(bits.to_le_bytes());
+            let dir = tempfile::tempdir().unwrap();
+            fs::write(dir.path().join("model.safetensors"), bytes).unwrap();
+            let read = Weights::read_folder(dir.path()).unwrap();
+            let tensors: Vec<_> = read.iter().map(|(_, tensor)| tensor.data.clone()).collect();
+            assert_eq!(tensors, [[-2.5]], "{dtype}");
+        }
     }
 
     #[test]

@@ -148,7 +148,10 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
         let ends = i + 1 == all.len() && (word == "last" || word == "first" && !which);
         // `the first night` of a play is no extreme, nor is `the first floor`.
         let fixed = matches!(word.as_str(), "first" | "last")
-            && matches!(next, "night" | "floor" | "aid" | "class" | "lady");
+            && matches!(
+                next,
+                "night" | "floor" | "aid" | "class" | "lady" | "prize" | "prizes" | "place"
+            );
         if ends || fixed || next == "name" || next == "names" {
             continue;
         }

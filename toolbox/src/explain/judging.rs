@@ -124,14 +124,14 @@ impl Search<'_> {
             }
             if let Some(named) = explainer
                 .said_by_name(one, &state.nodes)
-                .filter(|_| !followed)
+                .filter(|_| !followed && explainer.asked.judge)
             {
                 let condition = (one.relation, Op::Eq, Against::Named(named));
                 self.judged(state, condition, true, explainer);
             }
             self.judge_own(state, one, explainer);
             for (index, value) in session.linked().values.iter().enumerate() {
-                if state.tally.values & bit(index) != 0 {
+                if state.tally.values & bit(index) != 0 || !explainer.asked.judge {
                     continue;
                 }
                 for op in ops(explainer, session, one, index) {

@@ -45,10 +45,9 @@ impl Search<'_> {
                 // `halls holding 500 people` are no people.
                 if !values.is_empty() && explainer.asked.compare.is_some() {
                     let more = measured_classes(explainer);
-                    classes.extend(
-                        more.into_iter()
-                            .filter(|class| !self.classes.contains(class)),
-                    );
+                    if !more.iter().any(|class| classes.contains(class)) {
+                        classes.extend(more);
+                    }
                 }
                 classes
             }
