@@ -119,6 +119,12 @@ pub(super) fn stands_within(question: &str, linked: &Linked, entity: usize) -> b
     before.is_some_and(|word| matches!(word.as_str(), "in" | "at" | "within" | "across"))
 }
 
+/// Whether a text between a word and a mention keeps them together: `the player named "Kyle"`.
+pub(super) fn stands_beside(between: &str) -> bool {
+    let text = between.trim_matches([' ', '"', '\'']);
+    matches!(text, "" | "named" | "called" | "titled" | "whose name is")
+}
+
 /// Whether `from` (1) or `to` (-1) stands before the mention of an entity.
 pub(super) fn heading(question: &str, linked: &Linked, entity: usize) -> i8 {
     let span = linked.span(entity);
@@ -254,6 +260,14 @@ fn find_written(question: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_class_stands_beside_what_it_names() {
+        for between in [" ", " \"", " named ", " called '"] {
+            assert!(stands_beside(between), "{between}");
+        }
+        assert!(!stands_beside(" of ") && !stands_beside(", named "));
+    }
 
     #[test]
     fn values_are_excluded_by_the_words_before_them() {

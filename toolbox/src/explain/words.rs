@@ -9,8 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::asked_word::AskedWord;
 use super::kinship::{Lineage, is_relative};
-use super::mentions::entity_at;
-use super::mentions::everyday;
+use super::mentions::{entity_at, everyday, stands_beside};
 use super::naming::{
     Role, class_nouns, class_texts, class_words, is_general, is_nationality, is_person, is_place,
     same_kind,
@@ -161,7 +160,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
             } else {
                 question.get(end..word.at)
             };
-            between.is_some_and(|text| text.chars().all(|c| c == ' ' || c == '"' || c == '\''))
+            between.is_some_and(stands_beside)
         };
         let names = |entity: &usize| {
             let classes = kg.types(linked.entities[*entity]);
@@ -405,10 +404,15 @@ impl<'s, 'g> Explainer<'s, 'g> {
     pub(super) fn class_of_topic(&self, words: &[f32], entity: usize) -> Arc<[f32]> {
         const NEXT: usize = 1;
         let near = |at: usize| {
-            let length = self.asked.words[at].word.len();
-            self.asked
-                .distance(at, entity)
-                .is_none_or(|gap| gap <= length + NEXT)
+            let word = &self.asked.words[at];
+            let gap = self.asked.distance(at, entity);
+            let start = self.session.linked().span(entity).map(|(start, _)| start);
+            let between = start.and_then(|start| {
+                let question = self.session.question();
+                question.get(word.at + word.word.len()..start)
+            });
+            gap.is_none_or(|gap| gap <= word.word.len() + NEXT)
+                || between.is_some_and(stands_beside)
         };
         (words.iter().enumerate())
             .map(|(at, p)| if near(at) { *p } else { 0.0 })
