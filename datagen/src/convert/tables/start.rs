@@ -18,6 +18,8 @@ use crate::refusal::Refusal;
 struct Open<'b> {
     triples: Vec<&'b Triple>,
     classes: Vec<&'b (String, String)>,
+    /// Lists of which a variable has one.
+    values: Vec<&'b (String, Vec<Term>)>,
 }
 
 impl TableWriter<'_> {
@@ -31,6 +33,12 @@ impl TableWriter<'_> {
         parts: &mut [Bound],
         seed: Option<&Bound>,
     ) -> Result<(Bound, BTreeSet<String>), Refusal> {
+        // A triple without a variable is a condition that no column expresses.
+        let fixed =
+            |triple: &Triple| triple.subject.var().is_none() && triple.object.var().is_none();
+        if body.triples.iter().any(fixed) {
+            return Err(Refusal::Disconnected);
+        }
         let tables = || parts.iter().filter(|part| part.form != BoundForm::Number);
         if variables.is_empty() {
             let has = |part: &&Bound| wanted.iter().any(|name| part.has(name));
@@ -130,10 +138,13 @@ impl TableWriter<'_> {
             classes: (body.classes.iter())
                 .filter(|(name, _)| part.contains(name))
                 .collect(),
+            values: (body.values.iter())
+                .filter(|(name, _)| part.contains(name))
+                .collect(),
         };
         let mut made = match root {
             Some(root) => root,
-            None => self.start(body, part, &mut open)?,
+            None => self.start(&mut open)?,
         };
         let known: Vec<String> = made.columns.iter().flatten().cloned().collect();
         for name in known {
@@ -147,7 +158,7 @@ impl TableWriter<'_> {
             let triple = open.triples.remove(at);
             made = self.followed(made, triple, needed, &mut open)?;
         }
-        if open.triples.is_empty() && open.classes.is_empty() {
+        if open.triples.is_empty() && open.classes.is_empty() && open.values.is_empty() {
             Ok(made)
         } else {
             Err(Refusal::Disconnected)
@@ -156,12 +167,7 @@ impl TableWriter<'_> {
 
     /// The set that the table starts from: the nodes that an entity or a literal leads to, listed
     /// entities, or a class.
-    fn start(
-        &mut self,
-        body: &Body<'_>,
-        part: &BTreeSet<String>,
-        open: &mut Open<'_>,
-    ) -> Result<Bound, Refusal> {
+    fn start(&mut self, open: &mut Open<'_>) -> Result<Bound, Refusal> {
         let from = |iri: bool| {
             move |triple: &&Triple| {
                 let fits = |end: &End| match end {
@@ -174,15 +180,9 @@ impl TableWriter<'_> {
             }
         };
         let entity = open.triples.iter().position(from(true));
-        let values = body.values.iter().find(|(name, _)| part.contains(name));
-        if let (None, Some((name, terms))) = (entity, values) {
-            let names = terms.iter().map(|term| self.calls.constant(term));
-            let mut names = names.collect::<Result<Vec<_>, _>>()?;
-            let set = match names.len() {
-                1 => names.remove(0),
-                _ => Arg::List(names),
-            };
-            return Ok(Bound::set(set, name));
+        if entity.is_none() && !open.values.is_empty() {
+            let (name, terms) = open.values.remove(0);
+            return Ok(Bound::set(self.listed(terms)?, name));
         }
         if entity.is_none() && !open.classes.is_empty() {
             let (name, class) = open.classes.remove(0);
@@ -199,6 +199,16 @@ impl TableWriter<'_> {
         let constant = self.calls.constant(constant)?;
         let path = (triple.relation.as_str(), triple.repeat, forward);
         self.calls.reached(&constant, path, name)
+    }
+
+    /// How calls name the members of a list.
+    fn listed(&mut self, terms: &[Term]) -> Result<Arg, Refusal> {
+        let names = terms.iter().map(|term| self.calls.constant(term));
+        let mut names = names.collect::<Result<Vec<_>, _>>()?;
+        Ok(match names.len() {
+            1 => names.remove(0),
+            _ => Arg::List(names),
+        })
     }
 
     /// Follows one triple from the table.
@@ -253,7 +263,8 @@ impl TableWriter<'_> {
                     || open.triples.iter().any(|other| {
                         other.subject.var() == Some(name) || other.object.var() == Some(name)
                     })
-                    || open.classes.iter().any(|(other, _)| other == name);
+                    || open.classes.iter().any(|(other, _)| other == name)
+                    || open.values.iter().any(|(other, _)| other == name);
                 if !used && self.calls.has_rows_of(&longer, &made) {
                     self.calls.restore(here);
                     return Ok(made);
@@ -304,13 +315,20 @@ impl TableWriter<'_> {
         self.calls.extend(made, near, path, name)
     }
 
-    /// Applies the classes of a variable. On a graph, a class that all values have is left out.
+    /// Applies the lists and the classes of a variable. On a graph, a class that all values have is left out.
     fn classed(
         &mut self,
         mut made: Bound,
         name: &str,
         open: &mut Open<'_>,
     ) -> Result<Bound, Refusal> {
+        let lists: Vec<&(String, Vec<Term>)> =
+            (open.values.extract_if(.., |(other, _)| other == name)).collect();
+        for (_, terms) in lists {
+            let place = made.index(name).ok_or(Refusal::Disconnected)?;
+            let members = self.listed(terms)?;
+            made = self.within(made, place, members)?;
+        }
         let classes: Vec<String> = open
             .classes
             .extract_if(.., |(other, _)| other == name)
@@ -331,16 +349,19 @@ impl TableWriter<'_> {
                 }
             }
             let members = self.calls.class(&class)?;
-            made = if made.form == BoundForm::Set {
-                let arg = self
-                    .calls
-                    .emit(Tool::Intersect, vec![made.arg.clone(), members])?;
-                Bound { arg, ..made }
-            } else {
-                self.calls.filter(&made, place, Arg::Op(Op::Eq), members)?
-            };
+            made = self.within(made, place, members)?;
         }
         Ok(made)
+    }
+
+    /// The rows that have a member of a set in a column.
+    fn within(&mut self, made: Bound, place: usize, members: Arg) -> Result<Bound, Refusal> {
+        if made.form != BoundForm::Set {
+            return self.calls.filter(&made, place, Arg::Op(Op::Eq), members);
+        }
+        let sets = vec![made.arg.clone(), members];
+        let arg = self.calls.emit(Tool::Intersect, sets)?;
+        Ok(Bound { arg, ..made })
     }
 }
 
