@@ -262,6 +262,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn ways_have_a_beginning_and_an_end() {
+        use super::super::naming::heading_of;
+        for (name, heading) in [
+            ("departsFrom", 1),
+            ("starts_at", 1),
+            ("origin", 1),
+            ("arrives_at", -1),
+            ("destination", -1),
+            ("endsAt", -1),
+            ("ownedBy", 0),
+        ] {
+            assert_eq!(heading_of(name), heading, "{name}");
+        }
+    }
+
+    #[test]
     fn a_class_stands_beside_what_it_names() {
         for between in [" ", " \"", " named ", " called '"] {
             assert!(stands_beside(between), "{between}");

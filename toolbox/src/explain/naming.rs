@@ -71,8 +71,8 @@ pub(super) fn is_mutual(name: &str) -> bool {
 
 /// Whether the name of a relation says where a way begins (1) or ends (-1): `departs from`, `destination`.
 pub(super) fn heading_of(name: &str) -> i8 {
-    const BEGINS: [&str; 6] = ["depart", "origin", "from", "start", "takeoff", "leav"];
-    const ENDS: [&str; 5] = ["arriv", "destination", "to", "end", "land"];
+    const BEGINS: [&str; 6] = ["depart", "origin", "from", "start", "takeoff", "leave"];
+    const ENDS: [&str; 6] = ["arriv", "destination", "to", "end", "ends", "land"];
     let all = kg::words(name);
     let has = |list: &[&str]| {
         let of = |word: &String| {

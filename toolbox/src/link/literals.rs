@@ -246,12 +246,14 @@ fn number_word(chars: &[char], at: usize) -> Option<(usize, usize)> {
         .collect();
     // `a billion`, `an hour`: the word behind it says how much.
     let one = |word: &str| {
-        let next: String = (chars[at + word.len()..].iter())
-            .skip(1)
+        if !matches!(word, "a" | "an") {
+            return None;
+        }
+        let next: String = (chars[at..].iter().skip(word.len() + 1))
             .take_while(|c| c.is_alphabetic())
             .collect();
         let much = is_size(&next) || unit_named(&next.to_lowercase()).is_some();
-        (matches!(word, "a" | "an") && much).then_some(1)
+        much.then_some(1)
     };
     let word_lower = word.to_lowercase();
     let number = number_of_word(&word_lower).or_else(|| one(&word_lower))?;
@@ -362,6 +364,10 @@ mod tests {
                 vec!["1980", "1980-12-31", "1989", "1989-12-31"],
             ),
             ("women in their 80s", vec![]),
+            ("flights that were more than an hour late", vec!["1"]),
+            ("cities with over half a million people", vec!["500000"]),
+            ("who is older than ébé", vec![]),
+            ("larger than a", vec![]),
             ("keepers over 1.92m", vec!["1.92"]),
             ("plants above 50MW", vec!["50"]),
             ("who has 5m", vec![]),
@@ -418,6 +424,7 @@ mod tests {
             ("songs over five minutes", "5", "second", vec!["300"]),
             ("trails longer than 2.5 km", "2.5", "metr", vec!["2500"]),
             ("a 90-minute film", "90", "minut", vec!["90"]),
+            ("more than an hour late", "1", "minut", vec!["60"]),
             ("peaks above 1500 m?", "1500", "km", vec!["1.5"]),
         ] {
             let unit = unit_of(question, &value(number)).unwrap();
