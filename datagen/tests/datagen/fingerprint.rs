@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use datagen::convert::{Context, convert};
 use kg::spargebra::Query;
 
-/// The program of a query in each of these contexts, or why there is none, one line a context.
+/// Converts a query in each context. Each line has the program, or the reason for the refusal.
 pub(crate) fn programs(query: &Query, contexts: &[Context<'_>]) -> String {
     let mut text = String::new();
     for context in contexts {

@@ -213,8 +213,8 @@ fn written_queries_on_their_own_graphs() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/queries.txt");
     let text = std::fs::read_to_string(path).unwrap();
     let head = "PREFIX : <http://ex.org/ns/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> ";
-    let lines = || (text.lines()).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let queries: Vec<String> = lines()
+    let queries: Vec<String> = (text.lines())
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
         .map(|line| format!("{head}{}", line.rsplit('\t').next().unwrap()))
         .collect();
     assert!(queries.len() > 40);

@@ -373,8 +373,8 @@ pub(super) fn judges(question: &str) -> bool {
         })
 }
 
-/// Whether a question may be a statement with a question mark: it has neither a question word nor a verb that asks
-/// for something. `capital of peru?` is one too, so the statement may also be a name of what is asked for.
+/// Whether a question may be a statement with a question mark: it has no question word and no verb that asks for
+/// something. This is also true of `capital of peru?`, which asks for a thing.
 pub(super) fn tells(question: &str) -> bool {
     const ASKING: &str = "who whom whose which what where when why how list name show give tell find count get need want \
                           looking whats wheres whos hows all any some every";

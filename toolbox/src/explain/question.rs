@@ -155,7 +155,7 @@ impl Asked {
             let job = word == "do" && value.is_none() && mentions::asks_for_job(&all[..index])
                 || word == "why";
             // `else` says which answers are asked for, not what they are.
-            // Nor does `over the years`.
+            // `over the years` asks for no year.
             let ever = word == "years" && all[..index].ends_with(&["over".into(), "the".into()]);
             let empty = !is_content(word) || is_chatter(word) || word == "else" || ever;
             if value.is_none() && !job && empty {

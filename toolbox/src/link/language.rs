@@ -113,8 +113,8 @@ pub(super) fn written_out(name: &str) -> Option<String> {
     Some(parts.join(" ").trim().to_owned())
 }
 
-/// What the people of a normalised noun in `-ist` may play or practise: the violin of `violinists`, the
-/// cardiology of `cardiologist`. Empty for professions that graphs have under their own name (`artist`).
+/// The subjects that a normalised noun in `-ist` may come from: `violin` for `violinists`, `cardiology` for
+/// `cardiologist`. Empty for ordinary professions such as `artist`.
 pub(super) fn subjects_of(noun: &str) -> Vec<String> {
     const ENDINGS: [&str; 7] = ["", "o", "y", "e", "s", "ry", "istry"];
     let one = singular(noun).unwrap_or_else(|| noun.to_owned());

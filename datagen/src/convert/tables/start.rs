@@ -18,7 +18,7 @@ use crate::refusal::Refusal;
 struct Open<'b> {
     triples: Vec<&'b Triple>,
     classes: Vec<&'b (String, String)>,
-    /// Lists of which a variable has one.
+    /// Variables whose values must come from a list (`VALUES`).
     values: Vec<&'b (String, Vec<Term>)>,
 }
 
@@ -315,7 +315,7 @@ impl TableWriter<'_> {
         self.calls.extend(made, near, path, name)
     }
 
-    /// Applies the lists and the classes of a variable. On a graph, a class that all values have is left out.
+    /// Keeps the rows in which a variable has a value of its lists and classes. On a graph, a class that all values have is left out.
     fn classed(
         &mut self,
         mut made: Bound,
