@@ -10,13 +10,13 @@
 //! vocabulary, phrases, table       the words of relations; translation probabilities (learn makes them)
 //! naming, relations                what names of relations and classes mean; the words of a relation
 //! others                           relations that a topic lacks and other things of its class have
-//! words, kinship                   which words a relation explains, and which a chain of parents and children
+//! words, kinds, kinship            which words a relation or a thing explains, and which a chain of parents and children
 //! typos                            misspelt words
 //! possessive                       relations that the question says one after another
-//! plan, state, nodes               candidate programs
+//! plan, state, tally, nodes        candidate programs
 //! unlinked                         things that the question names and that are not linked
 //! values, starts, ways             the search for them, with search, judging and
-//!                                  alternatives; compared: what values are compared with
+//!                                  alternatives and both; compared: what values are compared with
 //! tabular                          candidates that end in the extended tools
 //! read                             what a program of a model explains
 //! terms                            the decision
@@ -27,10 +27,12 @@
 mod adjective;
 mod alternatives;
 mod asked_word;
+mod both;
 mod compared;
 mod cues;
 mod focus;
 mod judging;
+mod kinds;
 mod kinship;
 mod learn;
 mod lexicon;
@@ -50,6 +52,7 @@ mod starts;
 mod state;
 mod table;
 mod tabular;
+mod tally;
 mod terms;
 mod typos;
 mod unlinked;

@@ -94,7 +94,8 @@ pub(super) fn is_place(name: &str) -> bool {
 pub(super) fn names_places(name: &str) -> bool {
     static NOUNS: LazyLock<Vec<String>> = LazyLock::new(|| {
         stems_of(
-            "office building site venue neighbourhood neighborhood street village suburb campus island",
+            "office building site venue neighbourhood neighborhood street village suburb campus island town zone area \
+depot warehouse room hall park",
         )
     });
     is_place(name) || NOUNS.iter().any(|noun| noun == name)
@@ -118,12 +119,18 @@ pub(super) struct Role {
 }
 
 impl Role {
-    /// The role of a relation whose name has these stems.
-    pub(super) fn of(own: &[String]) -> Self {
+    /// The role of a relation with this name, of whose names these are the stems. `subjects` are the nouns
+    /// of the things that have it.
+    pub(super) fn of(name: &str, own: &[String], subjects: impl Fn() -> Vec<String>) -> Self {
         let has = |word: &str| own.contains(&stem(word));
+        let words = words(name);
+        let is_in = |word: Option<&String>| word.is_some_and(|word| word == "in" || word == "at");
+        // `in_zone`, `housed_in`, and `zone_of` of a zone.
+        let inside = words.len() > 1 && (is_in(words.first()) || is_in(words.last()));
+        let of = matches!(words.as_slice(), [noun, of] if of == "of" && subjects().contains(&stem(noun)));
         Self {
-            place: own.iter().any(|name| is_place(name)),
-            part: has("part"),
+            place: inside || of || own.iter().any(|name| is_place(name)),
+            part: of || has("part"),
             member: has("member"),
         }
     }

@@ -3,7 +3,7 @@
 
 use kg::term::{NodeId, RelId, Term};
 use kg::value::Kind;
-use kg::{Kg, readable_name, row_key};
+use kg::{Kg, readable_name, row_key, words};
 
 use super::naming::{class_nouns, is_of_people, names_places};
 use super::vocabulary::split;
@@ -181,11 +181,24 @@ impl Explainer<'_, '_> {
             || kg.out_relations(first).into_iter().any(of_relation)
     }
 
-    /// Whether a set consists of places, by the classes of its first thing.
+    /// Whether a set consists of places: by the classes of its first thing, or because that is located
+    /// somewhere.
     pub(super) fn are_places(&self, nodes: &[NodeId]) -> bool {
         let kg = self.session.kg();
-        let classes = nodes.first().map(|&first| kg.types(first));
+        let Some(&first) = nodes.first() else {
+            return false;
+        };
         let is = |class: NodeId| class_nouns(kg, class).iter().any(|noun| names_places(noun));
-        classes.into_iter().flatten().any(is)
+        let locates = |id: RelId| {
+            let name = kg.name(id.node());
+            let words = words(split(&name).0);
+            let first = words.first().map(String::as_str);
+            (words.len() > 1 && first == Some("in"))
+                || words
+                    .iter()
+                    .any(|word| word.starts_with("locat") || word == "situated")
+        };
+        let located = || kg.out_relations(first).into_iter().any(locates);
+        kg.types(first).into_iter().any(is) || located() && !self.are_people(nodes)
     }
 }

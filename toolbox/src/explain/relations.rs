@@ -5,7 +5,7 @@ use kg::words;
 
 use super::asked_word::AskedWord;
 use super::cues::degrees;
-use super::naming::{aliases, class_words, is_event, is_mutual, nouns_of, same_kind};
+use super::naming::{aliases, class_nouns, class_words, is_event, is_mutual, nouns_of, same_kind};
 use super::plan::{Hop, Plan, PlanStep, Start, Way, bit};
 use super::vocabulary::{compounds, domain_stems, split, stems};
 use super::words::{Explainer, speaks};
@@ -193,6 +193,22 @@ impl Explainer<'_, '_> {
         let class = kg.types(head).first().map(|&class| kg.name(class));
         let table = class.map(|class| split(&class).0.to_owned());
         (table, kg.term(tail).as_literal().is_none())
+    }
+
+    /// The nouns of the classes of the first thing that has a relation.
+    pub(super) fn subject_nouns(&self, relation: Relation) -> Vec<String> {
+        let kg = self.session.kg();
+        let mut first = None;
+        if let Relation::Plain(id) = relation {
+            kg.each_pair(id, &mut |head, _| {
+                first = Some(head);
+                false
+            });
+        }
+        let classes = first.map(|head| kg.types(head)).unwrap_or_default();
+        (classes.into_iter())
+            .flat_map(|class| class_nouns(kg, class))
+            .collect()
     }
 
     /// The stems of each alias of a relation (`skos:altLabel` and the like): by these its owner

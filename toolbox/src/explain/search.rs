@@ -217,6 +217,7 @@ impl Search<'_> {
         self.extremes(state, &adjacent, explainer, next)?;
         self.intersections(state, explainer, next);
         self.narrowed(state, explainer, next);
+        self.both_values(state, explainer, next);
         Ok(())
     }
 

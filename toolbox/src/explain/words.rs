@@ -8,7 +8,7 @@ use kg::term::{NodeId, RelId};
 use rustc_hash::FxHashMap;
 
 use super::asked_word::AskedWord;
-use super::kinship::{Lineage, is_relative};
+use super::kinship::is_relative;
 use super::mentions::{entity_at, everyday, stands_beside};
 use super::naming::{
     Role, class_nouns, class_texts, class_words, is_general, is_nationality, is_person, is_place,
@@ -18,6 +18,7 @@ use super::plan::{Hop, Way};
 use super::possessive::{self, SPOKEN_OF};
 use super::question::Asked;
 use super::table::WordTables;
+use super::vocabulary::split;
 use crate::exec::{Relation, Session};
 use crate::rank::{dice, stem, word_grams};
 
@@ -34,8 +35,6 @@ const MEANT: f32 = 0.6;
 const OTHER: f32 = 0.25;
 /// The highest probability with which a class explains a word that is only a part of its name.
 const MODIFIER: f32 = 0.3;
-/// The probability with which family relations explain the word for the relative.
-const RELATIVE: f32 = 0.4;
 /// The probability with which an attribute explains an adjective that measures it.
 const MEASURED: f32 = 0.2;
 /// What a measure loses for each more usual one.
@@ -80,7 +79,7 @@ pub(super) struct Explainer<'s, 'g> {
     /// The values of the question that are everyday words, as bits.
     pub(super) everyday: u64,
     /// Whether the question names a relative.
-    relatives: bool,
+    pub(super) relatives: bool,
     pub(super) tables: Arc<WordTables>,
     pub(super) hops: FxHashMap<Hop, Explained>,
     pub(super) plain_names: FxHashMap<Relation, Arc<str>>,
@@ -205,7 +204,8 @@ impl<'s, 'g> Explainer<'s, 'g> {
 
     fn explain_hop(&self, hop: Hop) -> Explained {
         let (own, domain) = self.relation_words(hop.relation);
-        let role = Role::of(&own);
+        let name = self.session.relation_name(hop.relation);
+        let role = Role::of(split(&name).0, &own, || self.subject_nouns(hop.relation));
         let mut said: HashSet<String> = own.into_iter().collect();
         if hop.way == Way::In {
             said.extend(domain.iter().cloned());
@@ -291,7 +291,9 @@ impl<'s, 'g> Explainer<'s, 'g> {
             return Vec::new();
         };
         let classes = kg.types(first);
-        if classes.is_empty() {
+        let unclassed = !self.class_asked;
+        let by_name = unclassed && nodes.iter().take(SOME).all(|&node| self.is_by_name(node));
+        if classes.is_empty() && !by_name {
             return nodes
                 .iter()
                 .take(SOME)
@@ -299,6 +301,10 @@ impl<'s, 'g> Explainer<'s, 'g> {
                 .collect();
         }
         let mut said: Vec<_> = classes.into_iter().map(|class| self.class(class)).collect();
+        if by_name {
+            let of = |at: usize| CLASS * f32::from(self.focus == Some(at));
+            said.push((0..self.asked.words.len()).map(of).collect());
+        }
         // `how many people` is one phrase.
         let person = |word: &AskedWord| word.stem.split(' ').any(is_person);
         if self.asked.words.iter().any(person) && self.are_people(nodes) {
@@ -362,31 +368,6 @@ impl<'s, 'g> Explainer<'s, 'g> {
     /// How surely a content word means a relation at all.
     pub(super) fn known(&self, word: &AskedWord) -> f32 {
         self.tables.known(&word.stem)
-    }
-
-    /// Adds a hop to the family relations followed. If they lead to a relative that the question
-    /// names, they explain its word, and their number is returned.
-    pub(super) fn relative(
-        &self,
-        lineage: &mut Lineage,
-        hop: Hop,
-        words: &mut Arc<[f32]>,
-    ) -> usize {
-        if !self.relatives {
-            return 0;
-        }
-        *lineage = lineage.follow(&self.relation_words(hop.relation).0, hop.way);
-        let mut longest = 0;
-        for (at, word) in self.asked.words.iter().enumerate() {
-            let Some(length) = lineage.leads_to(&word.word) else {
-                continue;
-            };
-            longest = longest.max(length);
-            let mut said = words.to_vec();
-            said[at] = said[at].max(RELATIVE);
-            *words = said.into();
-        }
-        longest
     }
 
     /// The distance from the mention of an entity to the content word that these probabilities

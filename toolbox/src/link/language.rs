@@ -147,6 +147,19 @@ pub(crate) fn words_of_nation(text: &str) -> &'static [String] {
         .map_or(&[], |(words, _)| words.as_slice())
 }
 
+/// What a name is by the list of nations: a `country` or a `continent`.
+pub(crate) fn kind_of_place(name: &str) -> Option<&'static str> {
+    const CONTINENTS: &str =
+        "africa|antarctica|asia|australia|europe|north america|oceania|south america";
+    let name = normalise(name);
+    if CONTINENTS.split('|').any(|one| one == name) {
+        return Some("continent");
+    }
+    let at = *NATIONS.by_name.get(&name)?.first()?;
+    let (_, codes) = NATIONS.coded.get(at)?;
+    (codes.iter().any(|code| code.len() == 3)).then_some("country")
+}
+
 /// The names of the nations of a normalised adjective or noun (`french`, `Germans`), in the
 /// singular or plural.
 pub(super) fn nations(word: &str) -> Vec<&'static str> {

@@ -19,7 +19,7 @@ pub use choose::choose;
 pub(crate) use dates::{is_date, is_month};
 pub use detect::{Mention, detect};
 pub use error::{LinkError, QuestionTooLong, check_question};
-pub(crate) use language::{is_adjective as is_nationality, words_of_nation};
+pub(crate) use language::{is_adjective as is_nationality, kind_of_place, words_of_nation};
 pub use literals::literals;
 pub(crate) use literals::{
     LAST_DAY, decade_in_digits, decade_of_word, is_size, number_of_word, unit_of, year_of,

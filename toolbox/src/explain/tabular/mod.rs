@@ -17,19 +17,21 @@ mod request;
 
 use common::cancel::{Cancel, Cancelled};
 use kg::term::{NodeId, Term};
-use kg::value::Op;
+use kg::value::{Kind, Op};
 use rustc_hash::FxHashSet;
 
-use super::plan::{Against, Hop, Start, Way, bit};
+use super::nodes::is_event_row;
+use super::plan::{Against, Hop, Plan, PlanStep, Start, Way, bit};
 use super::search::SearchLimits;
 use super::state::{Found, State};
-use super::terms::{DecisionTerm, TermWeights, Terms, of_state};
+use super::terms::{DecisionTerm, TermWeights, Terms, of_found, of_state};
 use super::values::{reached, said_classes};
 use super::words::{Explainer, strength};
-use crate::call::{Call, ToolTable};
+use crate::call::{Aggregate, Call, ToolTable};
 use crate::exec::{EntSet, Relation, Value, intersection, sorted};
 use compose::Composed;
 use paths::EXPLAINED;
+use plan::TablePlan;
 use request::{Request, Role};
 
 /// Sets that are extended.
@@ -57,8 +59,11 @@ pub(super) fn tables(
     }
     let bare = session.linked().blanked(session.question());
     let request = reading::read(&bare, explainer.asked);
-    if !request.wants_table() && !request.wants_labels() || explainer.asked.judge {
+    if explainer.asked.judge {
         return Ok(Vec::new());
+    }
+    if !request.wants_table() && !request.wants_labels() {
+        return Ok(sum(explainer, found, weights).into_iter().collect());
     }
     let mut candidates = Vec::new();
     let counted = request.having.map(|(_, number)| number);
@@ -85,6 +90,42 @@ pub(super) fn tables(
         .into_iter()
         .map(|one| (terms(&one, explainer), one.plan.calls(session)))
         .collect())
+}
+
+/// The sum of what the best plan finds, if the question asks how many and that plan finds several
+/// numbers: `how many people live in the district` asks for the populations of its towns together.
+fn sum(
+    explainer: &Explainer<'_, '_>,
+    found: &[Found],
+    weights: &TermWeights,
+) -> Option<(Terms, Vec<Call>)> {
+    let session = explainer.session;
+    if !explainer.asked.count {
+        return None;
+    }
+    let scored = (found.iter()).map(|one| (of_found(one, explainer), one));
+    let (mut terms, best) =
+        scored.reduce(
+            |best, one| match weights.score(&one.0) > weights.score(&best.0) {
+                true => one,
+                false => best,
+            },
+        )?;
+    let kind = best.state.literal_kind(session);
+    let numbers = matches!(kind, Some(Kind::Int | Kind::Float | Kind::Quantity));
+    let (PlanStep::Walk(hop), before) = best.state.plan.steps.split_last()? else {
+        return None;
+    };
+    if !numbers || !matches!(&best.answer, Value::Set(set) if set.len() > 1) {
+        return None;
+    }
+    terms[DecisionTerm::TableCues] = 1.0;
+    let base = Plan {
+        steps: before.to_vec(),
+        ..best.state.plan.clone()
+    };
+    let plan = TablePlan::of_one(base, *hop, Aggregate::Sum);
+    Some((terms, plan.calls(session)))
 }
 
 /// The sets of things that are extended, best first: those of the search and the classes. If rows are
@@ -239,6 +280,10 @@ fn others(
     }
     let kg = explainer.session.kg();
     let first = base.nodes.first()?;
+    // Who does not speak English is no row that says who speaks what.
+    if base.statements && !is_event_row(explainer.session, *first) {
+        return None;
+    }
     kg.types(*first).into_iter().find_map(|class| {
         let members = kg.instances(class);
         if members.len() > limits.class {

@@ -54,6 +54,22 @@ pub(super) struct TablePlan {
 }
 
 impl TablePlan {
+    /// What is computed of the values that a relation leads to from the members of a plan.
+    pub(super) fn of_one(base: Plan, hop: Hop, aggregate: Aggregate) -> Self {
+        Self {
+            base,
+            without: None,
+            paths: vec![vec![hop]],
+            keys: Some(Vec::new()),
+            shown: vec![Shown::Computed(aggregate, 0)],
+            kept: None,
+            mean: None,
+            order: None,
+            first: None,
+            count: false,
+        }
+    }
+
     /// The calls of the plan, with full names.
     pub(super) fn calls(&self, session: &Session<'_>) -> Vec<Call> {
         let mut program = Program {
