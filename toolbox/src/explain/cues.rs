@@ -114,6 +114,9 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
     // "When did it first open."
     let when = follows(all, "when", &["did"]);
     for (i, word) in all.iter().enumerate() {
+        if (0..=i).any(|from| sorts(all, from).is_some_and(|(_, length)| i < from + length)) {
+            continue;
+        }
         let before = i.checked_sub(1).map_or("", |before| all[before].as_str());
         let next = all.get(i + 1).map_or("", String::as_str);
         match word.as_str() {
@@ -182,6 +185,26 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
     [extreme, either]
 }
 
+/// The extreme that comes first where a superlative at `at` says in what order things are listed, with the
+/// number of its words: `oldest first`, `cheapest to dearest`.
+pub(super) fn sorts(all: &[String], at: usize) -> Option<([Extreme; 2], usize)> {
+    let superlative = |word: &String| match adjective(word) {
+        Some((found, Degree::Superlative)) => Some(found.extremes),
+        _ => None,
+    };
+    let rest = all.get(at..)?;
+    let first = superlative(rest.first()?)?;
+    match rest {
+        [_, last] if last == "first" => Some((first, 2)),
+        [_, serving, last] if last == "first" && serving.ends_with("ing") => Some((first, 3)),
+        [_, to, other, ..] if to == "to" && superlative(other).is_some() => Some((first, 3)),
+        [_, to, the, other, ..] if to == "to" && the == "the" && superlative(other).is_some() => {
+            Some((first, 4))
+        }
+        _ => None,
+    }
+}
+
 /// Which a question asks for in the order of its extreme: 2 of `the second longest`.
 pub(super) fn rank(all: &[String]) -> usize {
     const RANKS: [[&str; 2]; 4] = [
@@ -226,7 +249,8 @@ pub(super) fn comparison(all: &[String]) -> Option<[Op; 2]> {
             ("from", _) if all.iter().any(|word| word == "onwards" || word == "onward") => {
                 Some([Op::Ge; 2])
             }
-            ("after" | "since" | "past", _) => Some([Op::Gt; 2]),
+            ("since", _) => Some([Op::Ge; 2]),
+            ("after" | "past", _) => Some([Op::Gt; 2]),
             ("before" | "until" | "till" | "prior", _) => Some([Op::Lt; 2]),
             _ => match adjective(word) {
                 Some((found, Degree::Comparative)) => Some(found.comparisons()),

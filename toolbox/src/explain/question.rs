@@ -333,7 +333,7 @@ mod tests {
             ("rivers with fewer than 3 bridges", SAME(Op::Lt)),
             ("films before 1990", SAME(Op::Lt)),
             ("films from before the year 1990", SAME(Op::Lt)),
-            ("films since 1990", SAME(Op::Gt)),
+            ("films since 1990", SAME(Op::Ge)),
             ("cities with over 5000 people", SAME(Op::Gt)),
             ("cities with under about 5000 people", SAME(Op::Lt)),
             ("cities larger than 5000", SAME(Op::Gt)),

@@ -8,6 +8,7 @@ use kg::term::Literal;
 use kg::value::Kind;
 use serde::{Deserialize, Serialize};
 
+use super::compared::may_be_year;
 use super::plan::{Finish, bit};
 use super::possessive;
 use super::state::{Found, State};
@@ -266,16 +267,19 @@ fn values_unused(values: &[Literal], used: u64) -> usize {
 /// The terms of a candidate without a model.
 pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     let (asked, state) = (explainer.asked, &found.state);
+    let has_mark = |marks: &[&str]| (asked.words.iter()).any(|word| marks.contains(&&*word.stem));
     let tally = &state.tally;
     let mut terms = of_state(state, explainer);
     let kind = state
         .literal_kind(explainer.session)
         .filter(|_| state.plan.finish == Finish::Set);
-    let number = matches!(kind, Some(Kind::Int | Kind::Float | Kind::Quantity));
+    let when = has_mark(&["#when", "#what-year"]);
+    // `in what year was it founded` may be answered by a number.
+    let year = when && kind == Some(Kind::Int) && are_years(state, explainer);
+    let time = year || kind == Some(Kind::Time);
+    let number = !year && matches!(kind, Some(Kind::Int | Kind::Float | Kind::Quantity));
     let counted = state.plan.finish == Finish::Count;
     let judged = matches!(found.answer, Value::Bool(_));
-    let has_mark = |marks: &[&str]| (asked.words.iter()).any(|word| marks.contains(&&*word.stem));
-    let when = has_mark(&["#when", "#what-year"]);
     let who = has_mark(&["#who", "#where"]) || asked.wants_place;
     let set = match &found.answer {
         Value::Set(set) => Some(set),
@@ -320,8 +324,8 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
         terms[DecisionTerm::AnswerIsTopic] = set.map_or(0.0, share);
     }
     terms[DecisionTerm::AnswerSize] = set.map_or(0.0, |set| (set.len().max(1) as f32).ln());
-    terms[DecisionTerm::TimeForWhen] = flag(when && kind == Some(Kind::Time));
-    terms[DecisionTerm::ThingForWhen] = flag(when && set.is_some() && kind != Some(Kind::Time));
+    terms[DecisionTerm::TimeForWhen] = flag(when && time);
+    terms[DecisionTerm::ThingForWhen] = flag(when && set.is_some() && !time);
     terms[DecisionTerm::TextForWhoOrWhere] = flag(who && kind == Some(Kind::Text));
     terms[DecisionTerm::NumberForWhoOrWhere] =
         flag(who && kind.is_some_and(|kind| kind != Kind::Text));
@@ -359,6 +363,12 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     terms[DecisionTerm::NamesThings] = state.tally.names as f32;
     terms[DecisionTerm::OthersMissing] = flag(asked.others && state.tally.returns == 0);
     terms
+}
+
+/// Whether a plan finds numbers that may be years.
+fn are_years(state: &State, explainer: &Explainer<'_, '_>) -> bool {
+    let values = explainer.session.literals(&state.nodes);
+    values.iter().all(may_be_year)
 }
 
 /// The terms of giving up.

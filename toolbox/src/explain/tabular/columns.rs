@@ -93,6 +93,12 @@ impl<'c> Composer<'c, '_, '_> {
         found.is_some_and(|path| path.leads_to_numbers(self.explainer.session.kg()))
     }
 
+    /// Whether the path with this index leads to times, or to numbers that are years.
+    pub(super) fn is_time(&self, path: usize) -> bool {
+        let last = self.chosen.get(path).and_then(|hops| hops.last());
+        !self.is_number(path) || last.is_some_and(|hop| self.explainer.dated(hop.relation))
+    }
+
     /// Whether the path with this index leads from one thing to one value, of which nothing is
     /// computed.
     fn is_one(&self, path: usize) -> bool {

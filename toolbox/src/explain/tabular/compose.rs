@@ -93,7 +93,7 @@ impl Composer<'_, '_, '_> {
         }
         // A number that the graph has is compared, not counted.
         let measured = columns.counted.is_some_and(|path| self.is_number(path));
-        let kept = self.kept().filter(|_| !measured);
+        let mut kept = self.kept().filter(|_| !measured);
         let keyed = columns.own_key || !columns.keys.is_empty();
         let grouped_count = request.count.is_some()
             && (request.grouped && keyed || request.is_grouped() && !columns.shown.is_empty());
@@ -103,12 +103,16 @@ impl Composer<'_, '_, '_> {
             .any(|(_, one)| matches!(one, Shown::Computed(..)));
         let grouping = kept.is_some()
             || !computed && grouped_count && without.is_none()
-            || computed && (!columns.keys.is_empty() || request.grouped && columns.own_key);
+            || computed && (!columns.keys.is_empty() || request.grouped && columns.own_key)
+            || computed && request.best.is_some();
         let count = request.count.is_some() && without.is_some() && columns.shown.is_empty();
         if count {
             self.cues += 1;
         } else if grouping {
             self.key_columns(&mut columns, computed, kept.is_some())?;
+            if let (Some(extreme), None) = (request.best, kept) {
+                kept = Some(Kept::Extreme(extreme, take_computed(&mut columns)?));
+            }
         } else if computed {
             columns
                 .shown
@@ -148,6 +152,7 @@ impl Composer<'_, '_, '_> {
             |one: &Shown| matches!(one, Shown::Computed(Aggregate::Max | Aggregate::Min, _));
         let extreme = shown.iter().any(extreme)
             || request.most.is_some()
+            || request.best.is_some() && kept.is_some()
             || request.first.is_some() && order.is_some();
         let mut state = self.base.clone();
         state.words = Arc::from(self.words);
@@ -183,7 +188,7 @@ impl Composer<'_, '_, '_> {
         number.or(request
             .most
             .filter(|_| self.base.tally.extremes == 0)
-            .map(Kept::Extreme))
+            .map(|extreme| Kept::Extreme(extreme, Shown::Count)))
     }
 
     /// Whether the plan explains what the question compares the number of.
@@ -299,9 +304,12 @@ impl Composer<'_, '_, '_> {
 
     /// The column by which rows are ordered.
     fn order(&mut self, columns: &Columns, grouping: bool) -> Option<(Shown, bool)> {
-        let last = self.request.order?;
+        let mut last = self.request.order?;
         let counted = grouping && columns.shown.iter().any(|(_, one)| *one == Shown::Count);
         let first = columns.shown.first().map(|(_, one)| *one);
+        if let (Some(first), Some(path)) = (self.request.sorted, columns.order) {
+            last = first[usize::from(self.is_time(path))] == Extreme::Max;
+        }
         let by = match columns.order {
             Some(path) if !grouping || columns.keys.contains(&path) => Shown::Path(path),
             _ if counted => Shown::Count,
@@ -341,4 +349,15 @@ impl Composer<'_, '_, '_> {
         let missing = missing.iter().filter(|missing| **missing).count() + self.unused();
         self.cues -= i32::try_from(missing).unwrap_or_default();
     }
+}
+
+/// Takes the only computed column out of what is shown; `None` if there are several or none, or if nothing
+/// else is shown.
+fn take_computed(columns: &mut Columns) -> Option<Shown> {
+    let computed = |one: &Shown| matches!(one, Shown::Computed(..));
+    let mut all = columns.shown.iter().filter(|(_, one)| computed(one));
+    let (_, taken) = *all.next()?;
+    let only = all.next().is_none() && columns.shown.len() > 1;
+    columns.shown.retain(|(_, one)| !computed(one));
+    only.then_some(taken)
 }

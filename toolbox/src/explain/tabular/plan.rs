@@ -19,13 +19,23 @@ pub(super) enum Shown {
     Count,
 }
 
-/// How many rows a group has.
+/// Which groups are kept: those that have so many rows, or the extreme of something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
     /// So many.
     Number(Op, u64),
-    /// More or fewer than any other.
-    Extreme(Extreme),
+    /// More or fewer than any other, or a higher or lower value of what is computed.
+    Extreme(Extreme, Shown),
+}
+
+impl Kept {
+    /// The column by which groups are kept.
+    fn of(self) -> Shown {
+        match self {
+            Self::Number(..) => Shown::Count,
+            Self::Extreme(_, shown) => shown,
+        }
+    }
 }
 
 /// A plan that ends in a table.
@@ -219,7 +229,7 @@ impl Program<'_, '_, '_> {
             }
         }
         let ordered = self.plan.order.map(|(by, _)| by);
-        let counted = self.plan.kept.map(|_| Shown::Count);
+        let counted = self.plan.kept.map(Kept::of);
         for more in [ordered, counted].into_iter().flatten() {
             if !fields.contains(&more) {
                 fields.push(more);
@@ -239,7 +249,7 @@ impl Program<'_, '_, '_> {
             u32::try_from(found.unwrap_or_default()).unwrap_or(u32::MAX)
         };
         if let Some(kept) = self.plan.kept {
-            groups = self.kept(groups, place(Shown::Count), kept);
+            groups = self.kept(groups, place(kept.of()), kept);
         }
         if let Some((by, last)) = self.plan.order {
             groups = self.sorted(groups, place(by), last);
@@ -260,7 +270,7 @@ impl Program<'_, '_, '_> {
         self.writer.assign(Tool::Columns, args)
     }
 
-    /// The groups that are kept by their number of rows.
+    /// The groups that are kept by their number of rows, or by what is computed of them.
     fn kept(&mut self, groups: Arg, column: u32, kept: Kept) -> Arg {
         let number = match &groups {
             Arg::Var(variable) => Arg::Column(*variable, column),
@@ -271,7 +281,7 @@ impl Program<'_, '_, '_> {
                 op,
                 Arg::Literal(Literal::xsd(number.to_string(), "integer")),
             ),
-            Kept::Extreme(extreme) => {
+            Kept::Extreme(extreme, _) => {
                 let aggregate = match extreme {
                     Extreme::Max => Aggregate::Max,
                     Extreme::Min => Aggregate::Min,

@@ -66,6 +66,10 @@ pub(super) struct Request {
     pub(super) had: usize,
     /// Whether the answer has most or fewest of something.
     pub(super) most: Option<Extreme>,
+    /// Whether the answer has the highest or the lowest of what is computed: `the highest average salary`.
+    pub(super) best: Option<Extreme>,
+    /// The extreme that comes first in the order of rows: of numbers, and of times.
+    pub(super) sorted: Option<[Extreme; 2]>,
     /// Whether rows are grouped: `per`, `each`.
     pub(super) grouped: bool,
     /// Whether things that have something are left out.

@@ -1,0 +1,315 @@
+//! The cues by which a question asks for more than a set: numbers of things, sums, groups, order. English.
+
+use kg::value::{Extreme, Op};
+
+use super::super::adjective::{Degree, adjective};
+use super::super::cues::{is_negation, sorts};
+use super::reading::{Reader, Token};
+use super::request::{Phrase, Role, is_of_quantity, is_one_of, number};
+use crate::call::Aggregate;
+
+/// Words that say how rows are ordered.
+const ORDERS: &str = "decreasing order ordered sort sorted ascending descending alphabetical alphabetically alphabetic ranked increasing";
+/// Words behind `ordered` where it says so.
+const BEHIND_ORDERED: &str = "by in from alphabetically descending ascending";
+/// Words behind `most` that ask for what occurs most.
+const COMMON: &str = "common frequent commonly frequently";
+/// Words that say that equal rows are one.
+const DIFFERENT: &str = "different distinct unique corresponding respective";
+
+/// The largest number of things that is read as a number of rows.
+const LARGEST_COUNT: u64 = 1_000;
+
+impl Reader<'_> {
+    /// Reads a cue and returns how many tokens it has.
+    pub(super) fn cue(&mut self, at: usize) -> Option<usize> {
+        let next = self.word(at + 1).to_owned();
+        let word = self.tokens[at].word.clone();
+        if let Some(read) = self.number_of(at) {
+            return Some(read);
+        }
+        if let (Some(first), Some((found, Degree::Superlative))) = (number(&word), adjective(&next))
+        {
+            // `the three largest cities`.
+            self.request.first = Some(first);
+            self.request.order = Some(found.extremes[0] == Extreme::Max);
+            self.begin(Role::Order);
+            self.add(&self.tokens[at + 1], None);
+            self.begin(Role::Column);
+            return Some(2);
+        }
+        let all: Vec<String> = self.tokens.iter().map(|token| token.word.clone()).collect();
+        if let Some((order, read)) = sorts(&all, at) {
+            // `from the cheapest to the dearest`, `oldest first`.
+            self.request.sorted = self.request.sorted.or(Some(order));
+            self.request.order = Some(order[0] == Extreme::Max);
+            self.begin(Role::Order);
+            self.add(&self.tokens[at], None);
+            self.begin(Role::Column);
+            return Some(read);
+        }
+        let aggregate = match word.as_str() {
+            "average" | "mean" | "avg" => Some(Aggregate::Average),
+            "total" | "sum" | "combined" => Some(Aggregate::Sum),
+            "much" if self.asks_in_all(at) => Some(Aggregate::Sum),
+            "maximum" | "max" if next != "of" || self.word(at + 2).parse::<u64>().is_err() => {
+                Some(Aggregate::Max)
+            }
+            "minimum" | "min" if next != "of" || self.word(at + 2).parse::<u64>().is_err() => {
+                Some(Aggregate::Min)
+            }
+            _ => None,
+        };
+        if let Some(aggregate) = aggregate {
+            return Some(self.computed(at, aggregate));
+        }
+        if let Some(read) = self.key(at) {
+            return Some(read);
+        }
+        match word.as_str() {
+            // The orders of a shop are no order, and what was ordered there is none.
+            _ if is_one_of(&word, ORDERS)
+                && (word != "ordered" || is_one_of(&next, BEHIND_ORDERED))
+                && (word != "sort" || next != "of")
+                && (word != "order"
+                    || self.request.order.is_some()
+                    || matches!(next.as_str(), "by" | "of")
+                    || at
+                        .checked_sub(1)
+                        .is_some_and(|before| self.word(before) == "in")) =>
+            {
+                self.begin(Role::Order);
+                let last = matches!(word.as_str(), "descending" | "decreasing" | "ranked");
+                let known = self.request.order.unwrap_or_default();
+                self.request.order = Some(known || last);
+                Some(1)
+            }
+            "top" => {
+                self.request.first = Some(number(&next)?);
+                self.request.order = Some(true);
+                self.begin(Role::Column);
+                Some(2)
+            }
+            "by" if self.request.first.is_some() => {
+                self.begin(Role::Order);
+                Some(1)
+            }
+            // `which country do most of our customers come from`.
+            "most" if next == "of" && self.is_asked_of(at) => {
+                let our = self
+                    .tokens
+                    .get(at + 2)
+                    .is_some_and(|token| token.content.is_none());
+                self.request.most = Some(Extreme::Max);
+                self.begin(Role::Counted);
+                Some(2 + usize::from(our))
+            }
+            // `the most common reason`.
+            "most" if is_one_of(&next, COMMON) => {
+                self.request.most = Some(Extreme::Max);
+                self.begin(Role::Column);
+                Some(2)
+            }
+            "most" | "fewest" | "least" if self.counts_next(at) => {
+                let most = word == "most";
+                self.request.most = Some(if most { Extreme::Max } else { Extreme::Min });
+                self.begin(Role::Counted);
+                Some(1)
+            }
+            _ if is_one_of(&word, DIFFERENT) => {
+                self.close();
+                let computed = |one: &Phrase| matches!(one.role, Role::Computed(_));
+                // `the highest average salary`.
+                let before = at.checked_sub(1).map_or("", |before| self.word(before));
+                let best = superlative(before);
+                self.request.best = self.request.best.or(best);
+                let before = (at.saturating_sub(3)..at).any(|at| self.word(at) == "for");
+                if before && self.request.phrases.iter().any(computed) {
+                    // `the largest area for different continents`.
+                    self.begin(Role::Key);
+                    self.request.grouped = true;
+                }
+                Some(1)
+            }
+            _ if word == "no" || is_negation(&word) => {
+                let degree = adjective(&next).map(|(_, degree)| degree);
+                let compared = matches!(next.as_str(), "more" | "less" | "fewer" | "later")
+                    || degree == Some(Degree::Comparative);
+                if compared || at == 0 {
+                    return None;
+                }
+                self.request.without = true;
+                self.begin(Role::Without);
+                Some(1)
+            }
+            _ => None,
+        }
+    }
+
+    /// Reads what rows are grouped by: `per city`, `for each city`, `by city`.
+    fn key(&mut self, at: usize) -> Option<usize> {
+        let next = self.word(at + 1).to_owned();
+        let word = self.tokens[at].word.clone();
+        match word.as_str() {
+            "in" if next == "total" => Some(2),
+            "each" if next == "time" => Some(2),
+            "per" | "each" | "every" if !self.begins_of() => {
+                self.begin(Role::Key);
+                self.request.grouped |= word != "every";
+                Some(1)
+            }
+            "each" | "every" if self.is_computed() => {
+                // `the average age of each team`.
+                self.begin(Role::Key);
+                self.request.grouped = true;
+                Some(1)
+            }
+            "by" if self.computes() && self.stands_before_a_word(at) => {
+                // `the average salary by job`.
+                self.begin(Role::Key);
+                self.request.grouped = true;
+                Some(1)
+            }
+            "for" | "in" | "from" | "by" | "to" if matches!(next.as_str(), "each" | "every") => {
+                self.begin(Role::Key);
+                self.request.grouped = true;
+                Some(2)
+            }
+            _ => None,
+        }
+    }
+
+    /// Reads `how many`, `the number of`, and numbers of things: `at least two`, `3 or more`.
+    fn number_of(&mut self, at: usize) -> Option<usize> {
+        let words = [0, 1, 2, 3].map(|next| self.word(at + next).to_owned());
+        let [word, second, third, fourth] = words.each_ref().map(String::as_str);
+        // `list the name and the count`: the number stands where it is named last.
+        let ends = |at: usize| self.tokens.get(at).is_none_or(|next| next.apart);
+        let named = matches!(word, "count" | "number" | "numbers" | "counts");
+        if named && ends(at + 1) && at > 0 && self.request.count.is_some() {
+            self.close();
+            self.request.count = Some(self.tokens[at].at);
+            return Some(1);
+        }
+        let counted = match (word, second) {
+            ("how", "many") => Some(2),
+            ("total", "number" | "count") => Some(2),
+            ("number" | "numbers" | "count", "of") => Some(1),
+            _ => None,
+        };
+        let most = at
+            .checked_sub(1)
+            .and_then(|before| superlative(self.word(before)));
+        if let (Some(most), Some(1)) = (most, counted) {
+            // `the greatest number of products`.
+            self.request.most = Some(most);
+            self.begin(Role::Counted);
+            return Some(2);
+        }
+        if let Some(read) = counted {
+            let read = read + usize::from(self.word(at + read) == "of");
+            if matches!(self.role, Role::Order | Role::Key) && self.open.is_none() {
+                // Rows are ordered, or grouped, by a number that the graph has.
+                return Some(read);
+            }
+            self.request.count = Some(self.tokens[at].at);
+            self.request.count_beside |= self.beside;
+            self.begin(Role::Counted);
+            return Some(read);
+        }
+        let (op, number, read) = match (word, second) {
+            ("at", "least") => (Op::Ge, number(third)?, 3),
+            ("at", "most") => (Op::Le, number(third)?, 3),
+            ("more" | "greater" | "fewer" | "less", "than") => {
+                let op = if matches!(word, "more" | "greater") {
+                    Op::Gt
+                } else {
+                    Op::Lt
+                };
+                (op, number(third)?, 3)
+            }
+            ("over", _) => (Op::Gt, number(second)?, 2),
+            ("only" | "exactly", _) => (Op::Eq, number(second)?, 2),
+            (_, "or") if matches!(third, "more" | "fewer" | "less") && fourth != "than" => {
+                let op = if third == "more" { Op::Ge } else { Op::Le };
+                (op, number(word)?, 3)
+            }
+            _ => return None,
+        };
+        // Nothing has 25,000 of something in a graph that one asks by words.
+        if is_of_quantity(self.word(at + read)) || number > LARGEST_COUNT {
+            return None;
+        }
+        self.request.having = Some((op, number));
+        self.begin(Role::Counted);
+        self.request.had = self.request.phrases.len();
+        Some(read)
+    }
+
+    /// Reads what is computed of a column; behind a comparison it is what the column is compared
+    /// with.
+    fn computed(&mut self, at: usize, aggregate: Aggregate) -> usize {
+        let before = (at.saturating_sub(3)..at).map(|at| self.word(at).to_owned());
+        let mut op = before.filter_map(|word| match word.as_str() {
+            "above" | "over" | "exceeding" => Some(Op::Gt),
+            "below" | "under" => Some(Op::Lt),
+            other => match adjective(other) {
+                Some((found, Degree::Comparative)) => Some(found.comparisons()[0]),
+                _ => matches!(other, "more" | "greater")
+                    .then_some(Op::Gt)
+                    .or_else(|| matches!(other, "less" | "fewer").then_some(Op::Lt)),
+            },
+        });
+        let role = match op.next_back().filter(|_| aggregate == Aggregate::Average) {
+            Some(op) => Role::Mean(op),
+            None => Role::Computed(aggregate),
+        };
+        self.begin(role);
+        self.open_phrase(self.tokens[at].at);
+        // `the average number of injuries` is the mean of a number that the graph has.
+        match (self.word(at + 1), self.word(at + 2)) {
+            ("number" | "amount", "of") => 3,
+            ("of", _) => 2,
+            _ => 1,
+        }
+    }
+
+    /// Whether `most of` at `at` stands behind `do`, and not in `most of them`.
+    fn is_asked_of(&self, at: usize) -> bool {
+        let before = at.checked_sub(1).map_or("", |before| self.word(before));
+        let noun =
+            (at + 2..at + 4).any(|at| self.tokens.get(at).is_some_and(|one| one.content.is_some()));
+        matches!(before, "do" | "did" | "have" | "are" | "were") && noun
+    }
+
+    /// Whether `much` at `at` asks for a sum: `how much did they cost altogether`.
+    fn asks_in_all(&self, at: usize) -> bool {
+        let all = |token: &Token| matches!(token.word.as_str(), "altogether" | "overall");
+        self.word(at.wrapping_sub(1)) == "how" && self.tokens.iter().any(all)
+    }
+
+    /// Whether `most` at `at` stands before something to count, not before an adjective.
+    fn counts_next(&self, at: usize) -> bool {
+        let next = self.word(at + 1);
+        let before = at.checked_sub(1).map_or("", |before| self.word(before));
+        let several =
+            next.ends_with('s') || matches!(next, "people" | "children" | "men" | "women");
+        before != "at"
+            && several
+            && self
+                .tokens
+                .get(at + 1)
+                .is_some_and(|token| token.content.is_some())
+            && adjective(next).is_none()
+    }
+}
+
+/// The extreme of numbers that a superlative asks for.
+fn superlative(word: &str) -> Option<Extreme> {
+    match (word, adjective(word)) {
+        ("highest" | "maximum", _) => Some(Extreme::Max),
+        ("lowest" | "minimum", _) => Some(Extreme::Min),
+        (_, Some((found, Degree::Superlative))) => Some(found.extremes[0]),
+        _ => None,
+    }
+}
