@@ -1,63 +1,91 @@
-//! Candidate programs for two values of one relation, each from a row of its own: `countries where both
-//! English and French are spoken`.
+//! Candidate programs for two things that the question joins, each followed by the same steps: `countries
+//! where both English and French are spoken`, `suppliers of both camping and bedding products`.
 
+use kg::term::Literal;
 use kg::value::Op;
 
 use super::plan::{Against, Plan, PlanStep, Start, bit};
 use super::search::Search;
-use super::state::{State, used_value};
+use super::state::{MENTIONED, State, used_value};
 use super::values::reached;
 use super::words::Explainer;
 use crate::exec::{EntSet, Session, intersection};
 
 impl Search<'_> {
-    /// The members of a plan's set that the same plan finds for another text of the question too. The
-    /// plan has left the rows that have these texts: no row has two.
-    pub(super) fn both_values(
-        &self,
-        state: &State,
-        explainer: &Explainer<'_, '_>,
-        next: &mut Vec<State>,
-    ) {
-        let session = explainer.session;
-        let values = &session.linked().values;
-        let steps = &state.plan.steps;
-        if values.len() < 2 || !matches!(steps.last(), Some(PlanStep::Walk(_))) {
-            return;
-        }
-        for (at, step) in steps.iter().enumerate() {
-            let PlanStep::Compare(relation, Op::Eq, Against::Value(first)) = step else {
-                continue;
-            };
-            for (second, value) in values.iter().enumerate().skip(first + 1) {
-                let text = value.lexical.chars().any(char::is_alphabetic);
-                if !text || state.tally.values & bit(second) != 0 {
-                    continue;
-                }
-                let mut other = state.plan.clone();
-                other.steps[at] = PlanStep::Compare(*relation, Op::Eq, Against::Value(second));
-                let Some(found) = members(session, &other) else {
-                    continue;
-                };
-                let nodes: EntSet = intersection(&[&state.nodes, &found]).into();
-                if nodes.is_empty() {
-                    continue;
-                }
-                let (mut words, mut tally) = (state.words.to_vec(), state.tally);
-                tally.filters += 1;
-                tally.parallel += 1;
-                used_value(second, &mut words, &mut tally, explainer);
-                let state = State {
-                    plan: state.plan.and(PlanStep::Meet(Box::new(other))),
-                    nodes,
-                    words: words.into(),
-                    tally,
-                    ..state.clone()
-                };
-                self.keep(next, state);
+    /// The members of a plan's set that the same plan finds for another text or thing of the question too.
+    /// The plan has left the rows that have the text: no row has two.
+    pub(super) fn both(&self, state: &State, explainer: &Explainer<'_, '_>, next: &mut Vec<State>) {
+        if matches!(state.plan.steps.last(), Some(PlanStep::Walk(_))) {
+            self.both_values(state, explainer, next);
+            if explainer.asked.both {
+                self.both_entities(state, explainer, next);
             }
         }
     }
+
+    fn both_values(&self, state: &State, explainer: &Explainer<'_, '_>, next: &mut Vec<State>) {
+        let text = |value: &Literal| value.lexical.chars().any(char::is_alphabetic);
+        let values = &explainer.session.linked().values;
+        for (at, step) in state.plan.steps.iter().enumerate() {
+            let PlanStep::Compare(relation, Op::Eq, Against::Value(first)) = step else {
+                continue;
+            };
+            for (second, _) in (values.iter().enumerate().skip(first + 1))
+                .filter(|(second, value)| text(value) && state.tally.values & bit(*second) == 0)
+            {
+                let mut other = state.plan.clone();
+                other.steps[at] = PlanStep::Compare(*relation, Op::Eq, Against::Value(second));
+                let Some(mut met) = met(explainer.session, state, other) else {
+                    continue;
+                };
+                let mut words = met.words.to_vec();
+                used_value(second, &mut words, &mut met.tally, explainer);
+                met.words = words.into();
+                self.keep(next, met);
+            }
+        }
+    }
+
+    fn both_entities(&self, state: &State, explainer: &Explainer<'_, '_>, next: &mut Vec<State>) {
+        let Start::Entity(first) = state.plan.start else {
+            return;
+        };
+        for second in first + 1..explainer.session.linked().entities.len() {
+            if state.tally.entities & bit(second) != 0 {
+                continue;
+            }
+            let other = Plan {
+                start: Start::Entity(second),
+                ..state.plan.clone()
+            };
+            let Some(mut met) = met(explainer.session, state, other) else {
+                continue;
+            };
+            met.tally.entities |= bit(second);
+            let mut words = met.words.to_vec();
+            for (word, mentioned) in words.iter_mut().zip(&explainer.mentioned) {
+                if *mentioned == Some(second) {
+                    *word = word.max(MENTIONED);
+                }
+            }
+            met.words = words.into();
+            self.keep(next, met);
+        }
+    }
+}
+
+/// What a plan and another one of the same steps both find; `None` if that is nothing.
+fn met(session: &Session<'_>, state: &State, other: Plan) -> Option<State> {
+    let nodes: EntSet = intersection(&[&state.nodes, &members(session, &other)?]).into();
+    let mut tally = state.tally;
+    tally.filters += 1;
+    tally.parallel += 1;
+    (!nodes.is_empty()).then(|| State {
+        plan: state.plan.and(PlanStep::Meet(Box::new(other))),
+        nodes,
+        tally,
+        ..state.clone()
+    })
 }
 
 /// What a plan of relations and comparisons with values finds; `None` if it has other steps.

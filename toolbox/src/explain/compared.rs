@@ -12,7 +12,7 @@ const TIMES: [&str; 11] = [
     "in", "after", "before", "since", "until", "till", "during", "by", "from", "year", "to",
 ];
 /// What may stand between two alternatives.
-const JOINING: [&str; 4] = ["or", "or in", "or the", "or from"];
+pub(super) const JOINING: [&str; 4] = ["or", "or in", "or the", "or from"];
 
 /// How one value of a question is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

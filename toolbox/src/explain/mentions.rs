@@ -4,6 +4,7 @@ use kg::term::Literal;
 use kg::{Kg, words};
 
 use super::adjective::{Degree, adjective};
+use super::compared::JOINING;
 use super::focus::is_content;
 use super::marks::base;
 use super::plan::{Hop, Way, bit};
@@ -92,6 +93,20 @@ pub(super) fn are_joined(question: &str, linked: &Linked) -> bool {
         let between = question.get(pair[0].1..pair[1].0).map(str::trim);
         between.is_some_and(|text| text == "and" || text == "&")
     })
+}
+
+/// Whether all things of a question stand with `or` between them, and there are several.
+pub(super) fn are_alternatives(question: &str, linked: &Linked) -> bool {
+    let spans = (0..linked.entities.len()).map(|entity| linked.span(entity));
+    let Some(mut spans) = spans.collect::<Option<Vec<(usize, usize)>>>() else {
+        return false;
+    };
+    spans.sort_unstable();
+    let joined = |pair: &[(usize, usize)]| {
+        let between = question.get(pair[0].1..pair[1].0).map(str::trim);
+        between.is_some_and(|text| JOINING.contains(&text.trim_matches([' ', ',', '\'', '"'])))
+    };
+    spans.len() > 1 && spans.windows(2).all(joined)
 }
 
 /// Whether the question asks where something is, or a mention says it: `in` stands before the mention, or the

@@ -182,7 +182,8 @@ pub(super) fn class_texts(kg: &dyn Kg, class: NodeId) -> Vec<String> {
 }
 
 /// Whether one of these texts has a word with the stem of this one and an ending of the same kind:
-/// people who do something (`painter`), what was done (`painted`), or anything else (`painting`).
+/// people who do something (`painter`), what was done (`painted`), or anything else (`painting`). What was
+/// `ordered` is an `order`.
 pub(super) fn same_kind(word: &str, texts: &[String]) -> bool {
     const ENDINGS: [&[&str]; 2] = [&["er", "or", "ist", "ian"], &["ed"]];
     let kind = |word: &str| {
@@ -191,8 +192,13 @@ pub(super) fn same_kind(word: &str, texts: &[String]) -> bool {
         ENDINGS.iter().position(has)
     };
     let own = stem(word);
+    let done = |other: &str| {
+        let one = other.strip_suffix('s').unwrap_or(other);
+        let ending = word.strip_prefix(one);
+        ending.is_some_and(|ending| matches!(ending, "d" | "ed"))
+    };
     let mut alike = texts.iter().flat_map(|text| words(text));
-    alike.any(|other| stem(&other) == own && kind(&other) == kind(word))
+    alike.any(|other| stem(&other) == own && (kind(&other) == kind(word) || done(&other)))
 }
 
 /// Whether a stem names anything, so that it says nothing about the class of an answer.

@@ -63,6 +63,8 @@ pub(super) struct Asked {
     pub(super) heading: Vec<i8>,
     /// It names two things with `and` between them.
     pub(super) both: bool,
+    /// It names all its things with `or` between them: `from France or Spain`.
+    pub(super) any_of: bool,
     /// It asks for a place by a noun, such as `birthplace`.
     pub(super) wants_place: bool,
     /// It asks for people by a noun, such as `players`.
@@ -154,8 +156,7 @@ impl Asked {
             // `what does she do`: what she does is her job.
             let job = word == "do" && value.is_none() && mentions::asks_for_job(&all[..index])
                 || word == "why";
-            // `else` says which answers are asked for, not what they are.
-            // `over the years` asks for no year.
+            // `else` says which answers are asked for, and `over the years` asks for no year.
             let ever = word == "years" && all[..index].ends_with(&["over".into(), "the".into()]);
             let empty = !is_content(word) || is_chatter(word) || word == "else" || ever;
             if value.is_none() && !job && empty {
@@ -212,6 +213,7 @@ impl Asked {
         asked.keys = is(&KEYS.split(' ').collect::<Vec<_>>());
         asked.same = is(&["same", "share", "shares", "shared", "common", "similar"]);
         asked.both = is(&["both"]) || mentions::are_joined(question, linked);
+        asked.any_of = mentions::are_alternatives(question, linked);
         asked.place = mentions::stand_for_places(question, linked);
         asked.within = (0..linked.entities.len())
             .filter(|&entity| mentions::stands_within(question, linked, entity))

@@ -210,14 +210,17 @@ impl Search<'_> {
         }
         let adjacent = explainer.session.adjacent(&state.nodes);
         // A filter on an entity of the question says nothing about the answer.
-        if state.plan.steps.is_empty() && matches!(state.plan.start, Start::Entity(_)) {
+        let either = explainer.asked.either.is_some();
+        let named = matches!(state.plan.start, Start::Entity(_))
+            || matches!(state.plan.start, Start::Entities) && !either;
+        if state.plan.steps.is_empty() && named {
             return Ok(());
         }
         self.comparisons(state, &adjacent, explainer, next)?;
         self.extremes(state, &adjacent, explainer, next)?;
         self.intersections(state, explainer, next);
         self.narrowed(state, explainer, next);
-        self.both_values(state, explainer, next);
+        self.both(state, explainer, next);
         Ok(())
     }
 

@@ -21,7 +21,7 @@ impl Search<'_> {
             .enumerate()
             .map(|(index, &node)| State::start(Start::Entity(index), [node].into(), explainer))
             .collect();
-        if entities.len() > 1 && explainer.asked.either.is_some() {
+        if entities.len() > 1 && (explainer.asked.either.is_some() || explainer.asked.any_of) {
             let mut all = entities.clone();
             all.sort_unstable();
             all.dedup();

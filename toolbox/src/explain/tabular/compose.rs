@@ -86,7 +86,9 @@ impl Composer<'_, '_, '_> {
             matches!(phrase.role, Role::Computed(Aggregate::Max | Aggregate::Min))
         };
         if self.base.tally.extremes > 0
-            && (request.first.is_some() || request.phrases.iter().any(best))
+            && (request.first.is_some()
+                || request.best.is_some()
+                || request.phrases.iter().any(best))
         {
             // The extremes of what is extreme already say nothing.
             return None;
@@ -120,6 +122,7 @@ impl Composer<'_, '_, '_> {
         } else if columns.shown.is_empty() {
             self.member(&mut columns, without.is_some())?;
         }
+        self.above_mean(&mut columns);
         let order = self.order(&columns, grouping);
         self.cues += i32::from(without.is_some()) + i32::from(columns.mean.is_some());
         self.cues += i32::from(request.first.is_some() && order.is_some());
@@ -300,6 +303,20 @@ impl Composer<'_, '_, '_> {
             columns.shown.push((0, Shown::Path(path)));
         }
         Some(())
+    }
+
+    /// Shows the members where the only column is what is compared with its mean: `who earns more than the
+    /// average`.
+    fn above_mean(&mut self, columns: &mut Columns) {
+        let Some((path, _)) = columns.mean else {
+            return;
+        };
+        if let [(at, Shown::Path(shown))] = *columns.shown
+            && shown == path
+            && let Some(member) = self.member_path()
+        {
+            columns.shown = vec![(at, Shown::Path(member))];
+        }
     }
 
     /// The column by which rows are ordered.

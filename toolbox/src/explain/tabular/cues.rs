@@ -28,15 +28,17 @@ impl Reader<'_> {
         if let Some(read) = self.number_of(at) {
             return Some(read);
         }
-        if let (Some(first), Some((found, Degree::Superlative))) = (number(&word), adjective(&next))
-        {
-            // `the three largest cities`.
+        // `the three largest cities`, `the three most expensive ones`.
+        let most = usize::from(next == "most");
+        let measure = adjective(self.word(at + 1 + most));
+        let measure = measure.filter(|(_, degree)| most == 1 || *degree == Degree::Superlative);
+        if let (Some(first), Some((found, _))) = (number(&word), measure) {
             self.request.first = Some(first);
             self.request.order = Some(found.extremes[0] == Extreme::Max);
             self.begin(Role::Order);
-            self.add(&self.tokens[at + 1], None);
+            self.add(&self.tokens[at + 1 + most], None);
             self.begin(Role::Column);
-            return Some(2);
+            return Some(2 + most);
         }
         let all: Vec<String> = self.tokens.iter().map(|token| token.word.clone()).collect();
         if let Some((order, read)) = sorts(&all, at) {
@@ -119,10 +121,6 @@ impl Reader<'_> {
             _ if is_one_of(&word, DIFFERENT) => {
                 self.close();
                 let computed = |one: &Phrase| matches!(one.role, Role::Computed(_));
-                // `the highest average salary`.
-                let before = at.checked_sub(1).map_or("", |before| self.word(before));
-                let best = superlative(before);
-                self.request.best = self.request.best.or(best);
                 let before = (at.saturating_sub(3)..at).any(|at| self.word(at) == "for");
                 if before && self.request.phrases.iter().any(computed) {
                     // `the largest area for different continents`.
@@ -197,10 +195,9 @@ impl Reader<'_> {
             ("number" | "numbers" | "count", "of") => Some(1),
             _ => None,
         };
-        let most = at
-            .checked_sub(1)
-            .and_then(|before| superlative(self.word(before)));
-        if let (Some(most), Some(1)) = (most, counted) {
+        if counted == Some(1)
+            && let Some(most) = self.superlative_before(at)
+        {
             // `the greatest number of products`.
             self.request.most = Some(most);
             self.begin(Role::Counted);
@@ -249,6 +246,9 @@ impl Reader<'_> {
     /// Reads what is computed of a column; behind a comparison it is what the column is compared
     /// with.
     fn computed(&mut self, at: usize, aggregate: Aggregate) -> usize {
+        // `the highest average salary`.
+        let best = self.superlative_before(at);
+        self.request.best = self.request.best.or(best);
         let before = (at.saturating_sub(3)..at).map(|at| self.word(at).to_owned());
         let mut op = before.filter_map(|word| match word.as_str() {
             "above" | "over" | "exceeding" => Some(Op::Gt),
@@ -280,6 +280,14 @@ impl Reader<'_> {
         let noun =
             (at + 2..at + 4).any(|at| self.tokens.get(at).is_some_and(|one| one.content.is_some()));
         matches!(before, "do" | "did" | "have" | "are" | "were") && noun
+    }
+
+    /// The extreme that the word before `at` asks for, which is then said.
+    fn superlative_before(&mut self, at: usize) -> Option<Extreme> {
+        let token = self.tokens.get(at.checked_sub(1)?)?;
+        let found = superlative(&token.word)?;
+        self.request.said.extend(token.content);
+        Some(found)
     }
 
     /// Whether `much` at `at` asks for a sum: `how much did they cost altogether`.

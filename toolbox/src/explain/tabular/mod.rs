@@ -67,8 +67,8 @@ pub(super) fn tables(
         return Ok(sum(explainer, found, weights).into_iter().collect());
     }
     let mut candidates = Vec::new();
-    let counted = request.having.map(|(_, number)| number);
-    for base in bases(explainer, found, counted, weights, limits, cancel)? {
+    let bases = bases(explainer, found, &request, weights, limits, cancel)?;
+    for base in bases {
         cancel.check()?;
         let paths = paths::paths(&base.nodes, explainer, cancel)?;
         if !request.without {
@@ -130,11 +130,11 @@ fn sum(
 }
 
 /// The sets of things that are extended, best first: those of the search and the classes. If rows are
-/// `counted`, that number is no value to compare something else with.
+/// counted, that number is no value to compare something else with.
 fn bases(
     explainer: &mut Explainer<'_, '_>,
     found: &[Found],
-    counted: Option<u64>,
+    request: &Request,
     weights: &TermWeights,
     limits: SearchLimits,
     cancel: &Cancel,
@@ -162,13 +162,16 @@ fn bases(
             explainer,
         ));
     }
+    if request.without {
+        linked_members(explainer, &mut states, limits, cancel)?;
+    }
     states.extend(with_texts(explainer, limits, cancel)?);
     let sets = found
         .iter()
         .filter(|one| matches!(one.answer, Value::Set(_)));
     states.extend(sets.map(|one| one.state.clone()));
     let thing = |node: &NodeId| !matches!(kg.term(*node), Term::Literal(_));
-    let number = counted.map(|number| number.to_string());
+    let number = request.having.map(|(_, number)| number.to_string());
     let compared = |state: &State| {
         let mut values = session.linked().values.iter().enumerate();
         values.any(|(at, value)| {
@@ -195,6 +198,47 @@ fn bases(
         }
     }
     Ok(kept)
+}
+
+/// Adds the members of each class that the question names to which something is linked, by each relation
+/// that leads to them: those who have ordered something, for `who never ordered anything`.
+///
+/// # Errors
+/// [`Cancelled`] when `cancel` says so.
+fn linked_members(
+    explainer: &mut Explainer<'_, '_>,
+    states: &mut Vec<State>,
+    limits: SearchLimits,
+    cancel: &Cancel,
+) -> Result<(), Cancelled> {
+    let session = explainer.session;
+    for class in said_classes(explainer) {
+        let all: EntSet = session.kg().instances(class).into_owned().into();
+        if all.len() > limits.class {
+            continue;
+        }
+        let start = State::start(Start::Class(class), all, explainer);
+        for one in session.adjacent(&start.nodes).iter().filter(|one| !one.out) {
+            cancel.check()?;
+            let [there, back] = [Way::In, Way::Out].map(|way| Hop {
+                relation: one.relation,
+                way,
+            });
+            let between = reached(session, &start.nodes, there);
+            let linked = reached(session, &between, back);
+            if linked.is_empty() || linked.len() >= start.nodes.len() {
+                continue;
+            }
+            let mut state = start
+                .walk(there, between, explainer)
+                .walk(back, linked, explainer);
+            // The way back is no relation of the question.
+            (state.tally.returns, state.tally.unasked, state.tally.unsaid) = (0, 0, 0);
+            state.tally.hops = 1;
+            states.push(state);
+        }
+    }
+    Ok(())
 }
 
 /// The things that have a text of the question, and what one or two relations link to them. The
