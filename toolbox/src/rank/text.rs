@@ -67,6 +67,15 @@ const FAMILIES: &[(&str, &[&str])] = &[
     ("occupation", &["profession", "job"]),
     ("gender", &["sex"]),
     ("religion", &["faith"]),
+    ("order", &["ordered"]),
+    ("transfer", &["transferred"]),
+    ("power", &["powered"]),
+    ("register", &["registered"]),
+    (
+        "delivered",
+        &["deliver", "delivers", "delivery", "deliveries", "delivering"],
+    ),
+    ("offered", &["offer", "offers", "offering"]),
 ];
 
 /// Endings to remove, longest first; at least three letters must remain.
@@ -253,6 +262,8 @@ mod tests {
             ("planned", "planning"),
             ("inhabitants", "population"),
             ("movies", "film"),
+            ("ordered", "orders"),
+            ("deliveries", "delivered"),
         ] {
             assert_eq!(stem(a), stem(b), "{a} {b}");
         }

@@ -47,7 +47,7 @@ pub(super) fn read(bare: &str, asked: &Asked) -> Request {
             end = at + word.len();
             Token {
                 content: asked.placed(at),
-                behind_entity: entity && between.trim().is_empty(),
+                behind_entity: entity && between.trim_matches([' ', ',']).is_empty(),
                 apart: between.contains([',', ';', ':', '.', '?', '!']),
                 colon: between.contains(':'),
                 at,
