@@ -94,7 +94,7 @@ impl Explainer<'_, '_> {
             && heading_of(super::vocabulary::split(&name()).0) == -said
     }
 
-    /// The letters of the last segment of a relation's name, in lower case.
+    /// The letters of the last segment of a relation's name, in lower case and without the ending of a plural.
     fn plain_name(&mut self, relation: Relation) -> Arc<str> {
         if let Some(known) = self.plain_names.get(&relation) {
             return Arc::clone(known);
@@ -104,7 +104,7 @@ impl Explainer<'_, '_> {
         let plain: String = (last.chars().filter(|c| c.is_alphanumeric()))
             .flat_map(char::to_lowercase)
             .collect();
-        let plain: Arc<str> = plain.into();
+        let plain: Arc<str> = plain.strip_suffix('s').unwrap_or(&plain).into();
         self.plain_names.insert(relation, Arc::clone(&plain));
         plain
     }

@@ -20,9 +20,7 @@ pub fn literals(question: &str) -> Vec<Literal> {
             found.push(literal);
         }
     };
-    let halves = question.replace("half a million", "500,000");
-    let halves = halves.replace("half a billion", "500,000,000");
-    let chars: Vec<char> = halves.chars().collect();
+    let chars: Vec<char> = question.chars().collect();
     let mut i = 0;
     while i < chars.len() {
         let c = chars[i];
@@ -76,6 +74,10 @@ pub fn literals(question: &str) -> Vec<Literal> {
             continue;
         } else if let Some((decade, length)) = decade_word(&chars, i) {
             decade_of(decade).into_iter().for_each(&mut add);
+            i += length;
+            continue;
+        } else if let Some((number, length)) = half(&chars, i) {
+            add(Literal::plain(number));
             i += length;
             continue;
         } else if let Some((number, length)) = ordinal_word(&chars, i) {
@@ -262,10 +264,22 @@ fn number_word(chars: &[char], at: usize) -> Option<(usize, usize)> {
     (BEFORE.contains(&before.to_lowercase().as_str())).then(|| (number, word.chars().count()))
 }
 
+/// `half a million` and the like as a number, with its length in characters.
+fn half(chars: &[char], at: usize) -> Option<(String, usize)> {
+    const HALF: &str = "half a ";
+    let begins = at == 0 || !chars[at - 1].is_alphanumeric();
+    let text: String = chars[at..].iter().take(HALF.len()).collect();
+    let size: String = (chars.get(at + HALF.len()..)?.iter())
+        .take_while(|c| c.is_alphabetic())
+        .collect();
+    let number = scaled_by("0.5", zeros(&size.to_lowercase())?)?;
+    let number = number.trim_start_matches('0').to_owned();
+    (begins && text.eq_ignore_ascii_case(HALF)).then(|| (number, HALF.len() + size.chars().count()))
+}
+
 /// Whether a word says how large a number is: `million`.
 pub(crate) fn is_size(word: &str) -> bool {
-    const SIZES: &str = "hundred thousand million millions billion billions";
-    SIZES.split(' ').any(|size| size == word)
+    zeros(word).is_some()
 }
 
 /// The unit that stands behind a number of the question.
@@ -293,14 +307,19 @@ fn scaled(text: &str, after: &[char]) -> String {
     let next: String = (after.iter().skip_while(|c| **c == ' '))
         .take_while(|c| c.is_alphabetic())
         .collect();
-    let zeros = match next.to_lowercase().as_str() {
-        "hundred" => 2,
-        "thousand" => 3,
-        "million" | "millions" => 6,
-        "billion" | "billions" => 9,
-        _ => return text.to_owned(),
-    };
-    scaled_by(text, zeros).unwrap_or_else(|| text.to_owned())
+    let scaled = zeros(&next.to_lowercase()).and_then(|zeros| scaled_by(text, zeros));
+    scaled.unwrap_or_else(|| text.to_owned())
+}
+
+/// The zeros of the number that a word of size means.
+fn zeros(size: &str) -> Option<usize> {
+    match size {
+        "hundred" => Some(2),
+        "thousand" => Some(3),
+        "million" | "millions" => Some(6),
+        "billion" | "billions" => Some(9),
+        _ => None,
+    }
 }
 
 /// A number times a power of ten; `None` if the text is not a plain number, or the result is not
@@ -366,6 +385,7 @@ mod tests {
             ("women in their 80s", vec![]),
             ("flights that were more than an hour late", vec!["1"]),
             ("cities with over half a million people", vec!["500000"]),
+            ("Half a billion or behalf a million", vec!["500000000"]),
             ("who is older than ébé", vec![]),
             ("larger than a", vec![]),
             ("keepers over 1.92m", vec!["1.92"]),

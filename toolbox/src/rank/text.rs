@@ -73,7 +73,13 @@ const FAMILIES: &[(&str, &[&str])] = &[
     ("register", &["registered"]),
     (
         "delivered",
-        &["deliver", "delivers", "delivery", "deliveries", "delivering"],
+        &[
+            "deliver",
+            "delivers",
+            "delivery",
+            "deliveries",
+            "delivering",
+        ],
     ),
     ("offered", &["offer", "offers", "offering"]),
 ];
