@@ -188,8 +188,10 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
 /// The extreme that comes first where a superlative at `at` says in what order things are listed, with the
 /// number of its words: `oldest first`, `cheapest to dearest`.
 pub(super) fn sorts(all: &[String], at: usize) -> Option<([Extreme; 2], usize)> {
-    let superlative = |word: &String| match adjective(word) {
-        Some((found, Degree::Superlative)) => Some(found.extremes),
+    let superlative = |word: &String| match (word.as_str(), adjective(word)) {
+        ("lowest", _) => Some([Extreme::Min; 2]),
+        ("highest", _) => Some([Extreme::Max; 2]),
+        (_, Some((found, Degree::Superlative))) => Some(found.extremes),
         _ => None,
     };
     let rest = all.get(at..)?;

@@ -12,19 +12,33 @@ use crate::rank::stem;
 impl Explainer<'_, '_> {
     /// Whether the name of a thing says that it is of the kind that the question asks for.
     pub(super) fn is_by_name(&self, node: NodeId) -> bool {
-        let Some(asked) = self.focus.and_then(|at| self.asked.words.get(at)) else {
-            return false;
-        };
-        let kg: &dyn Kg = self.session.kg();
-        if asked.adjective.is_some() || kg.term(node).as_literal().is_some() {
-            return false;
-        }
-        let Some(label) = kg.label(node) else {
-            return false;
-        };
-        let words = words(&label);
-        let noun = |word: &String| stem(word) == asked.stem;
-        words.len() > 1 && words.last().is_some_and(noun)
-            || kind_of_place(&label).is_some_and(|kind| stem(kind) == asked.stem)
+        let nation =
+            |asked: &str, label: &str| kind_of_place(label).is_some_and(|kind| stem(kind) == asked);
+        self.named(node)
+            .is_some_and(|(asked, label)| ends_with(&label, asked) || nation(asked, &label))
     }
+
+    /// Whether its name ends with a kind of place that the question asks for: `Midvale Province`. Cities and
+    /// states have no such names.
+    pub(super) fn is_in_name(&self, node: NodeId) -> bool {
+        const KINDS: &str =
+            "county province district region parish canton borough prefecture municipality oblast";
+        let kind = |asked: &str| KINDS.split(' ').any(|kind| stem(kind) == asked);
+        self.named(node)
+            .is_some_and(|(asked, label)| kind(asked) && ends_with(&label, asked))
+    }
+
+    /// The stem of the word that says what is asked for, and the name of a thing.
+    fn named(&self, node: NodeId) -> Option<(&str, String)> {
+        let asked = self.asked.words.get(self.focus?)?;
+        let kg: &dyn Kg = self.session.kg();
+        let thing = asked.adjective.is_none() && kg.term(node).as_literal().is_none();
+        Some((asked.stem.as_str(), kg.label(node).filter(|_| thing)?))
+    }
+}
+
+/// Whether a name of several words ends with a word of this stem.
+fn ends_with(label: &str, asked: &str) -> bool {
+    let words = words(label);
+    words.len() > 1 && words.last().is_some_and(|word| stem(word) == asked)
 }

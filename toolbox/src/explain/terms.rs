@@ -353,7 +353,8 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     let said = state.class_said || state.relation_said;
     // `who made the booking` asks for no booking.
     let person = has_mark(&["#who"]) && terms[DecisionTerm::PersonForWho] > 0.0;
-    terms[DecisionTerm::ClassMissing] = flag(explainer.class_asked && !judged && !said && !person);
+    terms[DecisionTerm::ClassMissing] =
+        flag((explainer.class_asked || explainer.kind_named) && !judged && !said && !person);
     terms[DecisionTerm::BackUnasked] = if asked.others {
         0.0
     } else {

@@ -343,7 +343,10 @@ pub(super) fn truth(
         .flat_map(|&node| session.literals(&session.step(node, one.relation, true)));
     let values: Vec<Literal> = values.collect();
     let digits = |value: &Literal| value.lexical.bytes().all(|byte| byte.is_ascii_digit());
-    if values.iter().any(digits) && !is_flag(session, one) {
+    // One letter may be a code: the description `y`.
+    let letter = |value: &Literal| value.lexical.len() == 1;
+    let other = values.iter().any(letter) && !values.iter().all(truth);
+    if other || values.iter().any(digits) && !is_flag(session, one) {
         return None;
     }
     values.into_iter().find(|value| is_truth(value, said))

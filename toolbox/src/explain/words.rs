@@ -69,6 +69,8 @@ pub(super) struct Explainer<'s, 'g> {
     pub(super) class_asked: bool,
     /// A class of the graph has the name of what the question asks for.
     pub(super) class_named: bool,
+    /// No class has that name, but a thing that a plan reached: `Ashire County`.
+    pub(super) kind_named: bool,
     /// For every content word, whether a class of the question has it as the noun of its name.
     nouns: Vec<bool>,
     /// For every content word, the linked entity that it mentions.
@@ -99,6 +101,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
             focus: None,
             class_asked: false,
             class_named: false,
+            kind_named: false,
             nouns: Vec::new(),
             mentioned: (asked.words.iter())
                 .map(|word| entity_at(session.linked(), word.at).filter(|_| !word.is_mark()))
@@ -302,6 +305,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
         }
         let mut said: Vec<_> = classes.into_iter().map(|class| self.class(class)).collect();
         if by_name {
+            self.kind_named |= self.is_in_name(first);
             let of = |at: usize| CLASS * f32::from(self.focus == Some(at));
             said.push((0..self.asked.words.len()).map(of).collect());
         }

@@ -1207,6 +1207,123 @@ fn values_are_compared_with_their_mean() {
     )]);
 }
 
+/// A shop as its database was exported.
+const SHOP: &str = r#"
+@base <http://shop.example/db/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+<country/1> a <country> ; rdfs:label "France" . <country/2> a <country> ; rdfs:label "Spain" .
+<country/3> a <country> ; rdfs:label "Italy" .
+<customer/1> a <customer> ; rdfs:label "Ann Petit" ; <customer#ref-country_id> <country/1> .
+<customer/2> a <customer> ; rdfs:label "Luis Vega" ; <customer#ref-country_id> <country/2> .
+<customer/3> a <customer> ; rdfs:label "Eva Conti" ; <customer#ref-country_id> <country/3> .
+<customer/4> a <customer> ; rdfs:label "Rosa Gil" ; <customer#ref-country_id> <country/2> .
+<orders/1> a <orders> ; <orders#ref-customer_id> <customer/1> ; <orders#status> "sent" .
+<orders/2> a <orders> ; <orders#ref-customer_id> <customer/2> ; <orders#status> "sent" .
+<orders/3> a <orders> ; <orders#ref-customer_id> <customer/2> ; <orders#status> "open" .
+<depot/1> a <depot> ; rdfs:label "North" . <depot/2> a <depot> ; rdfs:label "South" .
+<staff/1> a <staff> ; rdfs:label "Kit Dale" ; <staff#salary> 30000 ; <staff#hire_date> "2012-03-01"^^xsd:date ; <staff#ref-depot_id> <depot/1> .
+<staff/2> a <staff> ; rdfs:label "Jo Reed" ; <staff#salary> 40000 ; <staff#hire_date> "2019-03-01"^^xsd:date ; <staff#ref-depot_id> <depot/2> .
+<staff/3> a <staff> ; rdfs:label "Max Holt" ; <staff#salary> 24000 ; <staff#hire_date> "2015-03-01"^^xsd:date ; <staff#ref-depot_id> <depot/1> .
+"#;
+
+#[test]
+fn tables_answer_what_shops_are_asked() {
+    let kg = graph_of(SHOP);
+    // A set by the labels of its members.
+    let names = |candidate: &Candidate| -> String {
+        let Some(Value::Set(set)) = &candidate.answer else {
+            return rows(&kg, candidate).join(", ");
+        };
+        let name = |&node| kg.label(node).unwrap_or_else(|| kg.name(node));
+        let mut names: Vec<String> = set.iter().map(name).collect();
+        names.sort();
+        names.join(", ")
+    };
+    for (question, answer) in [
+        (
+            "which customers have never ordered anything",
+            "Eva Conti, Rosa Gil",
+        ),
+        (
+            "customers from France or Spain",
+            "Ann Petit, Luis Vega, Rosa Gil",
+        ),
+        ("which country do most of the customers come from", "Spain"),
+        ("the most common status of orders", "sent"),
+        ("which depot has the highest average salary", "South"),
+        (
+            "staff from the lowest to the highest salary",
+            "Max Holt, Kit Dale, Jo Reed",
+        ),
+        (
+            "list the staff by hire date, longest serving first",
+            "Kit Dale, Max Holt, Jo Reed",
+        ),
+        ("which staff earn more than the average salary", "Jo Reed"),
+    ] {
+        let found = names(&tabled(&kg, question));
+        assert_eq!(found, answer, "{question}");
+    }
+}
+
+/// Countries and the languages that are spoken there, and districts of towns.
+const WORLD: &str = r#"
+@base <http://w.example/> .
+<country/code=CA> a <country> ; <country#name> "Canada" .
+<country/code=FR> a <country> ; <country#name> "France" .
+<country/code=UK> a <country> ; <country#name> "Britain" .
+<countrylanguage/1> a <countrylanguage> ; <countrylanguage#language> "English" ; <countrylanguage#ref-country> <country/code=CA> .
+<countrylanguage/2> a <countrylanguage> ; <countrylanguage#language> "French" ; <countrylanguage#ref-country> <country/code=CA> .
+<countrylanguage/3> a <countrylanguage> ; <countrylanguage#language> "French" ; <countrylanguage#ref-country> <country/code=FR> .
+<countrylanguage/4> a <countrylanguage> ; <countrylanguage#language> "English" ; <countrylanguage#ref-country> <country/code=UK> .
+<town/1> a <town> ; <town#district> "Fen" ; <town#population> 1200 . <town/2> a <town> ; <town#district> "Fen" ; <town#population> 300 .
+<town/3> a <town> ; <town#district> "Moor" ; <town#population> 900 .
+"#;
+
+#[test]
+fn two_values_of_one_relation_and_sums_of_several_numbers() {
+    let kg = graph_of(WORLD);
+    for (question, answer) in [
+        (
+            "names of the countries where both English and French are spoken",
+            "Canada",
+        ),
+        ("names of the countries that do not speak English", "France"),
+        ("how many people live in the district Fen", "1500"),
+        ("how many people live in the district Moor", "900"),
+    ] {
+        assert_eq!(
+            rows(&kg, &tabled(&kg, question)).join(" "),
+            answer,
+            "{question}"
+        );
+    }
+}
+
+/// Places of one class, whose names say what they are.
+const REGIONS: &str = r#"
+@prefix : <http://r.example/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:den a :Enclosure ; rdfs:label "Bear Den" ; :inZone :hills . :hills a :Zone ; rdfs:label "Hill Walk" ; :zoneOf :park .
+:park a :Institution ; rdfs:label "Lowther Park" ; :locatedIn :kirby .
+:kirby a :Region ; rdfs:label "Kirby" ; :partOf :ashire . :ashire a :Region ; rdfs:label "Ashire County" ; :partOf :norland .
+:norland a :Region ; rdfs:label "Norway" .
+:lowen a :Region ; rdfs:label "Lowen" ; :partOf :ashire .
+"#;
+
+#[test]
+fn names_say_what_kind_of_place_a_place_is() {
+    check_on(
+        &graph_of(REGIONS),
+        &[
+            ("which county is Lowther Park in", "ashire"),
+            ("what county is Lowen in", "ashire"),
+            ("in which country is Kirby", "norland"),
+        ],
+    );
+}
+
 #[test]
 fn plain_questions_get_no_extended_candidates() {
     let kg = graph();

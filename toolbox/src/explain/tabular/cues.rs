@@ -46,8 +46,11 @@ impl Reader<'_> {
             self.request.sorted = self.request.sorted.or(Some(order));
             self.request.order = Some(order[0] == Extreme::Max);
             self.begin(Role::Order);
-            self.add(&self.tokens[at], None);
-            self.begin(Role::Column);
+            // `from the lowest to the highest salary`: the next words say of what.
+            if !matches!(word.as_str(), "lowest" | "highest") {
+                self.add(&self.tokens[at], None);
+                self.begin(Role::Column);
+            }
             return Some(read);
         }
         let aggregate = match word.as_str() {
