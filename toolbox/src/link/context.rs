@@ -18,6 +18,12 @@ const COORDINATED: f32 = 0.6;
 const LINKED: f32 = 0.4;
 /// Bonus of a node that a fact connects with another mention (`was Let It Be written by Ringo Starr`).
 const CONNECTED: f32 = 0.6;
+/// Bonus of a node from which relations lead to another mention: `the parade at the zoo` takes place in a
+/// zone of that zoo.
+const LEADS: f32 = 0.4;
+/// How many relations may lead there, and how many nodes are looked at.
+const STEPS: usize = 4;
+const NODES: usize = 300;
 /// Nodes with more facts are not searched for such a fact.
 const HUB: usize = 2_000;
 /// Weight of the words next to a mention, against a weight of 1 for all words of the question.
@@ -102,6 +108,8 @@ pub(super) fn scores(
             .any(|&other| is_connected(kg, node, other))
         {
             scores[i] += CONNECTED;
+        } else if leads_to(kg, node, &around.others) {
+            scores[i] += LEADS;
         }
         if !after.is_empty() && is_linked(kg, node, &after) {
             scores[i] += LINKED;
@@ -174,6 +182,34 @@ fn is_connected(kg: &dyn Kg, a: NodeId, b: NodeId) -> bool {
                 .in_relations(from)
                 .into_iter()
                 .any(|r| kg.heads(r, from).contains(&to)))
+}
+
+/// Whether a few relations lead from a node to one of the others.
+fn leads_to(kg: &dyn Kg, node: NodeId, others: &[NodeId]) -> bool {
+    if others.is_empty() || others.contains(&node) {
+        return false;
+    }
+    let mut seen = vec![node];
+    let mut from = 0;
+    for _ in 0..STEPS {
+        let until = seen.len();
+        for at in from..until {
+            let here = seen[at];
+            for relation in kg.out_relations(here).into_iter().take(RELATIONS) {
+                for &next in kg.tails(here, relation).iter().take(RELATIONS) {
+                    if others.contains(&next) {
+                        return true;
+                    }
+                    let thing = kg.term(next).as_literal().is_none();
+                    if thing && seen.len() < NODES && !seen.contains(&next) {
+                        seen.push(next);
+                    }
+                }
+            }
+        }
+        from = until;
+    }
+    false
 }
 
 /// The decimal logarithm of a node's population; 0 if it has none.

@@ -35,6 +35,9 @@ const GRAPH: &str = r#"
 :eea rdfs:label "European Economic Area" ; :founded 1994 .
 :film a rdfs:Class . :city a rdfs:Class . :river a rdfs:Class . :club a rdfs:Class . :person a rdfs:Class .
 :historical rdfs:label "historical fiction" ; :code "h" .
+:show1 :starts "10:00" ; rdfs:label "Seal Show" ; :place :pool1 . :show2 :starts "11:00" ; rdfs:label "Seal Show" ; :place :pool2 .
+:pool1 :zone :north . :north :zone_of :zoo1 . :zoo1 :founded 1901 ; rdfs:label "Arctic Hall" .
+:pool2 :zone :south . :south :zone_of :zoo2 . :zoo2 :founded 1902 ; rdfs:label "Ocean Bay" .
 "#;
 
 fn load() -> FrozenKg {
@@ -110,6 +113,8 @@ fn the_surroundings_settle_equal_names() {
         ("which country is london in", &["london_uk"]),
         ("Films directed by Hitchcock", &["alfred"]),
         ("who directed hitchcock", &["hitchcock_film"]),
+        ("when is the Seal Show at Arctic Hall", &["show1", "zoo1"]),
+        ("when is the Seal Show at Ocean Bay", &["show2", "zoo2"]),
     ]);
 }
 
