@@ -1,13 +1,7 @@
 //! Relatives that a graph has no relation for, as chains of parents, children and spouses: a
 //! grandmother is a parent of a parent. English.
 
-use std::sync::Arc;
-
-use super::plan::{Hop, Way};
-use super::words::Explainer;
-
-/// The probability with which family relations explain the word for the relative.
-const RELATIVE: f32 = 0.4;
+use super::plan::Way;
 
 /// A family relation, followed in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,33 +77,6 @@ impl Lineage {
         let code = chain.iter().fold(0, |code, kin| (code << 2) | *kin as u32);
         let last = self.0 & ((1 << (2 * chain.len())) - 1);
         (last == code).then_some(chain.len())
-    }
-}
-
-impl Explainer<'_, '_> {
-    /// Adds a hop to the family relations followed. If they lead to a relative that the question
-    /// names, they explain its word, and their number is returned.
-    pub(super) fn relative(
-        &self,
-        lineage: &mut Lineage,
-        hop: Hop,
-        words: &mut Arc<[f32]>,
-    ) -> usize {
-        if !self.relatives {
-            return 0;
-        }
-        *lineage = lineage.follow(&self.relation_words(hop.relation).0, hop.way);
-        let mut longest = 0;
-        for (at, word) in self.asked.words.iter().enumerate() {
-            let Some(length) = lineage.leads_to(&word.word) else {
-                continue;
-            };
-            longest = longest.max(length);
-            let mut said = words.to_vec();
-            said[at] = said[at].max(RELATIVE);
-            *words = said.into();
-        }
-        longest
     }
 }
 

@@ -1,16 +1,22 @@
 //! The words of relations: of their names, labels and aliases, and what they tell about a relation.
 
+use std::sync::Arc;
+
 use kg::term::{NodeId, RelId};
 use kg::words;
 
 use super::asked_word::AskedWord;
 use super::cues::degrees;
+use super::kinship::Lineage;
 use super::naming::{aliases, class_nouns, class_words, is_event, is_mutual, nouns_of, same_kind};
 use super::plan::{Hop, Plan, PlanStep, Start, Way, bit};
 use super::vocabulary::{compounds, domain_stems, split, stems};
 use super::words::{Explainer, speaks};
 use crate::exec::Relation;
 use crate::rank::stem;
+
+/// The probability with which family relations explain the word for the relative.
+const RELATIVE: f32 = 0.4;
 
 impl Explainer<'_, '_> {
     /// Whether a relation always holds in both directions, even if the graph states only one.
@@ -209,6 +215,31 @@ impl Explainer<'_, '_> {
         (classes.into_iter())
             .flat_map(|class| class_nouns(kg, class))
             .collect()
+    }
+
+    /// Adds a hop to the family relations followed. If they lead to a relative that the question
+    /// names, they explain its word, and their number is returned.
+    pub(super) fn relative(
+        &self,
+        lineage: &mut Lineage,
+        hop: Hop,
+        words: &mut Arc<[f32]>,
+    ) -> usize {
+        if !self.relatives {
+            return 0;
+        }
+        *lineage = lineage.follow(&self.relation_words(hop.relation).0, hop.way);
+        let mut longest = 0;
+        for (at, word) in self.asked.words.iter().enumerate() {
+            let Some(length) = lineage.leads_to(&word.word) else {
+                continue;
+            };
+            longest = longest.max(length);
+            let mut said = words.to_vec();
+            said[at] = said[at].max(RELATIVE);
+            *words = said.into();
+        }
+        longest
     }
 
     /// The stems of each alias of a relation (`skos:altLabel` and the like): by these its owner

@@ -151,12 +151,7 @@ impl Composer<'_, '_, '_> {
             }
         }
         let counts = count || shown.contains(&Shown::Count) || computed;
-        let extreme =
-            |one: &Shown| matches!(one, Shown::Computed(Aggregate::Max | Aggregate::Min, _));
-        let extreme = shown.iter().any(extreme)
-            || request.most.is_some()
-            || request.best.is_some() && kept.is_some()
-            || request.first.is_some() && order.is_some();
+        let extreme = self.keeps_extreme(&shown, kept, order.is_some());
         let mut state = self.base.clone();
         state.words = Arc::from(self.words);
         state.tally.asked += self.asked;
@@ -181,6 +176,15 @@ impl Composer<'_, '_, '_> {
             counts,
             extreme,
         })
+    }
+
+    /// Whether the rows are the extreme of something.
+    fn keeps_extreme(&self, shown: &[Shown], kept: Option<Kept>, ordered: bool) -> bool {
+        let best = |one: &Shown| matches!(one, Shown::Computed(Aggregate::Max | Aggregate::Min, _));
+        shown.iter().any(best)
+            || self.request.most.is_some()
+            || self.request.best.is_some() && kept.is_some()
+            || self.request.first.is_some() && ordered
     }
 
     fn kept(&self) -> Option<Kept> {
