@@ -19,13 +19,19 @@ impl Explainer<'_, '_> {
     }
 
     /// Whether its name ends with a kind of place that the question asks for: `Midvale Province`. Cities and
-    /// states have no such names.
+    /// states have no such names. Or the question asks for a country or a continent, and it is one.
     pub(super) fn is_in_name(&self, node: NodeId) -> bool {
         const KINDS: &str =
             "county province district region parish canton borough prefecture municipality oblast";
         let kind = |asked: &str| KINDS.split(' ').any(|kind| stem(kind) == asked);
-        self.named(node)
-            .is_some_and(|(asked, label)| kind(asked) && ends_with(&label, asked))
+        let asked = self.focus.and_then(|at| self.asked.words.get(at));
+        let asked = asked.map(|word| word.word.as_str());
+        // `X's country's teams` asks for teams.
+        let chain = self.chains.iter().any(|chain| chain.len() > 1);
+        self.named(node).is_some_and(|(stem, label)| {
+            let nation = kind_of_place(&label).filter(|_| !chain);
+            kind(stem) && ends_with(&label, stem) || nation.is_some() && nation == asked
+        })
     }
 
     /// The stem of the word that says what is asked for, and the name of a thing.
