@@ -69,7 +69,8 @@ pub fn texts_of(kg: &dyn Kg, text: &str) -> Vec<Literal> {
 fn one_of(kg: &dyn Kg, words: &str) -> Option<Literal> {
     const SHORTEST: usize = 4;
     let plain = words.strip_suffix('s').filter(|one| !one.ends_with('s'));
-    let forms = plain.map(str::to_owned).into_iter().chain(singular(words));
+    let other = singular(words).filter(|one| Some(one.as_str()) != plain);
+    let forms = plain.map(str::to_owned).into_iter().chain(other);
     let mut long = forms.filter(|one| one.chars().count() >= SHORTEST);
     long.find_map(|one| value_of(kg, &one))
 }

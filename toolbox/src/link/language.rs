@@ -97,6 +97,10 @@ const SPOKEN: [(&str, &str); 8] = [
 
 /// How a spoken name is written, both normalised: `Academy Award for Best Actor` for `best actor oscar`.
 pub(super) fn written_out(name: &str) -> Option<String> {
+    let begins = |word: &str| SPOKEN.iter().any(|(spoken, _)| spoken.starts_with(word));
+    if !name.split(' ').any(begins) {
+        return None;
+    }
     let of = |(spoken, written): &(&str, &'static str)| {
         let (before, behind) = name.split_once(spoken)?;
         let whole = (before.is_empty() || before.ends_with(' '))
@@ -117,6 +121,9 @@ pub(super) fn written_out(name: &str) -> Option<String> {
 /// `cardiologist`. Empty for ordinary professions such as `artist`.
 pub(super) fn subjects_of(noun: &str) -> Vec<String> {
     const ENDINGS: [&str; 7] = ["", "o", "y", "e", "s", "ry", "istry"];
+    if !noun.ends_with("ist") && !noun.ends_with("ists") {
+        return Vec::new();
+    }
     let one = singular(noun).unwrap_or_else(|| noun.to_owned());
     let known = is_concept(noun) || is_ordinary(noun);
     match one.strip_suffix("ist") {

@@ -21,9 +21,16 @@ pub fn literals(question: &str) -> Vec<Literal> {
         }
     };
     let chars: Vec<char> = question.chars().collect();
+    // Dates have a year.
+    let dated = chars.iter().any(char::is_ascii_digit);
     let mut i = 0;
     while i < chars.len() {
         let c = chars[i];
+        // Nothing begins within a word.
+        if c.is_alphabetic() && i > 0 && chars[i - 1].is_alphanumeric() {
+            i += 1;
+            continue;
+        }
         if c == '"' {
             if let Some(length) = chars[i + 1..].iter().position(|&c| c == '"') {
                 if length > 0 {
@@ -34,11 +41,11 @@ pub fn literals(question: &str) -> Vec<Literal> {
                 i += length + 2;
                 continue;
             }
-        } else if let Some((date, length)) = date_at(&chars, i) {
+        } else if let Some((date, length)) = dated.then(|| date_at(&chars, i)).flatten() {
             add(Literal::plain(date));
             i += length;
             continue;
-        } else if let Some((months, length)) = months_at(&chars, i) {
+        } else if let Some((months, length)) = dated.then(|| months_at(&chars, i)).flatten() {
             months.into_iter().map(Literal::plain).for_each(&mut add);
             i += length;
             continue;
@@ -71,6 +78,9 @@ pub fn literals(question: &str) -> Vec<Literal> {
                 }
             }
             i = end;
+            continue;
+        } else if c.is_alphabetic() && !may_be_number(&chars, i) {
+            i += 1;
             continue;
         } else if let Some((decade, length)) = decade_word(&chars, i) {
             decade_of(decade).into_iter().for_each(&mut add);
@@ -171,6 +181,18 @@ const DECADES: [&str; 8] = [
     "eighties",
     "nineties",
 ];
+
+/// Whether the word at `at` may write a number, or begin one.
+fn may_be_number(chars: &[char], at: usize) -> bool {
+    let word: String = (chars[at..].iter())
+        .take_while(|c| c.is_alphabetic())
+        .flat_map(|c| c.to_lowercase())
+        .collect();
+    matches!(word.as_str(), "a" | "an" | "half")
+        || number_of_word(&word).is_some()
+        || ORDINALS.contains(&word.as_str())
+        || decade_of_word(&word).is_some()
+}
 
 /// The first year of the decade that a lower-case word names.
 pub(crate) fn decade_of_word(word: &str) -> Option<u32> {

@@ -165,6 +165,11 @@ fn other_values(kg: &dyn Kg, text: &str) -> Vec<Literal> {
     let spans = word_spans(text);
     let mut found: Vec<Literal> = Vec::new();
     for first in 0..spans.len() {
+        // No nation begins with `of`, but `US` is one.
+        let word = &text[spans[first].0..spans[first].1];
+        if is_stop(word) && word != "US" {
+            continue;
+        }
         for last in first..spans.len().min(first + LONGEST) {
             let name = normalise(&text[spans[first].0..spans[last].1]);
             let coded = language::codes(&name).map(Literal::plain);
