@@ -42,7 +42,7 @@ pub const NAME_CHARS: usize = 256;
 /// Whether a name is short enough for a prompt.
 #[must_use]
 pub fn fits_prompt(name: &str) -> bool {
-    name.chars().nth(NAME_CHARS).is_none()
+    name.len() <= NAME_CHARS || name.chars().nth(NAME_CHARS).is_none()
 }
 
 /// Maximum number of members of a tool's result; a larger set is an error.

@@ -67,6 +67,11 @@ fn excerpt(text: &str) -> String {
     }
 }
 
+/// The local name of an IRI of XML Schema in angle brackets.
+fn local_of_xsd(iri: &str) -> Option<&str> {
+    iri.strip_prefix('<')?.strip_prefix(XSD)?.strip_suffix('>')
+}
+
 /// Rewrites a query of the published sets as SPARQL 1.1. Standard queries keep their meaning.
 ///
 /// # Errors
@@ -91,7 +96,7 @@ pub fn normalise(text: &str) -> Result<String, QueryError> {
             TokenKind::Word if token.text.eq_ignore_ascii_case("and") => {
                 "&&".clone_into(&mut token.text);
             }
-            TokenKind::Iri if token.text == format!("<{XSD}datetime>") => {
+            TokenKind::Iri if local_of_xsd(&token.text) == Some("datetime") => {
                 token.text = format!("<{XSD}dateTime>");
             }
             TokenKind::Name => {

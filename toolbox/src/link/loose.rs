@@ -396,7 +396,7 @@ pub(super) fn mention(kg: &dyn Kg, question: &str, node: NodeId) -> Option<(usiz
     let names = kg::normal_names(kg, node);
     let all = words(question);
     let range = |first: usize, last: usize| (all[first].start, all[last].end);
-    for first in 0..all.len() {
+    for first in (0..all.len()).filter(|&first| !all[first].stop) {
         for last in (first..all.len().min(first + NATION_WORDS)).rev() {
             let (start, end) = range(first, last);
             let text = normalise(&question[start..end]);
@@ -404,9 +404,7 @@ pub(super) fn mention(kg: &dyn Kg, question: &str, node: NodeId) -> Option<(usiz
             let mut known = nations(&text).into_iter().chain(other_names(&text));
             let written = written_out(&text).is_some_and(|name| names.contains(&name));
             let subject = || subjects_of(&text).iter().any(|name| names.contains(name));
-            if !all[first].stop
-                && (one || written || subject() || known.any(|name| names.contains(name)))
-            {
+            if one || written || subject() || known.any(|name| names.contains(name)) {
                 return Some((start, end));
             }
         }
