@@ -6,7 +6,7 @@ use kg::value::Op;
 
 use super::plan::{Against, Plan, PlanStep, Start, bit};
 use super::search::Search;
-use super::state::{MENTIONED, State, used_value};
+use super::state::{State, used_entity, used_value};
 use super::values::reached;
 use super::words::Explainer;
 use crate::exec::{EntSet, Session, intersection};
@@ -61,13 +61,8 @@ impl Search<'_> {
             let Some(mut met) = met(explainer.session, state, other) else {
                 continue;
             };
-            met.tally.entities |= bit(second);
             let mut words = met.words.to_vec();
-            for (word, mentioned) in words.iter_mut().zip(&explainer.mentioned) {
-                if *mentioned == Some(second) {
-                    *word = word.max(MENTIONED);
-                }
-            }
+            used_entity(second, &mut words, &mut met.tally, explainer);
             met.words = words.into();
             self.keep(next, met);
         }

@@ -113,8 +113,13 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
     });
     // "When did it first open."
     let when = follows(all, "when", &["did"]);
+    // Where the words end that say how a list is sorted.
+    let mut sorted = 0;
     for (i, word) in all.iter().enumerate() {
-        if (0..=i).any(|from| sorts(all, from).is_some_and(|(_, length)| i < from + length)) {
+        if let Some((_, length)) = sorts(&all[i..]) {
+            sorted = i + length;
+        }
+        if i < sorted {
             continue;
         }
         let before = i.checked_sub(1).map_or("", |before| all[before].as_str());
@@ -185,26 +190,29 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
     [extreme, either]
 }
 
-/// The extreme that comes first where a superlative at `at` says in what order things are listed, with the
-/// number of its words: `oldest first`, `cheapest to dearest`.
-pub(super) fn sorts(all: &[String], at: usize) -> Option<([Extreme; 2], usize)> {
-    let superlative = |word: &String| match (word.as_str(), adjective(word)) {
-        ("lowest", _) => Some([Extreme::Min; 2]),
-        ("highest", _) => Some([Extreme::Max; 2]),
+/// The extreme that a superlative asks for: of a number, and of a time.
+pub(super) fn superlative(word: &str) -> Option<[Extreme; 2]> {
+    match (word, adjective(word)) {
+        ("lowest" | "minimum", _) => Some([Extreme::Min; 2]),
+        ("highest" | "maximum", _) => Some([Extreme::Max; 2]),
         (_, Some((found, Degree::Superlative))) => Some(found.extremes),
         _ => None,
-    };
-    let rest = all.get(at..)?;
-    let first = superlative(rest.first()?)?;
-    match rest {
-        [_, last] if last == "first" => Some((first, 2)),
-        [_, serving, last] if last == "first" && serving.ends_with("ing") => Some((first, 3)),
-        [_, to, other, ..] if to == "to" && superlative(other).is_some() => Some((first, 3)),
-        [_, to, the, other, ..] if to == "to" && the == "the" && superlative(other).is_some() => {
-            Some((first, 4))
-        }
-        _ => None,
     }
+}
+
+/// The extreme that comes first where these words begin with the order of a list, and the number of words
+/// that say it: `oldest first`, `cheapest to dearest`.
+pub(super) fn sorts(words: &[impl AsRef<str>]) -> Option<([Extreme; 2], usize)> {
+    let word = |at: usize| words.get(at).map_or("", AsRef::as_ref);
+    let first = superlative(word(0))?;
+    let length = match (word(1), word(2), word(3)) {
+        ("first", "", _) => 2,
+        (serving, "first", "") if serving.ends_with("ing") => 3,
+        ("to", other, _) if superlative(other).is_some() => 3,
+        ("to", "the", other) if superlative(other).is_some() => 4,
+        _ => return None,
+    };
+    Some((first, length))
 }
 
 /// Which a question asks for in the order of its extreme: 2 of `the second longest`.

@@ -10,7 +10,7 @@ use super::mentions::is_of_kind;
 use super::nodes::{connects, measurable};
 use super::plan::{Finish, Hop, Plan, Start, Way, bit, order};
 use super::possessive::Progress;
-use super::state::{Found, MENTIONED, State};
+use super::state::{Found, State, used_entity};
 use super::tally::Tally;
 use super::values::kind_of;
 use super::words::{Explainer, is_part_of_name, names, speaks, strength};
@@ -308,12 +308,7 @@ impl Reader {
             Arg::Name(name) => {
                 let node: Option<NodeId> = session.kg().by_name(name);
                 if let Some(at) = linked.entities.iter().position(|one| Some(*one) == node) {
-                    self.tally.entities |= 1 << at.min(63);
-                    for (mine, mentioned) in self.words.iter_mut().zip(&explainer.mentioned) {
-                        if *mentioned == Some(at) {
-                            *mine = mine.max(MENTIONED);
-                        }
-                    }
+                    used_entity(at, &mut self.words, &mut self.tally, explainer);
                 }
             }
             Arg::Literal(literal) => {

@@ -185,15 +185,20 @@ impl Explainer<'_, '_> {
         (own, domain_stems(domain))
     }
 
-    /// The name of the class of the first thing that has a relation, and whether the relation leads to things.
-    fn table_of(&self, relation: RelId) -> (Option<String>, bool) {
-        let kg = self.session.kg();
+    /// The first subject and object of a relation.
+    fn first_pair(&self, relation: RelId) -> Option<(NodeId, NodeId)> {
         let mut first = None;
-        kg.each_pair(relation, &mut |head, tail| {
+        self.session.kg().each_pair(relation, &mut |head, tail| {
             first = Some((head, tail));
             false
         });
-        let Some((head, tail)) = first else {
+        first
+    }
+
+    /// The name of the class of the first thing that has a relation, and whether the relation leads to things.
+    fn table_of(&self, relation: RelId) -> (Option<String>, bool) {
+        let kg = self.session.kg();
+        let Some((head, tail)) = self.first_pair(relation) else {
             return (None, false);
         };
         let class = kg.types(head).first().map(|&class| kg.name(class));
@@ -204,14 +209,11 @@ impl Explainer<'_, '_> {
     /// The nouns of the classes of the first thing that has a relation.
     pub(super) fn subject_nouns(&self, relation: Relation) -> Vec<String> {
         let kg = self.session.kg();
-        let mut first = None;
-        if let Relation::Plain(id) = relation {
-            kg.each_pair(id, &mut |head, _| {
-                first = Some(head);
-                false
-            });
-        }
-        let classes = first.map(|head| kg.types(head)).unwrap_or_default();
+        let first = match relation {
+            Relation::Plain(id) => self.first_pair(id),
+            Relation::Interval(_) => None,
+        };
+        let classes = first.map(|(head, _)| kg.types(head)).unwrap_or_default();
         (classes.into_iter())
             .flat_map(|class| class_nouns(kg, class))
             .collect()

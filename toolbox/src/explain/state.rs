@@ -75,6 +75,21 @@ pub(super) fn joined(a: &[f32], b: &[f32]) -> Arc<[f32]> {
     a.iter().zip(b).map(|(a, b)| a.max(*b)).collect()
 }
 
+/// Notes that a plan uses a linked entity of the question.
+pub(super) fn used_entity(
+    index: usize,
+    words: &mut [f32],
+    tally: &mut Tally,
+    explainer: &Explainer<'_, '_>,
+) {
+    tally.entities |= bit(index);
+    for (word, mentioned) in words.iter_mut().zip(&explainer.mentioned) {
+        if *mentioned == Some(index) {
+            *word = word.max(MENTIONED);
+        }
+    }
+}
+
 /// Notes that a comparison uses a value of the question.
 pub(super) fn used_value(
     index: usize,
@@ -326,12 +341,7 @@ impl State {
         let mut words = words.to_vec();
         tally.filters += 1;
         if let Against::Entity(index) | Against::Own(index) = against {
-            tally.entities |= bit(index);
-            for (word, mentioned) in words.iter_mut().zip(&explainer.mentioned) {
-                if *mentioned == Some(index) {
-                    *word = word.max(MENTIONED);
-                }
-            }
+            used_entity(index, &mut words, &mut tally, explainer);
         }
         match against {
             Against::Entity(_) | Against::Truth(_) => {}

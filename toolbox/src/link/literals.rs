@@ -289,14 +289,14 @@ fn number_word(chars: &[char], at: usize) -> Option<(usize, usize)> {
 /// `half a million` and the like as a number, with its length in characters.
 fn half(chars: &[char], at: usize) -> Option<(String, usize)> {
     const HALF: &str = "half a ";
-    let begins = at == 0 || !chars[at - 1].is_alphanumeric();
     let text: String = chars[at..].iter().take(HALF.len()).collect();
     let size: String = (chars.get(at + HALF.len()..)?.iter())
         .take_while(|c| c.is_alphabetic())
         .collect();
     let number = scaled_by("0.5", zeros(&size.to_lowercase())?)?;
     let number = number.trim_start_matches('0').to_owned();
-    (begins && text.eq_ignore_ascii_case(HALF)).then(|| (number, HALF.len() + size.chars().count()))
+    text.eq_ignore_ascii_case(HALF)
+        .then(|| (number, HALF.len() + size.chars().count()))
 }
 
 /// Whether a word says how large a number is: `million`.

@@ -3,7 +3,7 @@
 use kg::value::{Extreme, Op};
 
 use super::super::adjective::{Degree, adjective};
-use super::super::cues::{is_negation, sorts};
+use super::super::cues::{is_negation, sorts, superlative};
 use super::reading::{Reader, Token};
 use super::request::{Phrase, Role, is_of_quantity, is_one_of, number};
 use crate::call::Aggregate;
@@ -40,8 +40,7 @@ impl Reader<'_> {
             self.begin(Role::Column);
             return Some(2 + most);
         }
-        let all: Vec<String> = self.tokens.iter().map(|token| token.word.clone()).collect();
-        if let Some((order, read)) = sorts(&all, at) {
+        if let Some((order, read)) = sorts(&self.tokens[at..]) {
             // `from the cheapest to the dearest`, `oldest first`.
             self.request.sorted = self.request.sorted.or(Some(order));
             self.request.order = Some(order[0] == Extreme::Max);
@@ -72,7 +71,7 @@ impl Reader<'_> {
             return Some(read);
         }
         match word.as_str() {
-            // The orders of a shop are no order, and what was ordered there is none.
+            // Not the orders of a shop, and not `what has she ordered`.
             _ if is_one_of(&word, ORDERS)
                 && (word != "ordered" || is_one_of(&next, BEHIND_ORDERED))
                 && (word != "sort" || next != "of")
@@ -288,7 +287,7 @@ impl Reader<'_> {
     /// The extreme that the word before `at` asks for, which is then said.
     fn superlative_before(&mut self, at: usize) -> Option<Extreme> {
         let token = self.tokens.get(at.checked_sub(1)?)?;
-        let found = superlative(&token.word)?;
+        let [found, _] = superlative(&token.word)?;
         self.request.said.extend(token.content);
         Some(found)
     }
@@ -312,15 +311,5 @@ impl Reader<'_> {
                 .get(at + 1)
                 .is_some_and(|token| token.content.is_some())
             && adjective(next).is_none()
-    }
-}
-
-/// The extreme of numbers that a superlative asks for.
-fn superlative(word: &str) -> Option<Extreme> {
-    match (word, adjective(word)) {
-        ("highest" | "maximum", _) => Some(Extreme::Max),
-        ("lowest" | "minimum", _) => Some(Extreme::Min),
-        (_, Some((found, Degree::Superlative))) => Some(found.extremes[0]),
-        _ => None,
     }
 }

@@ -33,6 +33,12 @@ pub(super) struct Token {
     behind_entity: bool,
 }
 
+impl AsRef<str> for Token {
+    fn as_ref(&self) -> &str {
+        &self.word
+    }
+}
+
 /// Reads a question with spaces for its entities.
 pub(super) fn read(bare: &str, asked: &Asked) -> Request {
     let mut end = 0;
