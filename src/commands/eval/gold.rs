@@ -7,7 +7,7 @@ use datagen::verify;
 use kg::spargebra::Query;
 use kg::spargebra::algebra::{Expression, GraphPattern, OrderExpression};
 use kg::spargebra::term::Variable;
-use kg::term::Term;
+use kg::term::{Literal, Term};
 use kg::{Kg, QueryAnswer, QueryLimits, fold};
 use toolbox::answer::{Answer, AnswerValue, CELL_SEPARATOR, Member};
 use toolbox::metrics::Answers;
@@ -167,7 +167,7 @@ fn cells(row: &[Option<Term>], text: &dyn Fn(&Term) -> String) -> Vec<String> {
 fn value(term: &Term) -> String {
     match term {
         Term::Iri(iri) => iri.clone(),
-        Term::Literal(literal) => literal.lexical.clone(),
+        Term::Literal(literal) => written(literal).to_owned(),
         Term::Blank(_) => term.to_string(),
     }
 }
@@ -300,7 +300,17 @@ fn label(graph: &dyn Kg, term: &Term) -> String {
     )
 }
 
-/// A term as text for comparison. Integers are compared by value, so that a computed count equals a
+/// The text of a literal, of a decimal without zeros at its end: `18.00` is the number that a query computes as `18`.
+fn written(literal: &Literal) -> &str {
+    let decimal =
+        (literal.datatype.as_deref()).is_some_and(|datatype| datatype.ends_with("#decimal"));
+    if !decimal || !literal.lexical.contains('.') {
+        return &literal.lexical;
+    }
+    literal.lexical.trim_end_matches('0').trim_end_matches('.')
+}
+
+/// A term as text for comparison. Integers and decimals are compared by value, so that a computed number equals a
 /// gold literal.
 fn comparable(term: &Term) -> String {
     match term.as_literal() {
@@ -312,7 +322,15 @@ fn comparable(term: &Term) -> String {
         {
             literal.lexical.clone()
         }
-        _ => term.to_string(),
+        Some(literal) => {
+            let lexical = written(literal).to_owned();
+            Term::Literal(Literal {
+                lexical,
+                ..literal.clone()
+            })
+            .to_string()
+        }
+        None => term.to_string(),
     }
 }
 
@@ -320,7 +338,6 @@ fn comparable(term: &Term) -> String {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use kg::term::Literal;
     use toolbox::answer::Provenance;
     use toolbox::exec::ExcludeWhen;
     use toolbox::metrics::score;

@@ -102,7 +102,9 @@ fn members(session: &Session<'_>, plan: &Plan) -> Option<EntSet> {
                 };
                 session.satisfying_value(&nodes, *relation, *op, value)
             }
-            PlanStep::Extreme(..) | PlanStep::Class(_) | PlanStep::Meet(_) => return None,
+            PlanStep::Extreme(..) | PlanStep::Class(_) | PlanStep::Meet(_) | PlanStep::Join(_) => {
+                return None;
+            }
         };
     }
     Some(nodes)

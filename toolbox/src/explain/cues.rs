@@ -6,6 +6,7 @@ use kg::{placed_words, words};
 
 use super::adjective::{Degree, adjective};
 use super::focus::is_content;
+use super::name_parts::name_part;
 use super::vocabulary::is_filler;
 use crate::link::{decade_in_digits, decade_of_word, is_size, number_of_word};
 
@@ -81,6 +82,17 @@ pub(super) fn counts(all: &[String]) -> bool {
         || follows(all, "count", &["of", "the", "all"])
 }
 
+/// Whether `or` joins two properties, and is not a part of `3 or more`.
+pub(super) fn joins_by_or(all: &[String]) -> bool {
+    all.iter().enumerate().skip(1).any(|(at, word)| {
+        let number = |word: &String| {
+            word.bytes().all(|byte| byte.is_ascii_digit()) || number_of_word(word).is_some()
+        };
+        let next = all.get(at + 1).map_or("", String::as_str);
+        word == "or" && !number(&all[at - 1]) && !matches!(next, "" | "not" | "so")
+    })
+}
+
 /// Whether one of the next words is worse the more of it there is: `worst flight delay`.
 fn is_bad(next: &[String]) -> bool {
     const BAD: &str = "delay damage loss debt accident error fault crime flood drought pollution outage injur casualt death";
@@ -119,7 +131,7 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
         if let Some((_, length)) = sorts(&all[i..]) {
             sorted = i + length;
         }
-        if i < sorted {
+        if i < sorted || name_part(all, i).is_some() {
             continue;
         }
         let before = i.checked_sub(1).map_or("", |before| all[before].as_str());
@@ -154,13 +166,20 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
         // "how long did it last", "last name".
         let which = all.iter().any(|word| word == "which");
         let ends = i + 1 == all.len() && (word == "last" || word == "first" && !which);
+        // `that last more than 60 minutes`.
+        let lasts = word == "last"
+            && before != "the"
+            && matches!(
+                next,
+                "more" | "less" | "longer" | "at" | "over" | "under" | "between" | "for" | "about"
+            );
         // `the first night` of a play is no extreme, nor is `the first floor`.
         let fixed = matches!(word.as_str(), "first" | "last")
             && matches!(
                 next,
                 "night" | "floor" | "aid" | "class" | "lady" | "prize" | "prizes" | "place"
             );
-        if ends || fixed || next == "name" || next == "names" {
+        if ends || fixed || lasts {
             continue;
         }
         // "When was it first opened": the start, not the first one of several.

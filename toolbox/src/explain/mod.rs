@@ -30,6 +30,7 @@ mod asked_word;
 mod both;
 mod compared;
 mod cues;
+mod ends;
 mod focus;
 mod judging;
 mod kinds;
@@ -38,6 +39,7 @@ mod learn;
 mod lexicon;
 mod marks;
 mod mentions;
+mod name_parts;
 mod naming;
 mod nodes;
 mod others;
@@ -167,9 +169,9 @@ impl<'s, 'g> Proposer<'s, 'g> {
         let cancel = options.cancel.within(options.deadline);
         let mut explainer =
             Explainer::new(self.session, &self.asked, Arc::clone(&self.tables)).with_others();
-        let found = search::search(&mut explainer, limits, weights, &cancel)?;
-        let tables = tabular::tables(&mut explainer, &found, weights, limits, &cancel)?;
-        let mut scored: Vec<(f32, Terms, Proposed<'_>)> = found
+        let results = search::search(&mut explainer, limits, weights, &cancel)?;
+        let tables = tabular::tables(&mut explainer, &results, weights, limits, &cancel)?;
+        let mut scored: Vec<(f32, Terms, Proposed<'_>)> = (results.found)
             .iter()
             .map(|found| (terms::of_found(found, &explainer), Proposed::Plan(found)))
             .chain((tables.into_iter()).map(|(terms, calls)| (terms, Proposed::Table(calls))))

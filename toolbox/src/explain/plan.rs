@@ -81,6 +81,8 @@ pub(super) enum PlanStep {
     Class(NodeId),
     /// Keep the members that another plan finds too.
     Meet(Box<Plan>),
+    /// Add what another plan finds.
+    Join(Box<Plan>),
 }
 
 /// What is done with the set at the end.
@@ -305,6 +307,10 @@ impl<'s, 'g> Writer<'s, 'g> {
             PlanStep::Meet(other) => {
                 let other = self.plan(other);
                 self.assign(Tool::Intersect, vec![set, other])
+            }
+            PlanStep::Join(other) => {
+                let other = self.plan(other);
+                self.assign(Tool::Union, vec![set, other])
             }
         }
     }

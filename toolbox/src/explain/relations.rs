@@ -8,9 +8,10 @@ use kg::words;
 use super::asked_word::AskedWord;
 use super::cues::degrees;
 use super::kinship::Lineage;
+use super::name_parts::with_name_parts;
 use super::naming::{aliases, class_nouns, class_words, is_event, is_mutual, nouns_of, same_kind};
 use super::plan::{Hop, Plan, PlanStep, Start, Way, bit};
-use super::vocabulary::{compounds, domain_stems, split, stems};
+use super::vocabulary::{compounds, domain_stems, shortens, split, stems};
 use super::words::{Explainer, speaks};
 use crate::exec::Relation;
 use crate::rank::stem;
@@ -159,13 +160,14 @@ impl Explainer<'_, '_> {
         };
         // `animal_owner_id` is the owner of an animal.
         if let Some(table) = &table
-            && let Some(column) = without_table(last, table)
+            && let Some(column) =
+                without_table(last, table).or_else(|| without_short_table(last, table))
         {
             (last, domain) = (column, table);
         }
         let parts = |text: &str| {
             let known = |stem: &str| self.tables.has(stem);
-            let mut stems = stems(&compounds(text, known));
+            let mut stems = stems(&with_name_parts(&compounds(text, known)));
             // `ref-maker`, `plays_in_club_inverse`: how it is stored, not what it means.
             let stored =
                 |stem: &String| stem == "ref" || stem == "invers" || stem == "id" && to_things;
@@ -271,6 +273,14 @@ fn without_table<'a>(column: &'a str, table: &str) -> Option<&'a str> {
     }
     let column = rest.strip_prefix(is_separator)?;
     (!column.is_empty()).then_some(column)
+}
+
+/// The name of a column without a short form of its table's name in front: `code` of `Cls_Code` in the table `CLASS`.
+fn without_short_table<'a>(column: &'a str, table: &str) -> Option<&'a str> {
+    let (first, rest) = column.split_once(is_separator)?;
+    let (first, table) = (first.to_lowercase(), table.to_lowercase());
+    let short = !first.is_empty() && (table.starts_with(&first) || shortens(&first, &table));
+    (short && !rest.is_empty()).then_some(rest)
 }
 
 fn is_separator(letter: char) -> bool {

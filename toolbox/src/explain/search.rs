@@ -7,18 +7,18 @@ use common::cancel::{Cancel, Cancelled};
 use kg::term::{Literal, NodeId};
 use kg::value::{Kind, Op};
 
-use super::nodes::{has_reference, is_event_row, is_key_of};
-use super::plan::{Against, Finish, Hop, PlanStep, Start, Way};
-use super::state::{Found, State, explains_all};
+use super::alternatives::either_condition;
+use super::nodes::{has_reference, is_key_of};
+use super::plan::{Against, Hop, PlanStep, Start, Way};
+use super::state::{Found, State};
 use super::terms::{TermWeights, of_state};
 use super::values::{
-    has_one, is_range, is_unasked_key, is_value, kind_of, ops, reached, said_classes, says_nothing,
-    truth, year_used,
+    is_range, is_unasked_key, kind_of, ops, reached, said_classes, truth, year_used,
 };
 use super::ways::{ways, without_texts};
 use super::words::Explainer;
 use crate::call::ToolTable;
-use crate::exec::{Adjacent, EntSet, Value, intersection};
+use crate::exec::{Adjacent, EntSet, intersection};
 use crate::link::unit_of;
 
 /// Sizes of the search.
@@ -60,7 +60,15 @@ const PLAN: usize = 128;
 /// A part of the search is done, or the search ended early.
 pub(super) type Searched = Result<(), Cancelled>;
 
-/// Searches for plans, pruned by `weights`; returns everything found, in the order found.
+/// What a search found, in that order.
+pub(super) struct Results {
+    /// Plans with their answers.
+    pub(super) found: Vec<Found>,
+    /// Plans that end at rows which only connect things. They are no answers, but such rows have columns.
+    pub(super) rows: Vec<State>,
+}
+
+/// Searches for plans, pruned by `weights`.
 ///
 /// # Errors
 /// [`Cancelled`] when `cancel` says so. What was found until then depends on the machine, so it is
@@ -70,7 +78,7 @@ pub(super) fn search(
     limits: SearchLimits,
     weights: &TermWeights,
     cancel: &Cancel,
-) -> Result<Vec<Found>, Cancelled> {
+) -> Result<Results, Cancelled> {
     let mut search = Search {
         limits,
         weights: *weights,
@@ -78,11 +86,15 @@ pub(super) fn search(
         branches: Vec::new(),
         classes: Vec::new(),
         found: Vec::new(),
+        rows: Vec::new(),
         held: Cell::new(0),
         denied: false,
     };
     search.run(explainer)?;
-    Ok(search.found)
+    Ok(Results {
+        found: search.found,
+        rows: search.rows,
+    })
 }
 
 /// A search in progress.
@@ -94,7 +106,8 @@ pub(super) struct Search<'c> {
     branches: Vec<(usize, State)>,
     /// Classes that the question names.
     pub(super) classes: Vec<NodeId>,
-    found: Vec<Found>,
+    pub(super) found: Vec<Found>,
+    pub(super) rows: Vec<State>,
     /// What the plans so far take of [`HELD`].
     held: Cell<usize>,
     /// Two of the question's entities are not linked by a relation that it names.
@@ -137,7 +150,7 @@ impl Search<'_> {
     }
 
     /// Whether the search may hold one more plan, which then counts.
-    fn fits(&self, state: &State) -> bool {
+    pub(super) fn fits(&self, state: &State) -> bool {
         let held = self.held.get() + state.nodes.len() + state.words.len() + PLAN;
         let fits = held <= HELD;
         if fits {
@@ -289,6 +302,8 @@ impl Search<'_> {
         let session = explainer.session;
         let values = &session.linked().values;
         let range = is_range(explainer);
+        let either = either_condition(state, explainer);
+        let members = either.as_ref().unwrap_or(&state.nodes);
         for (index, value) in values.iter().enumerate() {
             if year_used(values, index, state.tally.values) {
                 continue;
@@ -310,7 +325,7 @@ impl Search<'_> {
                 }
                 for op in ops {
                     let keeps = |value: &Literal| {
-                        session.satisfying_value(&state.nodes, one.relation, op, value)
+                        session.satisfying_value(members, one.relation, op, value)
                     };
                     let (mut kept, mut against) = (keeps(value), Against::Value(index));
                     if let Some(unit) = unit {
@@ -318,9 +333,8 @@ impl Search<'_> {
                         let readings = unit.readings(value, &stems);
                         // If the relation's name does not say its unit, a reading counts that keeps some, not all.
                         let known = readings.len() == 1;
-                        let fits = |kept: &EntSet| {
-                            known || !kept.is_empty() && kept.len() < state.nodes.len()
-                        };
+                        let fits =
+                            |kept: &EntSet| known || !kept.is_empty() && kept.len() < members.len();
                         let mut all = readings.into_iter().map(|read| (keeps(&read), read));
                         if let Some((fit, read)) = all.find(|(kept, _)| fits(kept)) {
                             kept = fit;
@@ -330,8 +344,11 @@ impl Search<'_> {
                     if kept.is_empty() {
                         continue;
                     }
-                    let state = state.compare(one.relation, op, against, kept, explainer);
-                    self.keep(next, state);
+                    let mut kept = state.compare(one.relation, op, against, kept, explainer);
+                    if either.is_some() {
+                        kept = kept.or_before(state);
+                    }
+                    self.keep(next, kept);
                 }
             }
         }
@@ -346,11 +363,14 @@ impl Search<'_> {
             let Some(value) = truth(explainer, one, &state.nodes, said).filter(|_| !known) else {
                 continue;
             };
-            let kept = session.satisfying_value(&state.nodes, one.relation, Op::Eq, &value);
-            if !kept.is_empty() && kept.len() < state.nodes.len() {
+            let kept = session.satisfying_value(members, one.relation, Op::Eq, &value);
+            if !kept.is_empty() && kept.len() < members.len() {
                 let against = Against::Truth(value);
-                let state = state.compare(one.relation, Op::Eq, against, kept, explainer);
-                self.keep(next, state);
+                let mut kept = state.compare(one.relation, Op::Eq, against, kept, explainer);
+                if either.is_some() {
+                    kept = kept.or_before(state);
+                }
+                self.keep(next, kept);
             }
         }
         Ok(())
@@ -442,50 +462,5 @@ impl Search<'_> {
             }
             self.keep(next, state.meet(branch, nodes));
         }
-    }
-
-    /// Records the plans that end at a state.
-    fn conclude(&mut self, state: &State, explainer: &mut Explainer<'_, '_>) -> Searched {
-        let steps = !state.plan.steps.is_empty();
-        if state.nodes.is_empty() {
-            return Ok(());
-        }
-        // A list of a class that the question does not name is no answer.
-        let named =
-            matches!(&state.plan.start, Start::Class(class) if self.classes.contains(class));
-        // A question with a word that the class does not explain asks for some of it, not for all.
-        let whole = steps || explains_all(state, explainer);
-        let new = whole && !says_nothing(explainer.session, state);
-        // `the bookings of May`: rows without a name are an answer where the question names their class.
-        let row = state.class_said && is_event_row(explainer.session, state.nodes[0]);
-        if (steps || named) && new && (!state.statements || row) {
-            self.found.push(Found {
-                answer: Value::Set(state.nodes.clone()),
-                state: state.clone(),
-            });
-        }
-        // Things are counted, not their names, which they may share, and no numbers or truths.
-        // Statements are counted unless the question names what else it counts: `how many clubs`.
-        let other = explainer.class_asked && !state.class_said && !explainer.asked.times;
-        let things = !state.statements || !other;
-        let counts = things
-            && !state.named
-            && !is_value(explainer.session, &state.nodes)
-            && !has_one(state, explainer);
-        if explainer.asked.count && (steps || named) && counts {
-            self.found.push(Found {
-                answer: Value::Int(state.nodes.len() as u64),
-                state: state.finish(Finish::Count),
-            });
-        }
-        let statement = explainer.asked.tells && state.plan.steps.is_empty();
-        if (explainer.asked.judge || statement)
-            && state.plan.steps.len() <= 2
-            && state.nodes.len() <= self.limits.set
-        {
-            self.judge(state, explainer)?;
-            self.judge_alone(state, explainer);
-        }
-        Ok(())
     }
 }

@@ -16,7 +16,7 @@ gimme dont don isn didn doesn possible kindly quick quickly help ever mean means
 looking look interested search searching provide display return enumerate sort kind whats whos wheres whens hows every bit kinda maybe";
 
 /// More of these words, which came after the tables were learned, and prepositions.
-const CHATTER: &str = "everyone everybody here nowadays current currently directly tbh imo lol haha guys folks clue grateful appreciate wanted wants wondered lately hear heard mind moment beside besides along alongside within inside behind among amongst toward towards upon onto outside beneath via per without despite throughout";
+const CHATTER: &str = "everyone everybody here nowadays current currently directly tbh imo lol haha guys folks clue grateful appreciate wanted wants wondered lately hear heard mind moment beside besides along alongside within inside behind among amongst toward towards upon onto outside beneath via per without despite throughout distinct unique";
 
 /// Abbreviations in names of columns, with what they stand for.
 const ABBREVIATIONS: &str = "acct:account addr:address amt:amount approx:approximate asst:assistant avg:average bal:balance \
@@ -129,6 +129,24 @@ pub(super) fn spelled_out(word: &str) -> Option<&'static str> {
     LONG.get(word).copied()
 }
 
+/// Whether a name of a column leaves out letters of a word: `wkday` of `weekday`, `hrly` of `hourly`. It has at most
+/// one vowel, and of two letters the second is the word's last consonant.
+pub(super) fn shortens(name: &str, word: &str) -> bool {
+    let vowel = |letter: &char| matches!(letter, 'a' | 'e' | 'i' | 'o' | 'u');
+    let (short, long) = (name.chars().count(), word.chars().count());
+    if short < 2 || short >= long || long > 3 * short + 2 || name.chars().filter(vowel).count() > 1
+    {
+        return false;
+    }
+    let consonant = |letter: &char| letter.is_alphabetic() && !vowel(letter);
+    let last = |text: &str| text.chars().rev().find(consonant);
+    if name.chars().next() != word.chars().next() || short == 2 && last(name) != last(word) {
+        return false;
+    }
+    let mut letters = word.chars();
+    (name.chars()).all(|wanted| letters.any(|letter| letter == wanted))
+}
+
 /// The longest known stem that a word begins with, if what follows is a misspelt ending
 /// (`populaton`).
 pub(super) fn before_misspelt_ending(word: &str, known: impl Fn(&str) -> bool) -> Option<&str> {
@@ -173,6 +191,29 @@ pub(super) fn domain_stems(domain: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_columns_leave_out_letters() {
+        for (name, word) in [
+            ("wkday", "weekday"),
+            ("hrly", "hourly"),
+            ("rtg", "rating"),
+            ("cd", "code"),
+            ("sqm", "sqmetres"),
+        ] {
+            assert!(shortens(name, word), "{name} {word}");
+        }
+        for (name, word) in [
+            ("rate", "rating"),
+            ("cd", "country"),
+            ("cd", "city"),
+            ("rtg", "grating"),
+            ("weekday", "weekday"),
+            ("w", "weekday"),
+        ] {
+            assert!(!shortens(name, word), "{name} {word}");
+        }
+    }
 
     #[test]
     fn words_without_spaces_between_them_are_taken_apart() {

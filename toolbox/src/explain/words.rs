@@ -18,7 +18,7 @@ use super::plan::{Hop, Way};
 use super::possessive::{self, SPOKEN_OF};
 use super::question::Asked;
 use super::table::WordTables;
-use super::vocabulary::split;
+use super::vocabulary::{shortens, split};
 use crate::exec::{Relation, Session};
 use crate::rank::{dice, stem, word_grams};
 
@@ -31,6 +31,8 @@ const CLASS: f32 = 0.4;
 /// From this probability a word is a synonym of a class's name, with this share of [`CLASS`].
 const SYNONYM: f32 = 0.24;
 const MEANT: f32 = 0.6;
+/// The probability with which a word is explained by an abbreviation that nobody lists.
+const SHORT: f32 = 0.25;
 /// Factor for a word that has the same stem but means another kind of thing.
 const OTHER: f32 = 0.25;
 /// The highest probability with which a class explains a word that is only a part of its name.
@@ -264,7 +266,11 @@ impl<'s, 'g> Explainer<'s, 'g> {
         let seen = self.tables.question_given(name, &word.stem);
         // A rare word that means one relation only says as much as a frequent one.
         let meant = RARE * self.tables.relation_given(&word.stem, name);
+        let short =
+            !self.tables.has(name) && (shortens(name, &word.word) || shortens(name, &word.stem));
+        let short = if short { SHORT } else { 0.0 };
         seen.max(meant)
+            .max(short)
             .max(self.by_letters(&word.stem, name))
             .max(self.measured(word, name))
             .max(SAME * self.asked.abbreviated(word, name))

@@ -142,15 +142,51 @@ pub(super) fn codes(name: &str) -> impl Iterator<Item = &'static str> {
     all.flat_map(|&at| NATIONS.coded[at].1.iter().copied())
 }
 
-/// The words of the names and adjectives of the nation with this code or name (`Asia`: `asia`, `asian`).
+/// Words for the sexes, and how tables write these.
+const SEXES: [(&str, [&str; 2]); 2] = [
+    (
+        "female females woman women girl girls lady ladies",
+        ["F", "female"],
+    ),
+    ("male males man men boy boys gentlemen", ["M", "male"]),
+];
+
+/// How tables write the sex that a lower-case word names.
+pub(super) fn sexes(word: &str) -> &'static [&'static str] {
+    let of = |(words, _): &&(&str, [&str; 2])| words.split(' ').any(|one| one == word);
+    (SEXES.iter().find(of)).map_or(&[], |(_, written)| written)
+}
+
+/// The words for the sex that a table writes like this.
+pub(crate) fn words_of_sex(written: &str) -> impl Iterator<Item = &'static str> {
+    let of = |(_, forms): &&(&str, [&str; 2])| {
+        forms.iter().any(|form| form.eq_ignore_ascii_case(written))
+    };
+    let words = SEXES.iter().find(of).map(|(words, _)| words.split(' '));
+    words.into_iter().flatten()
+}
+
+/// The words of the names and adjectives of the nation with this normalised name.
+pub(super) fn forms(name: &str) -> &'static [String] {
+    let nation = NATIONS.by_name.get(name).and_then(|at| at.first());
+    nation.map_or(&[], |&at| NATIONS.coded[at].0.as_slice())
+}
+
+/// The words of the names and adjectives of the nation with this code, name or adjective (`Asia`: `asia`,
+/// `asian`).
 pub(crate) fn words_of_nation(text: &str) -> &'static [String] {
     let by_code = (NATIONS.coded.iter()).find(|(_, codes)| codes.contains(&text));
     let by_name = || {
         let at = *NATIONS.by_name.get(&normalise(text))?.first()?;
         NATIONS.coded.get(at)
     };
+    let by_adjective = || {
+        let at = *NATIONS.by_adjective.get(&normalise(text))?.first()?;
+        NATIONS.coded.get(at)
+    };
     by_code
         .or_else(by_name)
+        .or_else(by_adjective)
         .map_or(&[], |(words, _)| words.as_slice())
 }
 

@@ -19,7 +19,9 @@ pub use choose::choose;
 pub(crate) use dates::{is_date, is_month};
 pub use detect::{Mention, detect};
 pub use error::{LinkError, QuestionTooLong, check_question};
-pub(crate) use language::{is_adjective as is_nationality, kind_of_place, words_of_nation};
+pub(crate) use language::{
+    is_adjective as is_nationality, kind_of_place, words_of_nation, words_of_sex,
+};
 pub use literals::literals;
 pub(crate) use literals::{
     LAST_DAY, decade_in_digits, decade_of_word, is_size, number_of_word, unit_of, year_of,
@@ -151,16 +153,17 @@ pub(crate) fn has_date(values: &[Literal]) -> bool {
 }
 
 /// The values that a text names by other words: countries and continents by codes, as far as the graph has them as
-/// countries (`NO` for `Norwegian passengers`), and by names (`Asia` for `Asian countries`); subjects by the
-/// people who practise them (`cardiology` for `cardiologists`).
+/// countries (`NO` for `Norwegian passengers`), and by names (`Asia` for `Asian countries`); the sexes by codes (`F` for
+/// `women`); subjects by the people who practise them (`cardiology` for `cardiologists`).
 fn other_values(kg: &dyn Kg, text: &str) -> Vec<Literal> {
     const LONGEST: usize = 3;
     const COUNTRY: &str = "country countries nation nationality citizenship";
-    let of_country = |node: NodeId| {
-        let names = kg.in_relations(node).into_iter();
-        let mut names = names.map(|relation| words(&kg.name(relation.node())));
-        let of = |name: &String| COUNTRY.split(' ').any(|word| word == name);
-        names.any(|name| name.iter().any(of))
+    const SEX: &str = "sex gender";
+    let is_of = |value: &Literal, columns: &str| {
+        let node = kg.find(&Term::Literal(value.clone()));
+        let relations = node.map(|node| kg.in_relations(node)).unwrap_or_default();
+        let of = |name: &String| columns.split(' ').any(|word| word == name);
+        (relations.into_iter()).any(|relation| words(&kg.name(relation.node())).iter().any(of))
     };
     let spans = word_spans(text);
     let mut found: Vec<Literal> = Vec::new();
@@ -173,16 +176,24 @@ fn other_values(kg: &dyn Kg, text: &str) -> Vec<Literal> {
         for last in first..spans.len().min(first + LONGEST) {
             let name = normalise(&text[spans[first].0..spans[last].1]);
             let coded = language::codes(&name).map(Literal::plain);
-            found.extend(coded.filter(|code| {
-                kg.find(&Term::Literal(code.clone()))
-                    .is_some_and(of_country)
-            }));
+            found.extend(coded.filter(|code| is_of(code, COUNTRY)));
             // `Asian countries` have the continent `Asia`, unless the graph has `Asian` as a value.
             if language::is_adjective(&name) && crate::text_values::value_of(kg, &name).is_none() {
                 let names = language::nations(&name).into_iter();
                 found.extend(names.filter_map(|name| crate::text_values::value_of(kg, name)));
             }
+            // Who is from France has the nationality `French`, unless the graph has `France` as a value.
+            if !language::forms(&name).is_empty()
+                && crate::text_values::value_of(kg, &name).is_none()
+            {
+                let forms = language::forms(&name).iter();
+                let values = forms.filter_map(|form| crate::text_values::value_of(kg, form));
+                found.extend(values.filter(|value| is_of(value, COUNTRY)));
+            }
             if first == last {
+                let sexes = language::sexes(&name).iter();
+                let sexes = sexes.filter_map(|code| crate::text_values::value_of(kg, code));
+                found.extend(sexes.filter(|value| is_of(value, SEX)));
                 let subjects = language::subjects_of(&name).into_iter();
                 found.extend(subjects.filter_map(|name| crate::text_values::value_of(kg, &name)));
             }

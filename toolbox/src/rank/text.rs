@@ -94,6 +94,11 @@ const ENDINGS: [&str; 15] = [
 /// `birth`.
 #[must_use]
 pub fn stem(word: &str) -> String {
+    // `classes` loses as much as `class`.
+    let word = match word.strip_suffix("es") {
+        Some(one) if one.ends_with("ss") => one,
+        _ => word,
+    };
     let base = family(word)
         .or_else(|| word.strip_suffix('s').and_then(family))
         .unwrap_or(word);
@@ -270,6 +275,7 @@ mod tests {
             ("movies", "film"),
             ("ordered", "orders"),
             ("deliveries", "delivered"),
+            ("classes", "class"),
         ] {
             assert_eq!(stem(a), stem(b), "{a} {b}");
         }

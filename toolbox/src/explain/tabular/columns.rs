@@ -17,6 +17,8 @@ pub(super) struct Composer<'c, 's, 'g> {
     pub(super) paths: &'c [Path],
     pub(super) request: &'c Request,
     pub(super) explainer: &'c Explainer<'s, 'g>,
+    /// Where the question asks how many, unless the graph has that number.
+    pub(super) count: Option<usize>,
     /// The paths of the plan.
     pub(super) chosen: Vec<Vec<Hop>>,
     pub(super) words: Vec<f32>,
@@ -152,6 +154,14 @@ impl<'c> Composer<'c, '_, '_> {
         if phrase.role == Role::Counted {
             // Nobody counts what everything has only one of.
             return best(self.paths, phrase, known, |path| path.can_be_counted(kg));
+        }
+        // What is longest is a number or a time.
+        let degree = |&at: &usize| self.explainer.asked.words[at].adjective.is_some();
+        if phrase.role == Role::Order && phrase.words.iter().any(degree) {
+            let found = best(self.paths, phrase, known, |path| path.has_an_order(kg));
+            if found.is_some() {
+                return found;
+            }
         }
         let any = |_: &Path| true;
         best(self.paths, phrase, known, any).or_else(|| {

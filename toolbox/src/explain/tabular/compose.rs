@@ -57,6 +57,7 @@ pub(super) fn compose(
         paths,
         request,
         explainer,
+        count: request.count,
         chosen: Vec::new(),
         words: base.words.to_vec(),
         asked: 0.0,
@@ -96,8 +97,14 @@ impl Composer<'_, '_, '_> {
         // A number that the graph has is compared, not counted.
         let measured = columns.counted.is_some_and(|path| self.is_number(path));
         let mut kept = self.kept().filter(|_| !measured);
+        if let (true, Some(at), Some(path)) = (measured, self.count, columns.counted) {
+            // `the names and numbers of staff`.
+            columns.shown.push((at, Shown::Path(path)));
+            columns.shown.sort_by_key(|(at, _)| *at);
+            (self.count, columns.counted) = (None, None);
+        }
         let keyed = columns.own_key || !columns.keys.is_empty();
-        let grouped_count = request.count.is_some()
+        let grouped_count = self.count.is_some()
             && (request.grouped && keyed || request.is_grouped() && !columns.shown.is_empty());
         let computed = columns
             .shown
@@ -107,7 +114,7 @@ impl Composer<'_, '_, '_> {
             || !computed && grouped_count && without.is_none()
             || computed && (!columns.keys.is_empty() || request.grouped && columns.own_key)
             || computed && request.best.is_some();
-        let count = request.count.is_some() && without.is_some() && columns.shown.is_empty();
+        let count = self.count.is_some() && without.is_some() && columns.shown.is_empty();
         if count {
             self.cues += 1;
         } else if grouping {
@@ -262,7 +269,7 @@ impl Composer<'_, '_, '_> {
             keys.push(self.member_path()?);
         }
         self.cues += 1;
-        let count = self.request.count.filter(|_| !computed);
+        let count = self.count.filter(|_| !computed);
         let mut shown: Vec<(usize, Shown)> = columns.shown.clone();
         if kept && count.is_none() {
             shown.retain(|(_, one)| is_path(one));
@@ -363,7 +370,7 @@ impl Composer<'_, '_, '_> {
         let missing = [
             request.having.is_some() && !kept && !self.compares_counted(),
             asks(|role| matches!(role, Role::Computed(_))) && !computed,
-            request.grouped && !grouping && (request.count.is_some() || computed),
+            request.grouped && !grouping && (self.count.is_some() || computed),
             request.most == Some(Extreme::Max) && !kept && self.base.tally.extremes == 0,
             request.most == Some(Extreme::Min) && !kept && self.base.tally.extremes == 0,
         ];

@@ -25,7 +25,8 @@ impl Reader<'_> {
     pub(super) fn cue(&mut self, at: usize) -> Option<usize> {
         let next = self.word(at + 1).to_owned();
         let word = self.tokens[at].word.clone();
-        if let Some(read) = self.number_of(at) {
+        let read = self.on_average(at).or_else(|| self.number_before(at));
+        if let Some(read) = read.or_else(|| self.number_of(at)) {
             return Some(read);
         }
         // `the three largest cities`, `the three most expensive ones`.
@@ -144,6 +145,71 @@ impl Reader<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Reads `how old` or `how many` where `on average` says that a mean is asked for, and these words themselves.
+    fn on_average(&mut self, at: usize) -> Option<usize> {
+        let mut pairs = self.tokens.windows(2);
+        let on = |pair: &[Token]| pair[0].word == "on" && pair[1].word == "average";
+        let asks = pairs.any(on) && !self.stands_before_a_word(self.place("average")?);
+        if !asks {
+            return None;
+        }
+        let next = self.tokens.get(at + 1)?;
+        match (self.word(at), next.word.as_str()) {
+            ("on", "average") => {
+                self.close();
+                if !self.computes()
+                    && let Some(last) = self
+                        .request
+                        .phrases
+                        .iter_mut()
+                        .rev()
+                        .find(|one| one.role == Role::Column)
+                {
+                    last.role = Role::Computed(Aggregate::Average);
+                }
+                Some(2)
+            }
+            ("how", "many" | "much") => {
+                self.begin(Role::Computed(Aggregate::Average));
+                self.open_phrase(self.tokens[at].at);
+                Some(2)
+            }
+            ("how", word) if adjective(word).is_some() => {
+                self.begin(Role::Computed(Aggregate::Average));
+                self.open_phrase(self.tokens[at].at);
+                self.add(&self.tokens[at + 1], None);
+                self.begin(Role::Condition);
+                Some(2)
+            }
+            _ => None,
+        }
+    }
+
+    /// The last token with this word.
+    fn place(&self, word: &str) -> Option<usize> {
+        self.tokens.iter().rposition(|token| token.word == word)
+    }
+
+    /// Reads `most` in `the three museums with the most staff`.
+    fn number_before(&mut self, at: usize) -> Option<usize> {
+        let extreme = match self.word(at) {
+            "most" | "highest" | "largest" | "greatest" => Extreme::Max,
+            "least" | "fewest" | "lowest" | "smallest" => Extreme::Min,
+            _ => return None,
+        };
+        let with = at.checked_sub(2).filter(|&with| {
+            self.word(at - 1) == "the" && matches!(self.word(with), "with" | "have" | "having")
+        })?;
+        let that = usize::from(matches!(self.word(with.checked_sub(1)?), "that" | "which"));
+        let things = with.checked_sub(1 + that)?;
+        self.tokens[things].content?;
+        let first = number(self.word(things.checked_sub(1)?)).filter(|&first| first > 1)?;
+        self.request.first = Some(first);
+        self.request.order = Some(extreme == Extreme::Max);
+        self.begin(Role::Order);
+        Some(1)
     }
 
     /// Reads what rows are grouped by: `per city`, `for each city`, `by city`.

@@ -23,7 +23,7 @@ use rustc_hash::FxHashSet;
 
 use super::nodes::is_event_row;
 use super::plan::{Against, Hop, Plan, PlanStep, Start, Way, bit};
-use super::search::SearchLimits;
+use super::search::{Results, SearchLimits};
 use super::state::{Found, State};
 use super::terms::{DecisionTerm, TermWeights, Terms, of_found, of_state};
 use super::values::{reached, said_classes};
@@ -31,7 +31,7 @@ use super::words::{Explainer, strength};
 use crate::call::{Aggregate, Call, ToolTable};
 use crate::exec::{EntSet, Relation, Value, intersection, sorted};
 use compose::Composed;
-use paths::EXPLAINED;
+use paths::{EXPLAINED, KNOWN};
 use plan::TablePlan;
 use request::{Request, Role};
 
@@ -49,7 +49,7 @@ const LINKED: usize = 40;
 /// [`Cancelled`] when `cancel` says so.
 pub(super) fn tables(
     explainer: &mut Explainer<'_, '_>,
-    found: &[Found],
+    results: &Results,
     weights: &TermWeights,
     limits: SearchLimits,
     cancel: &Cancel,
@@ -64,10 +64,12 @@ pub(super) fn tables(
         return Ok(Vec::new());
     }
     if !request.wants_table() && !request.wants_labels() {
-        return Ok(sum(explainer, found, weights).into_iter().collect());
+        return Ok(sum(explainer, &results.found, weights)
+            .into_iter()
+            .collect());
     }
     let mut candidates = Vec::new();
-    let bases = bases(explainer, found, &request, weights, limits, cancel)?;
+    let bases = bases(explainer, results, &request, weights, limits, cancel)?;
     for base in bases {
         cancel.check()?;
         let paths = paths::paths(&base.nodes, explainer, cancel)?;
@@ -133,7 +135,7 @@ fn sum(
 /// counted, that number is no value to compare something else with.
 fn bases(
     explainer: &mut Explainer<'_, '_>,
-    found: &[Found],
+    results: &Results,
     request: &Request,
     weights: &TermWeights,
     limits: SearchLimits,
@@ -166,22 +168,24 @@ fn bases(
         linked_members(explainer, &mut states, limits, cancel)?;
     }
     states.extend(with_texts(explainer, limits, cancel)?);
-    let sets = found
-        .iter()
-        .filter(|one| matches!(one.answer, Value::Set(_)));
-    states.extend(sets.map(|one| one.state.clone()));
+    let found = results.found.iter();
+    let sets = found.filter(|one| matches!(one.answer, Value::Set(_)));
+    states.extend(sets.map(|one| &one.state).chain(&results.rows).cloned());
     let thing = |node: &NodeId| !matches!(kg.term(*node), Term::Literal(_));
-    let number = request.having.map(|(_, number)| number.to_string());
+    let had = request.having.map(|(_, number)| number);
+    let numbers: Vec<String> = (had.into_iter().chain(request.first))
+        .map(|number| number.to_string())
+        .collect();
     let compared = |state: &State| {
         let mut values = session.linked().values.iter().enumerate();
         values.any(|(at, value)| {
-            state.tally.values & bit(at) != 0 && Some(&value.lexical) == number.as_ref()
+            state.tally.values & bit(at) != 0 && numbers.contains(&value.lexical)
         })
     };
+    states.retain(|state| !compared(state) || measures_counted(state, request, explainer));
     let mut scored: Vec<(f32, State)> = states
         .into_iter()
         .filter(|state| !state.named && state.nodes.first().is_some_and(thing))
-        .filter(|state| !compared(state))
         .map(|state| (weights.score(&of_state(&state, explainer)), state))
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -198,6 +202,23 @@ fn bases(
         }
     }
     Ok(kept)
+}
+
+/// Whether a set compares a number that the graph has of what the question counts: `more than 150 staff`.
+fn measures_counted(state: &State, request: &Request, explainer: &mut Explainer<'_, '_>) -> bool {
+    let Some(phrase) = request
+        .having
+        .and_then(|_| request.phrases.get(request.had))
+    else {
+        return false;
+    };
+    let class = match state.plan.start {
+        Start::Class(class) => explainer.class(class),
+        _ => return false,
+    };
+    let p = |words: &[f32], at: usize| words.get(at).copied().unwrap_or_default();
+    let measured = |&at: &usize| p(&class, at) < KNOWN && p(&state.words, at) >= KNOWN;
+    phrase.words.iter().any(measured)
 }
 
 /// Adds the members of each class that the question names to which something is linked, by each relation
@@ -325,6 +346,11 @@ fn others(
     }
     let kg = explainer.session.kg();
     let first = base.nodes.first()?;
+    // What was not attended is not what is left when that is taken away.
+    let truth = |step: &PlanStep| matches!(step, PlanStep::Compare(_, _, Against::Truth(_)));
+    if base.plan.steps.iter().any(truth) {
+        return None;
+    }
     // Who does not speak English is no row that says who speaks what.
     if base.statements && !is_event_row(explainer.session, *first) {
         return None;

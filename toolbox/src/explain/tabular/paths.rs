@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use common::cancel::{Cancel, Cancelled};
 use kg::Kg;
-use kg::term::{NodeId, RelId, Term};
+use kg::term::{Literal, NodeId, RelId, Term};
+use kg::value::Kind;
 
 use super::super::nodes::is_nameless;
 use super::super::plan::{Hop, Way};
@@ -246,6 +247,14 @@ impl Path {
             let term = kg.term(node);
             term.as_literal().is_some_and(kg::value::is_number)
         })
+    }
+
+    /// Whether it leads to numbers or times.
+    pub(super) fn has_an_order(&self, kg: &dyn Kg) -> bool {
+        let first = self.ends.first().map(|&node| kg.term(node));
+        let literal = first.as_ref().and_then(|term| term.as_literal());
+        let time = |literal: &Literal| Kind::of(literal) == Kind::Time;
+        self.leads_to_numbers(kg) || literal.is_some_and(time)
     }
 
     /// Whether it leads to what can be counted, or to numbers, which are compared.

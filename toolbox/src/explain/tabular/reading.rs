@@ -2,6 +2,7 @@
 
 use super::super::cues::whole_words;
 use super::super::focus::is_content;
+use super::super::name_parts::name_part;
 use super::super::question::Asked;
 use super::request::{Label, Phrase, Request, Role};
 
@@ -17,6 +18,8 @@ const BEHIND: [&str; 13] = [
 const ASKING: [&str; 11] = [
     "list", "show", "give", "return", "what", "how", "find", "tell", "along", "display", "well",
 ];
+/// Those of them that begin a list of columns.
+const LISTING: [&str; 6] = ["list", "show", "give", "return", "find", "display"];
 /// Those of them that ask a question.
 const QUESTION: [&str; 3] = ["what", "how", "tell"];
 /// A word of the question.
@@ -31,6 +34,8 @@ pub(super) struct Token {
     colon: bool,
     /// Whether an entity stands before it.
     behind_entity: bool,
+    /// Whether an entity stands behind it.
+    before_entity: bool,
 }
 
 impl AsRef<str> for Token {
@@ -54,6 +59,7 @@ pub(super) fn read(bare: &str, asked: &Asked) -> Request {
             Token {
                 content: asked.placed(at),
                 behind_entity: entity && between.trim_matches([' ', ',']).is_empty(),
+                before_entity: (asked.mentions.iter().flatten()).any(|&(from, _)| from == end + 1),
                 apart: between.contains([',', ';', ':', '.', '?', '!']),
                 colon: between.contains(':'),
                 at,
@@ -73,7 +79,10 @@ pub(super) fn read(bare: &str, asked: &Asked) -> Request {
     while next < tokens.len() {
         next += reader.token(next);
     }
+    let word = |at: usize| tokens.get(at).map_or("", |token| token.word.as_str());
     let mut request = reader.request;
+    request.commands =
+        LISTING.contains(&word(0)) || word(0) == "what" && matches!(word(1), "is" | "are");
     request.settle(asked);
     request
 }
@@ -126,11 +135,30 @@ impl Reader<'_> {
                 }
             }
             "name" if self.is_order(at) => {}
+            _ if name_part(self.tokens, at).is_some() => self.add(token, Some(Label::Name)),
             "name" | "names" => self.add(token, Some(Label::Name)),
             "id" | "ids" | "identifier" | "identifiers" => self.add(token, Some(Label::Key)),
+            "called" | "named" if self.asks_for_name(at) => {
+                self.close();
+                (self.role, self.beside) = (Role::Column, true);
+                self.add(token, Some(Label::Name));
+                self.close();
+            }
+            // `every gym by name`.
+            "by" if matches!(self.word(at + 1), "name" | "names" | "id" | "title") => {
+                self.close();
+                (self.role, self.beside) = (Role::Column, true);
+            }
+            // `and on which day is it held`.
+            "which" | "what" if self.asks_beside(at) => {
+                self.close();
+                (self.role, self.beside) = (Role::Column, true);
+            }
             _ if CONDITIONS.contains(&word) && at > 0 => {
                 self.close();
-                let their = matches!(self.word(at + 1), "their" | "its");
+                let together = matches!(self.word(at - 1), "along" | "together");
+                let their =
+                    together && word == "with" || matches!(self.word(at + 1), "their" | "its");
                 self.beside |= their;
                 // `the teams in which`, but not `which of the teams`.
                 self.role = if their {
@@ -149,10 +177,16 @@ impl Reader<'_> {
             }
             _ if ASKING.contains(&word) && self.role != Role::Order => {
                 self.close();
+                if LISTING.contains(&word) && token.apart && at > 0 {
+                    self.request.listed = Some(self.request.phrases.len());
+                }
                 self.role = Role::Column;
                 // `besides English, what does he speak`: a comma before a question joins nothing.
                 self.beside &= !(token.apart && QUESTION.contains(&word));
                 self.beside |= at > 0 && !QUESTION.contains(&word);
+            }
+            "belong" | "belongs" | "exist" if self.role == Role::Counted => {
+                self.begin(Role::Condition);
             }
             _ if token.content.is_some() => self.add(token, None),
             _ if word == "are" || word == "is" || !is_content(word) => self.close(),
@@ -209,6 +243,30 @@ impl Reader<'_> {
             && !self.tokens.get(at + 1).is_some_and(|next| next.apart)
     }
 
+    /// Whether `which` at `at` asks for one more thing: `and in which city`.
+    fn asks_beside(&self, at: usize) -> bool {
+        let back = |back: usize| at.checked_sub(back).map_or("", |at| self.word(at));
+        let and = back(1) == "and" || BEHIND.contains(&back(1)) && back(2) == "and";
+        and && self
+            .tokens
+            .get(at + 1)
+            .is_some_and(|next| next.content.is_some())
+    }
+
+    /// Whether `called` at `at` asks what something is called: no name follows.
+    fn asks_for_name(&self, at: usize) -> bool {
+        let what = |one: &Token| matches!(one.word.as_str(), "what" | "how");
+        let ends = |next: &Token| (next.apart || next.word == "and") && !next.behind_entity;
+        let is = matches!(self.word(at.wrapping_sub(1)), "it" | "they" | "are" | "is");
+        let noun = at
+            .checked_sub(1)
+            .is_some_and(|before| self.tokens[before].content.is_some());
+        self.tokens[..at].iter().any(what)
+            && self.tokens.get(at + 1).is_none_or(ends)
+            && !self.tokens[at].before_entity
+            && (is || noun)
+    }
+
     /// Reads `and` or a comma at a token.
     fn join(&mut self, token: &Token) {
         let open = self.open.and_then(|open| self.request.phrases.get(open));
@@ -246,7 +304,10 @@ impl Reader<'_> {
     pub(super) fn stands_before_a_word(&self, at: usize) -> bool {
         let the = usize::from(matches!(self.word(at + 1), "the" | "each" | "every"));
         let next = self.tokens.get(at + 1 + the);
-        next.is_some_and(|next| next.content.is_some() && !next.behind_entity && !next.apart)
+        next.is_some_and(|next| {
+            let named = next.content.is_some() && !next.behind_entity && !next.apart;
+            named && !next.before_entity
+        })
     }
 
     pub(super) fn begin(&mut self, role: Role) {

@@ -74,6 +74,10 @@ pub(super) struct Request {
     pub(super) grouped: bool,
     /// Whether things that have something are left out.
     pub(super) without: bool,
+    /// Whether it begins with a command, or with `what are`, and so names what it asks for: `show the title and the date`.
+    pub(super) commands: bool,
+    /// The first phrase of a sentence that lists the columns: `… Give the title and the date.`
+    pub(super) listed: Option<usize>,
     /// Whether rows are ordered, and if so, whether the last comes first.
     pub(super) order: Option<bool>,
     /// How many rows are asked for.
@@ -85,6 +89,8 @@ pub(super) struct Request {
 impl Request {
     /// Settles what the phrases share, after all have been read.
     pub(super) fn settle(&mut self, asked: &Asked) {
+        self.keep_listed();
+        self.keep_keys();
         self.keep_one_column(asked);
         // `the age and height of the players`: both are of players.
         for at in (1..self.phrases.len()).rev() {
@@ -122,12 +128,54 @@ impl Request {
         }
     }
 
+    /// Where a sentence lists several columns, what was said before says only of what.
+    fn keep_listed(&mut self) {
+        if self.lists_several() {
+            let before = self
+                .phrases
+                .iter_mut()
+                .take(self.listed.unwrap_or_default());
+            for phrase in before.filter(|one| one.role == Role::Column) {
+                phrase.role = Role::Condition;
+            }
+        }
+    }
+
+    /// Whether a sentence of its own lists several columns.
+    fn lists_several(&self) -> bool {
+        let listed = self.listed.and_then(|at| self.phrases.get(at..));
+        let columns = listed
+            .into_iter()
+            .flatten()
+            .filter(|one| one.role == Role::Column);
+        columns.count() > 1
+    }
+
+    /// Where nothing is counted or computed, `every gym` groups nothing.
+    fn keep_keys(&mut self) {
+        let computed = |one: &Phrase| matches!(one.role, Role::Computed(_));
+        let groups = self.count.is_some()
+            || self.having.is_some()
+            || self.most.is_some()
+            || self.phrases.iter().any(computed);
+        if !groups {
+            for phrase in self.phrases.iter_mut().filter(|one| one.role == Role::Key) {
+                phrase.role = Role::Condition;
+            }
+        }
+    }
+
     /// Leaves one column to a question for people, places or times: `who wrote and directed it` has one answer.
     fn keep_one_column(&mut self, asked: &Asked) {
         let column = |one: &&mut Phrase| one.role == Role::Column;
         let labels =
             (self.phrases.iter()).any(|one| one.role == Role::Column && one.label.is_some());
-        if labels || asked.count || !asked.words.iter().any(AskedWord::is_mark) {
+        if labels
+            || self.lists_several()
+            || self.commands
+            || asked.count
+            || !asked.words.iter().any(AskedWord::is_mark)
+        {
             return;
         }
         for phrase in self.phrases.iter_mut().filter(column).skip(1) {

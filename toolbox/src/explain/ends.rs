@@ -1,0 +1,79 @@
+//! What the plans of the search answer.
+
+use super::nodes::is_event_row;
+use super::plan::{Finish, PlanStep, Start};
+use super::search::{Search, Searched};
+use super::state::{Found, State, explains_all};
+use super::values::{has_one, is_value, says_nothing};
+use super::words::{Explainer, names};
+use crate::call::ToolTable;
+use crate::exec::Value;
+
+impl Search<'_> {
+    /// Records the plans that end at a state.
+    pub(super) fn conclude(
+        &mut self,
+        state: &State,
+        explainer: &mut Explainer<'_, '_>,
+    ) -> Searched {
+        let steps = !state.plan.steps.is_empty();
+        if state.nodes.is_empty() {
+            return Ok(());
+        }
+        // A list of a class that the question does not name is no answer.
+        let named =
+            matches!(&state.plan.start, Start::Class(class) if self.classes.contains(class));
+        // A question with a word that the class does not explain asks for some of it, not for all.
+        let whole = steps || explains_all(state, explainer);
+        let new = whole && !says_nothing(explainer.session, state);
+        // `the bookings of May`: rows without a name are an answer where the question names their class.
+        let event = is_event_row(explainer.session, state.nodes[0]);
+        let row = state.class_said && event;
+        if (steps || named) && new && (!state.statements || row) {
+            self.found.push(Found {
+                answer: Value::Set(state.nodes.clone()),
+                state: state.clone(),
+            });
+        }
+        let table = explainer.session.options().tools == ToolTable::Extended;
+        // Behind a relation, rows are what the relation passes.
+        let walks = |step: &PlanStep| matches!(step, PlanStep::Walk(_));
+        let starts = steps && !state.plan.steps.iter().any(walks);
+        if table && starts && event && !row && self.fits(state) && is_named(state, explainer) {
+            self.rows.push(state.clone());
+        }
+        // Things are counted, not their names, which they may share, and no numbers or truths.
+        // Statements are counted unless the question names what else it counts: `how many clubs`.
+        let other = explainer.class_asked && !state.class_said && !explainer.asked.times;
+        let things = !state.statements || !other;
+        let counts = things
+            && !state.named
+            && !is_value(explainer.session, &state.nodes)
+            && !has_one(state, explainer);
+        if explainer.asked.count && (steps || named) && counts {
+            self.found.push(Found {
+                answer: Value::Int(state.nodes.len() as u64),
+                state: state.finish(Finish::Count),
+            });
+        }
+        let statement = explainer.asked.tells && state.plan.steps.is_empty();
+        if (explainer.asked.judge || statement)
+            && state.plan.steps.len() <= 2
+            && state.nodes.len() <= self.limits.set
+        {
+            self.judge(state, explainer)?;
+            self.judge_alone(state, explainer);
+        }
+        Ok(())
+    }
+}
+
+/// Whether the question names the class of a set.
+fn is_named(state: &State, explainer: &mut Explainer<'_, '_>) -> bool {
+    let classes = explainer.session.kg().types(state.nodes[0]);
+    let words = 0..explainer.asked.words.len();
+    classes.into_iter().any(|class| {
+        let of = explainer.class(class);
+        words.clone().any(|at| names(&of, Some(at)))
+    })
+}
