@@ -122,7 +122,10 @@ fn named(table: &str, columns: &[(String, RelId)]) -> Option<Vec<RelId>> {
     if let Some(name) = one_of(&["name", "title", "fullname", "label"]) {
         return Some(vec![name]);
     }
-    if let (Some(first), Some(last)) = (one_of(&FIRST), one_of(&LAST)) {
+    if let (Some(first), Some(last)) = (
+        part_of(&FIRST, table, columns),
+        part_of(&LAST, table, columns),
+    ) {
         return Some(vec![first, last]);
     }
     let ending = |column: &str| {
@@ -140,6 +143,16 @@ fn named(table: &str, columns: &[(String, RelId)]) -> Option<Vec<RelId>> {
     others.sort_unstable();
     let name = others.first().map(|(_, _, id)| *id);
     name.or_else(|| one_of(&["description"])).map(|id| vec![id])
+}
+
+/// The column with a part of a person's name, which may begin with a short form of its table: `stu_fname` of `student`.
+fn part_of(names: &[&str], table: &str, columns: &[(String, RelId)]) -> Option<RelId> {
+    let own = |column: &str| {
+        let mut starts = names.iter().filter_map(|name| column.strip_suffix(name));
+        starts.any(|start| table.starts_with(start) || is_of_table(start, table))
+    };
+    let column = columns.iter().find(|(column, _)| own(column));
+    column.map(|(_, id)| *id)
 }
 
 /// Whether a word is one of a table's name, or short for one: `dept` of `department`.

@@ -1,10 +1,9 @@
-//! Candidate programs that keep some members: those of a class, with one of two values, or with one of two
-//! properties.
+//! Candidate programs that keep some members: those of a class, or with one of two values.
 
 use kg::term::{Literal, NodeId};
 use kg::value::Op;
 
-use super::plan::{Against, Plan, PlanStep, Start};
+use super::plan::{Against, PlanStep};
 use super::question::Asked;
 use super::search::Search;
 use super::state::State;
@@ -76,38 +75,6 @@ impl Search<'_> {
             self.keep(next, state);
         }
         true
-    }
-}
-
-/// The members of a plan's class, if the plan compares them once and the question names another property that they
-/// may have instead: `located in Norway or with more than 150 staff`.
-pub(super) fn either_condition(state: &State, explainer: &Explainer<'_, '_>) -> Option<EntSet> {
-    let asked = explainer.asked;
-    if !asked.or_clause || asked.any_of || asked.compared.iter().any(|one| one.or.is_some()) {
-        return None;
-    }
-    match (&state.plan.start, state.plan.steps.as_slice()) {
-        (Start::Class(class), [PlanStep::Compare(..)]) => {
-            let members = explainer.session.kg().instances(*class);
-            Some(members.into_owned().into())
-        }
-        _ => None,
-    }
-}
-
-impl State {
-    /// Of a state that compares the members of `before` once more: what has the last property or the one before.
-    pub(super) fn or_before(mut self, before: &Self) -> Self {
-        if let Some(last) = self.plan.steps.pop() {
-            let other = Plan {
-                steps: vec![last],
-                ..before.plan.clone()
-            };
-            self.plan = before.plan.and(PlanStep::Join(Box::new(other)));
-            let both = before.nodes.iter().chain(self.nodes.iter());
-            self.nodes = sorted(both.copied().collect());
-        }
-        self
     }
 }
 

@@ -7,7 +7,6 @@ use common::cancel::{Cancel, Cancelled};
 use kg::term::{Literal, NodeId};
 use kg::value::{Kind, Op};
 
-use super::alternatives::either_condition;
 use super::nodes::{has_reference, is_key_of};
 use super::plan::{Against, Hop, PlanStep, Start, Way};
 use super::state::{Found, State};
@@ -302,7 +301,7 @@ impl Search<'_> {
         let session = explainer.session;
         let values = &session.linked().values;
         let range = is_range(explainer);
-        let either = either_condition(state, explainer);
+        let either = state.either_condition(explainer);
         let members = either.as_ref().unwrap_or(&state.nodes);
         for (index, value) in values.iter().enumerate() {
             if year_used(values, index, state.tally.values) {

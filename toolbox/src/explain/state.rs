@@ -12,7 +12,7 @@ use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way, bit, order};
 use super::possessive::Progress;
 use super::tally::Tally;
 use super::words::{Explainer, is_part_of_name, names, speaks, strength};
-use crate::exec::{EntSet, Relation, Session, Value};
+use crate::exec::{EntSet, Relation, Session, Value, sorted};
 
 /// The probability with which an entity explains the words that mention it, if they may mean a relation too.
 pub(super) const MENTIONED: f32 = 0.15;
@@ -369,6 +369,36 @@ impl State {
             tally,
             ..self.clone()
         }
+    }
+
+    /// The members of the plan's class, if it compares them once and the question names another property that they
+    /// may have instead: `located in Norway or with more than 150 staff`.
+    pub(super) fn either_condition(&self, explainer: &Explainer<'_, '_>) -> Option<EntSet> {
+        let asked = explainer.asked;
+        if !asked.or_clause || asked.any_of || asked.compared.iter().any(|one| one.or.is_some()) {
+            return None;
+        }
+        match (&self.plan.start, self.plan.steps.as_slice()) {
+            (Start::Class(class), [PlanStep::Compare(..)]) => {
+                let members = explainer.session.kg().instances(*class);
+                Some(members.into_owned().into())
+            }
+            _ => None,
+        }
+    }
+
+    /// Of a state that compares the members of `before` once more: what has the last property or the one before.
+    pub(super) fn or_before(mut self, before: &Self) -> Self {
+        if let Some(last) = self.plan.steps.pop() {
+            let other = Plan {
+                steps: vec![last],
+                ..before.plan.clone()
+            };
+            self.plan = before.plan.and(PlanStep::Join(Box::new(other)));
+            let both = before.nodes.iter().chain(self.nodes.iter());
+            self.nodes = sorted(both.copied().collect());
+        }
+        self
     }
 
     /// The state after keeping the extreme members.

@@ -97,11 +97,8 @@ impl Composer<'_, '_, '_> {
         // A number that the graph has is compared, not counted.
         let measured = columns.counted.is_some_and(|path| self.is_number(path));
         let mut kept = self.kept().filter(|_| !measured);
-        if let (true, Some(at), Some(path)) = (measured, self.count, columns.counted) {
-            // `the names and numbers of staff`.
-            columns.shown.push((at, Shown::Path(path)));
-            columns.shown.sort_by_key(|(at, _)| *at);
-            (self.count, columns.counted) = (None, None);
+        if measured {
+            self.show_measured(&mut columns);
         }
         let keyed = columns.own_key || !columns.keys.is_empty();
         let grouped_count = self.count.is_some()
@@ -183,6 +180,15 @@ impl Composer<'_, '_, '_> {
             counts,
             extreme,
         })
+    }
+
+    /// Shows a number of the graph where the question asks for it like a count: `the names and numbers of staff`.
+    fn show_measured(&mut self, columns: &mut Columns) {
+        if let (Some(at), Some(path)) = (self.count, columns.counted) {
+            columns.shown.push((at, Shown::Path(path)));
+            columns.shown.sort_by_key(|(at, _)| *at);
+            (self.count, columns.counted) = (None, None);
+        }
     }
 
     /// Whether the rows are the extreme of something.

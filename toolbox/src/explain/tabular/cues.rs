@@ -14,6 +14,8 @@ const ORDERS: &str = "decreasing order ordered sort sorted ascending descending 
 const BEHIND_ORDERED: &str = "by in from alphabetically descending ascending";
 /// Words behind `most` that ask for what occurs most.
 const COMMON: &str = "common frequent commonly frequently";
+/// Words behind `most` that ask for what happened most.
+const OFTEN: &str = "often frequently times";
 /// Words that say that equal rows are one.
 const DIFFERENT: &str = "different distinct unique corresponding respective";
 
@@ -113,6 +115,12 @@ impl Reader<'_> {
             "most" if is_one_of(&next, COMMON) => {
                 self.request.most = Some(Extreme::Max);
                 self.begin(Role::Column);
+                Some(2)
+            }
+            // `booked most often`.
+            "most" | "least" if is_one_of(&next, OFTEN) && self.count_last() => {
+                let most = word == "most";
+                self.request.most = Some(if most { Extreme::Max } else { Extreme::Min });
                 Some(2)
             }
             "most" | "fewest" | "least" if self.counts_next(at) => {
@@ -306,6 +314,10 @@ impl Reader<'_> {
             return None;
         }
         self.request.having = Some((op, number));
+        if self.word(at + read) == "times" && self.count_last() {
+            // `booked more than four times`.
+            return Some(read + 1);
+        }
         self.begin(Role::Counted);
         self.request.had = self.request.phrases.len();
         Some(read)
@@ -340,6 +352,20 @@ impl Reader<'_> {
             ("of", _) => 2,
             _ => 1,
         }
+    }
+
+    /// Makes what was said last what is counted: `booked` of `booked most often`.
+    fn count_last(&mut self) -> bool {
+        self.close();
+        let Some(last) = self.request.phrases.last_mut() else {
+            return false;
+        };
+        let said = last.role == Role::Condition;
+        if said {
+            last.role = Role::Counted;
+            self.request.had = self.request.phrases.len() - 1;
+        }
+        said
     }
 
     /// Whether `most of` at `at` stands behind `do`, and not in `most of them`.

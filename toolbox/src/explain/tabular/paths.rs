@@ -187,8 +187,7 @@ fn longer(
             asked: explained.asked,
             nameless: is_nameless(kg, first),
             unnamed: false,
-            coded: kg
-                .name(relation.node())
+            coded: (kg.name(relation.node()).to_lowercase())
                 .trim_end_matches('>')
                 .ends_with("_id"),
             label: if one.out {
