@@ -59,6 +59,13 @@ pub const KB_PART: usize = 4;
 /// on objects with one short field.
 pub const KB_VALUES: usize = 80;
 
+/// Maximum number of attributes of an XML element and of those around it. The parser compares each with all others of
+/// its element. Real files have fewer than a hundred.
+pub const XML_ATTRIBUTES: usize = 1 << 12;
+
+/// Maximum nesting of XML elements. Real files stay below twenty.
+pub const XML_DEPTH: usize = 1 << 10;
+
 /// Maximum bytes of an XML entity's declaration. Namespaces, the only use in RDF, have fewer than
 /// a hundred.
 pub const ENTITY_BYTES: usize = 256;

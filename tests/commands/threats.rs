@@ -627,6 +627,14 @@ fn the_page_on_security_has_the_limits_of_the_code() {
             format!("{} MiB", mib(graph::STATEMENT_BYTES)),
         ),
         (
+            "XML elements",
+            format!("nested {} deep", thousands(graph::XML_DEPTH)),
+        ),
+        (
+            "XML elements",
+            format!("{} attributes", thousands(graph::XML_ATTRIBUTES)),
+        ),
+        (
             "XML entities",
             format!("{} bytes each", graph::ENTITY_BYTES),
         ),

@@ -3,8 +3,7 @@
 //!
 //! - No more than [`STATEMENT_BYTES`] without a triple.
 //! - JSON-LD that fits the memory of the load ([`JsonCheck`]).
-//! - An XML entity stands for a short text without other entities. That is enough for the
-//!   namespaces of OWL files.
+//! - RDF/XML with short entities, few attributes and elements that are not nested deep ([`XmlCheck`]).
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, BufRead, Read};
@@ -12,10 +11,8 @@ use std::io::{self, BufRead, Read};
 use oxigraph::io::RdfFormat;
 
 use super::json_check::JsonCheck;
-use crate::limits::{ENTITY_BYTES, ENTITY_REFERENCES, STATEMENT_BYTES};
-
-/// The start of an entity declaration; XML has no other spelling.
-const ENTITY: &[u8] = b"<!ENTITY";
+use super::xml_check::XmlCheck;
+use crate::limits::STATEMENT_BYTES;
 
 /// What a [`GuardedReader`] has seen, shared with the caller of the parser.
 #[derive(Debug, Default)]
@@ -53,13 +50,7 @@ enum Syntax {
     /// Nothing but the length matters.
     Plain,
     Json(JsonCheck),
-    Xml {
-        /// Bytes of [`ENTITY`] that have just passed.
-        matched: usize,
-        /// Quotes and bytes that have passed in the current declaration.
-        declaration: Option<(usize, usize)>,
-        declared: bool,
-    },
+    Xml(XmlCheck),
 }
 
 impl<'a> GuardedReader<'a> {
@@ -72,11 +63,7 @@ impl<'a> GuardedReader<'a> {
     ) -> Self {
         let syntax = match format {
             RdfFormat::JsonLd { .. } => Syntax::Json(JsonCheck::new(memory)),
-            RdfFormat::RdfXml => Syntax::Xml {
-                matched: 0,
-                declaration: None,
-                declared: false,
-            },
+            RdfFormat::RdfXml => Syntax::Xml(XmlCheck::default()),
             _ => Syntax::Plain,
         };
         Self {
@@ -120,44 +107,10 @@ impl<'a> GuardedReader<'a> {
 impl Syntax {
     fn step(&mut self, byte: u8, watch: &Watch) -> Result<(), String> {
         match self {
-            Self::Plain => {}
-            Self::Json(check) => check.step(byte)?,
-            Self::Xml {
-                matched,
-                declaration,
-                declared,
-            } => {
-                if let Some((quotes, bytes)) = declaration {
-                    *quotes += usize::from(byte == b'"');
-                    *bytes += 1;
-                    if byte == b'&' || *bytes > ENTITY_BYTES {
-                        return Err(format!(
-                            "an entity that contains another entity or takes more than {ENTITY_BYTES} bytes; write its text out"
-                        ));
-                    }
-                    if *quotes == 2 || byte == b'<' {
-                        *declaration = None;
-                    }
-                } else if *declared && byte == b'&' {
-                    let references = watch.references.get() + 1;
-                    watch.references.set(references);
-                    if references > ENTITY_REFERENCES {
-                        return Err(format!(
-                            "more than {ENTITY_REFERENCES} references to entities without a triple"
-                        ));
-                    }
-                }
-                *matched = if byte == ENTITY[*matched] {
-                    *matched + 1
-                } else {
-                    usize::from(byte == b'<')
-                };
-                if *matched == ENTITY.len() {
-                    (*matched, *declaration, *declared) = (0, Some((0, 0)), true);
-                }
-            }
+            Self::Plain => Ok(()),
+            Self::Json(check) => check.step(byte),
+            Self::Xml(check) => check.step(byte, &watch.references),
         }
-        Ok(())
     }
 }
 

@@ -17,6 +17,7 @@ mod rdf;
 mod sink;
 mod source;
 mod text;
+mod xml_check;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};

@@ -103,7 +103,20 @@ fn small_files_do_not_fill_the_memory() {
         .collect::<Vec<_>>()
         .join("\n")
         .replace("&e9;", &"&e0;".repeat(70_000));
+    let attributes = format!(
+        "<r{}/>",
+        (0..5_000)
+            .map(|i| format!(" xmlns:p{i}=\"x:p\""))
+            .collect::<String>()
+    );
     for (name, content, line, why) in [
+        ("attributes.rdf", attributes, 1, "more than 4096 attributes"),
+        (
+            "deep.rdf",
+            "<r>".repeat(5_000),
+            1,
+            "nested deeper than 1024",
+        ),
         (
             "entities.rdf",
             nested_entities(),

@@ -1,0 +1,276 @@
+//! Checks RDF/XML byte by byte: entities, the depth of elements and their attributes.
+//!
+//! The parser compares each attribute of an element with all others of it, and looks up each name among the
+//! namespaces of all open elements (RUSTSEC-2026-0194 and RUSTSEC-2026-0195 of quick-xml). So the attributes of all
+//! open elements together are limited.
+
+use std::cell::Cell;
+
+use crate::limits::{ENTITY_BYTES, ENTITY_REFERENCES, XML_ATTRIBUTES, XML_DEPTH};
+
+/// The start of an entity declaration; XML has no other spelling.
+const ENTITY: &[u8] = b"<!ENTITY";
+/// What follows `<!` at the start of a comment and of a CDATA section.
+const COMMENT: &[u8] = b"--";
+const CDATA: &[u8] = b"[CDATA[";
+
+/// The state of the check.
+#[derive(Default)]
+pub(super) struct XmlCheck {
+    place: Place,
+    /// For each open element, the number of its attributes.
+    open: Vec<usize>,
+    /// Their sum, with those of the tag that is being read.
+    attributes: usize,
+    /// Bytes of [`ENTITY`] that have just passed.
+    matched: usize,
+    /// Quotes and bytes that have passed in the current entity declaration.
+    declaration: Option<(usize, usize)>,
+    declared: bool,
+}
+
+/// Where in a document a byte stands.
+#[derive(Clone, Copy, Default)]
+enum Place {
+    #[default]
+    Text,
+    /// Behind `<`.
+    Open,
+    /// In a tag.
+    Tag {
+        /// It begins with `</`.
+        closing: bool,
+        /// Its last byte was `/`.
+        slash: bool,
+        attributes: usize,
+    },
+    /// In the quotes of an attribute of a tag.
+    Value { quote: u8, attributes: usize },
+    /// Behind `<!`: how many bytes the start of a comment or of a CDATA section has in common with what follows.
+    Bang { comment: usize, cdata: usize },
+    /// In a comment or CDATA section: how often its last byte, `-` or `]`, has just passed.
+    Until { last: u8, passed: usize },
+    /// In a processing instruction; whether its last byte was `?`.
+    Instruction(bool),
+    /// In a declaration, with the quote that is open.
+    Declaration(Option<u8>),
+}
+
+impl XmlCheck {
+    /// Counts a byte; `references` are the references to entities since the last triple. The error says why the byte
+    /// is refused.
+    pub(super) fn step(&mut self, byte: u8, references: &Cell<usize>) -> Result<(), String> {
+        self.entity(byte, references)?;
+        self.place = match self.place {
+            Place::Text if byte == b'<' => Place::Open,
+            Place::Text => Place::Text,
+            Place::Open => match byte {
+                b'!' => Place::Bang {
+                    comment: 0,
+                    cdata: 0,
+                },
+                b'?' => Place::Instruction(false),
+                b'/' => tag(true),
+                _ => tag(false),
+            },
+            Place::Tag {
+                closing,
+                slash,
+                attributes,
+            } => return self.tag(byte, closing, slash, attributes),
+            Place::Value { quote, attributes } if byte == quote => Place::Tag {
+                closing: false,
+                slash: false,
+                attributes,
+            },
+            Place::Bang { comment, cdata } => bang(byte, comment, cdata),
+            Place::Until { last, passed } => match byte {
+                b'>' if passed >= 2 => Place::Text,
+                _ if byte == last => Place::Until {
+                    last,
+                    passed: passed + 1,
+                },
+                _ => Place::Until { last, passed: 0 },
+            },
+            Place::Instruction(true) if byte == b'>' => Place::Text,
+            Place::Instruction(_) => Place::Instruction(byte == b'?'),
+            Place::Declaration(None) => declaration(byte),
+            Place::Declaration(Some(quote)) if byte == quote => Place::Declaration(None),
+            other @ (Place::Value { .. } | Place::Declaration(Some(_))) => other,
+        };
+        Ok(())
+    }
+
+    /// A byte of a tag outside quotes.
+    fn tag(
+        &mut self,
+        byte: u8,
+        closing: bool,
+        slash: bool,
+        attributes: usize,
+    ) -> Result<(), String> {
+        self.place = match byte {
+            b'"' | b'\'' if !closing => {
+                self.attributes += 1;
+                if self.attributes > XML_ATTRIBUTES {
+                    return Err(format!(
+                        "more than {XML_ATTRIBUTES} attributes in an element and those around it"
+                    ));
+                }
+                Place::Value {
+                    quote: byte,
+                    attributes: attributes + 1,
+                }
+            }
+            b'>' => {
+                if closing {
+                    self.attributes -= self.open.pop().unwrap_or_default();
+                } else if slash {
+                    self.attributes -= attributes;
+                } else if self.open.len() == XML_DEPTH {
+                    return Err(format!("elements nested deeper than {XML_DEPTH}"));
+                } else {
+                    self.open.push(attributes);
+                }
+                Place::Text
+            }
+            _ => Place::Tag {
+                closing,
+                slash: byte == b'/',
+                attributes,
+            },
+        };
+        Ok(())
+    }
+
+    /// Checks entities: each stands for a short text without other entities, and few are used.
+    fn entity(&mut self, byte: u8, references: &Cell<usize>) -> Result<(), String> {
+        if let Some((quotes, bytes)) = &mut self.declaration {
+            *quotes += usize::from(byte == b'"');
+            *bytes += 1;
+            if byte == b'&' || *bytes > ENTITY_BYTES {
+                return Err(format!(
+                    "an entity that contains another entity or takes more than {ENTITY_BYTES} bytes; write its text out"
+                ));
+            }
+            if *quotes == 2 || byte == b'<' {
+                self.declaration = None;
+            }
+        } else if self.declared && byte == b'&' {
+            let used = references.get() + 1;
+            references.set(used);
+            if used > ENTITY_REFERENCES {
+                return Err(format!(
+                    "more than {ENTITY_REFERENCES} references to entities without a triple"
+                ));
+            }
+        }
+        self.matched = if byte == ENTITY[self.matched] {
+            self.matched + 1
+        } else {
+            usize::from(byte == b'<')
+        };
+        if self.matched == ENTITY.len() {
+            (self.matched, self.declaration, self.declared) = (0, Some((0, 0)), true);
+        }
+        Ok(())
+    }
+}
+
+fn tag(closing: bool) -> Place {
+    Place::Tag {
+        closing,
+        slash: false,
+        attributes: 0,
+    }
+}
+
+/// The place behind a byte behind `<!`.
+fn bang(byte: u8, comment: usize, cdata: usize) -> Place {
+    let comment_goes_on = COMMENT[comment] == byte && cdata == 0;
+    let cdata_goes_on = CDATA[cdata] == byte && comment == 0;
+    if comment_goes_on && comment + 1 == COMMENT.len() {
+        return Place::Until {
+            last: b'-',
+            passed: 0,
+        };
+    }
+    if cdata_goes_on && cdata + 1 == CDATA.len() {
+        return Place::Until {
+            last: b']',
+            passed: 0,
+        };
+    }
+    if comment_goes_on || cdata_goes_on {
+        return Place::Bang {
+            comment: comment + usize::from(comment_goes_on),
+            cdata: cdata + usize::from(cdata_goes_on),
+        };
+    }
+    declaration(byte)
+}
+
+/// The place behind a byte of a declaration outside quotes.
+fn declaration(byte: u8) -> Place {
+    match byte {
+        b'"' | b'\'' => Place::Declaration(Some(byte)),
+        b'<' => Place::Open,
+        b'>' => Place::Text,
+        _ => Place::Declaration(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str) -> Result<(), String> {
+        let (mut check, references) = (XmlCheck::default(), Cell::new(0));
+        text.bytes()
+            .try_for_each(|byte| check.step(byte, &references))
+    }
+
+    fn refused(text: &str, why: &str) {
+        let error = check(text).expect_err(why);
+        assert!(error.contains(why), "{error}");
+    }
+
+    #[test]
+    fn attributes_of_open_elements_are_limited() {
+        let many = r#" a="x""#.repeat(XML_ATTRIBUTES / 2);
+        check(&format!("<e{many}/>").repeat(3)).expect("empty elements are closed");
+        check(&format!("<e{many}></e>").repeat(3)).expect("elements are closed");
+        check(&format!("<e{many}><e{many}/></e>")).expect("as many as allowed");
+        refused(&format!("<e{many}><e{many} a='x'>"), "attributes");
+        let quotes = r#" a=">" b='"<'"#.repeat(XML_ATTRIBUTES);
+        refused(&format!("<e{quotes}>"), "attributes");
+    }
+
+    #[test]
+    fn nothing_hides_the_attributes_behind_it() {
+        let many = r#" a="x""#.repeat(XML_ATTRIBUTES + 1);
+        for before in [
+            "<!-- <a b=\" -- > -->",
+            "<![CDATA[<a b=\" ]] > ]]>",
+            "<?xml version=\"1.0\"?>",
+            "<?a b=\"?>",
+            "<!DOCTYPE r [ <!ENTITY a \"b'\"> <!-- ' --> ]>",
+            "<!DOCTYPE r SYSTEM \"a>'b\">",
+            "text with \" and ' and a > b",
+            "<a b='\"'>",
+            "<!---->",
+        ] {
+            check(before).expect(before);
+            refused(&format!("{before}<e{many}>"), "attributes");
+            check(&format!("{before}<e a=\"x\">")).expect(before);
+        }
+        check(&format!("<!--<e{many}>--><![CDATA[<e{many}>]]>")).expect("no elements");
+    }
+
+    #[test]
+    fn elements_are_not_nested_too_deep() {
+        check(&"<e>".repeat(XML_DEPTH)).expect("as deep as allowed");
+        check(&"<e/><f></f>".repeat(XML_DEPTH)).expect("side by side");
+        refused(&"<e>".repeat(XML_DEPTH + 1), "nested");
+    }
+}
