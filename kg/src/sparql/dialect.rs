@@ -17,6 +17,8 @@
 //! | `dbr:Berlin_(band)`, `res:Rivet_&_Sons` | escaped | QALD |
 //! | `DEFINE …`, a leading `SPARQL`, comments, a stray last `.` or `;` | nothing | Virtuoso |
 
+use std::borrow::Cow;
+
 use spargebra::{Query, SparqlParser};
 
 use super::project::{group, project};
@@ -91,13 +93,13 @@ pub fn normalise(text: &str) -> Result<String, QueryError> {
     for token in &mut tokens {
         match token.kind {
             TokenKind::Word if token.text.eq_ignore_ascii_case("or") => {
-                "||".clone_into(&mut token.text);
+                token.text = "||".into();
             }
             TokenKind::Word if token.text.eq_ignore_ascii_case("and") => {
-                "&&".clone_into(&mut token.text);
+                token.text = "&&".into();
             }
             TokenKind::Iri if local_of_xsd(&token.text) == Some("datetime") => {
-                token.text = format!("<{XSD}dateTime>");
+                token.text = format!("<{XSD}dateTime>").into();
             }
             TokenKind::Name => {
                 let (prefix, local) = token.text.split_once(':').unwrap_or(("", &token.text));
@@ -107,22 +109,24 @@ pub fn normalise(text: &str) -> Result<String, QueryError> {
                 {
                     missing.push((prefix.to_owned(), namespace));
                 }
-                let local = if matches!(prefix, "xsd" | "xs") && local == "datetime" {
-                    "dateTime".to_owned()
+                let written = if matches!(prefix, "xsd" | "xs") && local == "datetime" {
+                    Cow::Borrowed("dateTime")
                 } else {
                     escape(local)
                 };
-                token.text = format!("{prefix}:{local}");
+                if written != local {
+                    token.text = format!("{prefix}:{written}").into();
+                }
             }
             _ => {}
         }
     }
     project(&mut tokens);
     group(&mut tokens);
-    let mut out: String = missing
-        .iter()
-        .map(|(prefix, namespace)| format!("PREFIX {prefix}: <{namespace}> "))
-        .collect();
+    let mut out = String::with_capacity(2 * text.len());
+    for (prefix, namespace) in &missing {
+        out.extend(["PREFIX ", prefix, ": <", namespace, "> "]);
+    }
     for token in &tokens {
         out.push_str(&token.text);
     }
@@ -130,7 +134,10 @@ pub fn normalise(text: &str) -> Result<String, QueryError> {
 }
 
 /// Escapes the characters that spargebra does not accept in a local name.
-fn escape(local: &str) -> String {
+fn escape(local: &str) -> Cow<'_, str> {
+    if !local.contains(['\\', '%', '.', '(', ')', ',', '&', '\'', '!']) {
+        return local.into();
+    }
     let mut out = String::with_capacity(local.len());
     let mut chars = local.chars();
     while let Some(c) = chars.next() {
@@ -156,20 +163,20 @@ fn escape(local: &str) -> String {
             c => out.push(c),
         }
     }
-    out
+    out.into()
 }
 
 /// Rejects queries that would exhaust the stack or take too long: the parser is recursive and
 /// backtracks, and its result is nested once per operator.
-fn check_size(tokens: &[QueryToken]) -> Result<(), QueryError> {
+fn check_size(tokens: &[QueryToken<'_>]) -> Result<(), QueryError> {
     let (mut depth, mut run, mut joints) = (0usize, 0usize, 0usize);
     for token in tokens.iter().filter(|token| token.kind != TokenKind::Space) {
-        match token.text.as_str() {
+        match token.text.as_ref() {
             "(" | "{" | "[" => depth += 1,
             ")" | "}" | "]" => depth = depth.saturating_sub(1),
             _ => {}
         }
-        run = if matches!(token.text.as_str(), "!" | "-" | "+" | "^") {
+        run = if matches!(token.text.as_ref(), "!" | "-" | "+" | "^") {
             run + 1
         } else {
             0
@@ -197,7 +204,7 @@ const JOINTS: &[&str] = &[
 
 /// Removes `SPARQL` and `DEFINE name value` from the start, and stray dots and semicolons from the
 /// end.
-fn drop_virtuoso(tokens: &mut Vec<QueryToken>) {
+fn drop_virtuoso(tokens: &mut Vec<QueryToken<'_>>) {
     loop {
         let mut solid = tokens
             .iter()
@@ -219,8 +226,8 @@ fn drop_virtuoso(tokens: &mut Vec<QueryToken>) {
     }
 }
 
-fn declared_prefixes(tokens: &[QueryToken]) -> Vec<String> {
-    let solid: Vec<&QueryToken> = tokens
+fn declared_prefixes(tokens: &[QueryToken<'_>]) -> Vec<String> {
+    let solid: Vec<&QueryToken<'_>> = tokens
         .iter()
         .filter(|token| token.kind != TokenKind::Space)
         .collect();

@@ -1,5 +1,7 @@
 //! Nonstandard projections: aggregates without an alias or without GROUP BY.
 
+use std::borrow::Cow;
+
 use super::tokens::{QueryToken, TokenKind, group_end, next_solid};
 use crate::term::XSD;
 
@@ -15,17 +17,19 @@ const AGGREGATES: &[&str] = &[
 
 /// Corrects legacy projections: aggregates without parentheses or alias, and variables in
 /// parentheses.
-pub(super) fn project(tokens: &mut Vec<QueryToken>) {
-    let variables: Vec<String> = tokens
+pub(super) fn project(tokens: &mut Vec<QueryToken<'_>>) {
+    let variables: Vec<Cow<'_, str>> = tokens
         .iter()
         .filter(|t| t.kind == TokenKind::Variable)
-        .map(|t| t.text[1..].to_owned())
+        .map(|t| t.text.clone())
         .collect();
     let mut fresh = ["c", "count", "value", "total"]
         .into_iter()
         .map(str::to_owned)
         .chain((0..).map(|n| format!("c{n}")));
-    let mut fresh = std::iter::from_fn(|| fresh.find(|name| !variables.contains(name)));
+    let mut fresh = std::iter::from_fn(|| {
+        fresh.find(|name| !variables.iter().any(|known| known[1..] == **name))
+    });
     let mut at = 0;
     while at < tokens.len() {
         if tokens[at].is("select") {
@@ -38,17 +42,17 @@ pub(super) fn project(tokens: &mut Vec<QueryToken>) {
 
 /// Rewrites the SELECT clause that starts at `at`; returns the index after it.
 fn project_one(
-    tokens: &mut Vec<QueryToken>,
+    tokens: &mut Vec<QueryToken<'_>>,
     at: usize,
     fresh: &mut impl Iterator<Item = String>,
 ) -> usize {
-    let clause_end = |tokens: &[QueryToken]| {
+    let clause_end = |tokens: &[QueryToken<'_>]| {
         let rest = tokens.iter().enumerate().skip(at);
         let mut ends = rest.filter(|(_, t)| t.is("where") || t.is("{") || t.is("from"));
         ends.next().map_or(tokens.len(), |(i, _)| i)
     };
     let end = clause_end(tokens);
-    let mut out: Vec<QueryToken> = Vec::new();
+    let mut out: Vec<QueryToken<'_>> = Vec::new();
     let mut i = at;
     while i < end {
         let token = &tokens[i];
@@ -66,12 +70,12 @@ fn project_one(
                 continue;
             }
             let name = match alias {
-                Some(v) => tokens[v].text.clone(),
+                Some(v) => tokens[v].text.to_string(),
                 None => format!("?{}", fresh.next().unwrap_or_default()),
             };
             // In `COUNT(?x AS ?x)` the name refers to the argument; drop it.
             let inner = &inner[..inner.iter().position(|t| t.is("as")).unwrap_or(inner.len())];
-            let argument: String = inner.iter().map(|t| t.text.as_str()).collect();
+            let argument: String = inner.iter().map(|t| t.text.as_ref()).collect();
             let text = format!("({}({argument}) AS {name}) ", token.text);
             out.push(QueryToken::other(text));
             i = alias.map_or(close, |v| v) + 1;
@@ -80,7 +84,7 @@ fn project_one(
                 return end;
             };
             let alias = alias_after(tokens, close, end);
-            let name = alias.map(|v| tokens[v].text.as_str());
+            let name = alias.map(|v| tokens[v].text.as_ref());
             out.extend(parenthesised(&tokens[i + 1..close], name, fresh));
             i = alias.unwrap_or(close) + 1;
         } else {
@@ -89,7 +93,7 @@ fn project_one(
             out.push(QueryToken {
                 kind: token.kind,
                 text: if comma {
-                    " ".to_owned()
+                    " ".into()
                 } else {
                     token.text.clone()
                 },
@@ -103,7 +107,7 @@ fn project_one(
 }
 
 /// The index of the variable in `AS ?v` after a closing bracket.
-fn alias_after(tokens: &[QueryToken], close: usize, end: usize) -> Option<usize> {
+fn alias_after(tokens: &[QueryToken<'_>], close: usize, end: usize) -> Option<usize> {
     let at = next_solid(tokens, close + 1);
     (at < end && tokens[at].is("as"))
         .then(|| next_solid(tokens, at + 1))
@@ -111,7 +115,7 @@ fn alias_after(tokens: &[QueryToken], close: usize, end: usize) -> Option<usize>
 }
 
 /// Whether a token is the name of a function whose arguments follow: `xsd:date(?d)`, `year(?d)`.
-fn is_call(token: &QueryToken, next: Option<&QueryToken>) -> bool {
+fn is_call(token: &QueryToken<'_>, next: Option<&QueryToken<'_>>) -> bool {
     let named = match token.kind {
         TokenKind::Name | TokenKind::Iri => true,
         TokenKind::Word => !["distinct", "reduced"].iter().any(|word| token.is(word)),
@@ -121,7 +125,7 @@ fn is_call(token: &QueryToken, next: Option<&QueryToken>) -> bool {
 }
 
 /// Whether a token is the name of a conversion to a date.
-fn is_time(token: &QueryToken) -> bool {
+fn is_time(token: &QueryToken<'_>) -> bool {
     let name = match token.kind {
         TokenKind::Name => token.text.strip_prefix("xsd:"),
         TokenKind::Iri => token.text.trim_matches(['<', '>']).strip_prefix(XSD),
@@ -130,19 +134,19 @@ fn is_time(token: &QueryToken) -> bool {
     matches!(name, Some("date" | "dateTime"))
 }
 
-fn solid(tokens: &[QueryToken]) -> Vec<&QueryToken> {
+fn solid<'t, 'q>(tokens: &'t [QueryToken<'q>]) -> Vec<&'t QueryToken<'q>> {
     let solid = tokens.iter().filter(|t| t.kind != TokenKind::Space);
     solid.collect()
 }
 
 /// Groups by the plain variables of a projection with aggregates but without GROUP BY, as Virtuoso
 /// does.
-pub(super) fn group(tokens: &mut Vec<QueryToken>) {
+pub(super) fn group(tokens: &mut Vec<QueryToken<'_>>) {
     let mut depth = 0usize;
     let mut select = None;
     let (mut body, mut close) = (None, None);
     for (i, token) in tokens.iter().enumerate() {
-        match token.text.as_str() {
+        match token.text.as_ref() {
             "{" => {
                 // In an invalid query a bracket may come before SELECT.
                 body = body.or(select.map(|_| i));
@@ -162,13 +166,14 @@ pub(super) fn group(tokens: &mut Vec<QueryToken>) {
         return;
     };
     let head = &tokens[select..body];
-    let aggregates = |t: &QueryToken| {
-        AGGREGATES.iter().any(|name| {
-            t.is(name)
-                || t.text
-                    .to_ascii_lowercase()
-                    .starts_with(&format!("({name}("))
-        })
+    let aggregates = |t: &QueryToken<'_>| {
+        let call = t
+            .text
+            .strip_prefix('(')
+            .and_then(|text| text.split_once('('));
+        AGGREGATES
+            .iter()
+            .any(|name| t.is(name) || call.is_some_and(|(own, _)| own.eq_ignore_ascii_case(name)))
     };
     if !head.iter().chain(&tokens[close..]).any(aggregates) {
         return;
@@ -191,13 +196,13 @@ pub(super) fn group(tokens: &mut Vec<QueryToken>) {
 /// Keeps `(expression AS ?v)`, turns `(?x)` into `?x`, and adds an alias to `(COUNT(?x))`: the one
 /// that follows the bracket, or a fresh one.
 fn parenthesised(
-    inner: &[QueryToken],
+    inner: &[QueryToken<'_>],
     alias: Option<&str>,
     fresh: &mut impl Iterator<Item = String>,
-) -> Vec<QueryToken> {
+) -> Vec<QueryToken<'static>> {
     let solid = solid(inner);
     let wrap = |text: String| vec![QueryToken::other(text)];
-    let all: String = inner.iter().map(|t| t.text.as_str()).collect();
+    let all: String = inner.iter().map(|t| t.text.as_ref()).collect();
     if let ([only], None) = (&solid[..], alias)
         && only.kind == TokenKind::Variable
     {
@@ -205,7 +210,7 @@ fn parenthesised(
     }
     let mut depth = 0usize;
     let has_alias = solid.iter().any(|t| {
-        match t.text.as_str() {
+        match t.text.as_ref() {
             "(" => depth += 1,
             ")" => depth = depth.saturating_sub(1),
             _ => {}

@@ -1,5 +1,7 @@
 //! Tokens of a query: white space, IRIs, strings, names, variables, words, and everything else.
 
+use std::borrow::Cow;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
     /// White space and comments.
@@ -19,17 +21,17 @@ pub(super) enum TokenKind {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct QueryToken {
+pub(super) struct QueryToken<'q> {
     pub kind: TokenKind,
-    pub text: String,
+    pub text: Cow<'q, str>,
 }
 
-impl QueryToken {
+impl QueryToken<'_> {
     /// A token whose text is already SPARQL 1.1.
     pub(super) fn other(text: String) -> Self {
         Self {
             kind: TokenKind::Other,
-            text,
+            text: text.into(),
         }
     }
 
@@ -43,8 +45,8 @@ fn is_name_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '-' || (!c.is_ascii() && !c.is_whitespace())
 }
 
-pub(super) fn tokens(text: &str) -> Vec<QueryToken> {
-    let mut out: Vec<QueryToken> = Vec::new();
+pub(super) fn tokens(text: &str) -> Vec<QueryToken<'_>> {
+    let mut out: Vec<QueryToken<'_>> = Vec::new();
     let mut rest = text;
     // The last token that is not white space; there may be thousands of comments after it.
     let mut in_prefix = false;
@@ -52,12 +54,8 @@ pub(super) fn tokens(text: &str) -> Vec<QueryToken> {
         let (kind, len) = token_at(rest, first, in_prefix);
         let (token, after) = rest.split_at(len);
         // The line end after a comment is a separate token.
-        let token = if first == '#' {
-            String::new()
-        } else {
-            token.to_owned()
-        };
-        let token = QueryToken { kind, text: token };
+        let text = Cow::Borrowed(if first == '#' { "" } else { token });
+        let token = QueryToken { kind, text };
         if kind != TokenKind::Space {
             in_prefix = token.is("prefix");
         }
@@ -192,7 +190,7 @@ fn local_len(rest: &str) -> usize {
 }
 
 /// The index of the first token at or after `at` that is not white space.
-pub(super) fn next_solid(tokens: &[QueryToken], at: usize) -> usize {
+pub(super) fn next_solid(tokens: &[QueryToken<'_>], at: usize) -> usize {
     tokens
         .iter()
         .enumerate()
@@ -202,11 +200,11 @@ pub(super) fn next_solid(tokens: &[QueryToken], at: usize) -> usize {
 }
 
 /// The index of the bracket that closes the one at `open`.
-pub(super) fn group_end(tokens: &[QueryToken], open: usize, end: usize) -> Option<usize> {
+pub(super) fn group_end(tokens: &[QueryToken<'_>], open: usize, end: usize) -> Option<usize> {
     tokens.get(open).filter(|t| t.is("("))?;
     let mut depth = 0usize;
     for (i, token) in tokens.iter().enumerate().take(end).skip(open) {
-        match token.text.as_str() {
+        match token.text.as_ref() {
             "(" => depth += 1,
             ")" => depth -= 1,
             _ => {}
