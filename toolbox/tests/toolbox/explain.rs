@@ -1301,6 +1301,68 @@ fn two_values_of_one_relation_and_sums_of_several_numbers() {
     }
 }
 
+/// A ferry company's tables, with columns as databases call them.
+const FERRIES: &str = r#"
+@base <http://f.example/> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+<PORT/Port_ID=1> a <PORT> ; <PORT#Port_ID> 1 ; <PORT#Port_Name> "Ostra" ; <PORT#Country> "Norway" ; <PORT#n_staff> 40 .
+<PORT/Port_ID=2> a <PORT> ; <PORT#Port_ID> 2 ; <PORT#Port_Name> "Vell" ; <PORT#Country> "Denmark" ; <PORT#n_staff> 180 .
+<PORT/Port_ID=3> a <PORT> ; <PORT#Port_ID> 3 ; <PORT#Port_Name> "Hafn" ; <PORT#Country> "Denmark" ; <PORT#n_staff> 80 .
+<CAPTAIN/Capt_ID=7> a <CAPTAIN> ; <CAPTAIN#Capt_ID> 7 ; <CAPTAIN#Cpt_fname> "Nils" ; <CAPTAIN#Cpt_lname> "Berg" ;
+  <CAPTAIN#Sex> "M" ; <CAPTAIN#Nationality> "Norwegian" ; <CAPTAIN#hrly_rate> 30 ; <CAPTAIN#hire_dt> "2011-01-05"^^xsd:date .
+<CAPTAIN/Capt_ID=8> a <CAPTAIN> ; <CAPTAIN#Capt_ID> 8 ; <CAPTAIN#Cpt_fname> "Asta" ; <CAPTAIN#Cpt_lname> "Holm" ;
+  <CAPTAIN#Sex> "F" ; <CAPTAIN#Nationality> "Danish" ; <CAPTAIN#hrly_rate> 34 ; <CAPTAIN#hire_dt> "2015-03-01"^^xsd:date .
+<CAPTAIN/Capt_ID=9> a <CAPTAIN> ; <CAPTAIN#Capt_ID> 9 ; <CAPTAIN#Cpt_fname> "Ida" ; <CAPTAIN#Cpt_lname> "Dahl" ;
+  <CAPTAIN#Sex> "F" ; <CAPTAIN#Nationality> "Danish" ; <CAPTAIN#hrly_rate> 29 ; <CAPTAIN#hire_dt> "2019-07-01"^^xsd:date .
+<SAILING/Sail_ID=1> a <SAILING> ; <SAILING#Sail_ID> 1 ; <SAILING#wkday> "Friday" ; <SAILING#sail_dt> "2024-05-03"^^xsd:date ;
+  <SAILING#Rtg> 4 ; <SAILING#ref-Port_ID> <PORT/Port_ID=1> ; <SAILING#ref-Capt_ID> <CAPTAIN/Capt_ID=7> .
+<SAILING/Sail_ID=2> a <SAILING> ; <SAILING#Sail_ID> 2 ; <SAILING#wkday> "Monday" ; <SAILING#sail_dt> "2024-05-06"^^xsd:date ;
+  <SAILING#Rtg> 5 ; <SAILING#ref-Port_ID> <PORT/Port_ID=2> ; <SAILING#ref-Capt_ID> <CAPTAIN/Capt_ID=8> .
+"#;
+
+#[test]
+fn columns_are_named_as_people_name_them() {
+    let kg = graph_of(FERRIES);
+    let mut wrong = Vec::new();
+    for (question, answer) in [
+        (
+            "What are the first and last names of the Danish captains?",
+            "Asta | Holm / Ida | Dahl",
+        ),
+        (
+            "Which captains come from Norway? Show first name and last name.",
+            "Nils | Berg",
+        ),
+        ("How many captains are women?", "2"),
+        ("What are the ports in Denmark called?", "Hafn Vell"),
+        (
+            "Which ports are in Norway or have more than 150 staff? List their names.",
+            "Ostra Vell",
+        ),
+        (
+            "What are the names and numbers of staff of the two ports with the most staff?",
+            "Vell | 180 / Hafn | 80",
+        ),
+        (
+            "Show the name of each port together with its country.",
+            "Hafn | Denmark / Ostra | Norway / Vell | Denmark",
+        ),
+        ("How many staff do the ports have on average?", "100"),
+        (
+            "Give the ids and dates of the sailings with a rating of 4.",
+            "1 | 2024-05-03",
+        ),
+        ("On which weekday is the sailing with id 2?", "Monday"),
+    ] {
+        let found = tabled(&kg, question);
+        let got = rows(&kg, &found).join(" / ");
+        if got != answer {
+            wrong.push(format!("{question}: {got}; {:?}", program(&found)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// Places of one class, whose names say what they are.
 const REGIONS: &str = r#"
 @prefix : <http://r.example/> .

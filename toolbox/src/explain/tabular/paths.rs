@@ -213,7 +213,7 @@ fn label_of(
     let own = split(&printed).0;
     let subject = *subjects.first()?;
     let key = || {
-        let local = kg.name(subject);
+        let local = kg.name(subject).to_lowercase();
         let local = split(&local).0;
         local.split_once('=').is_some_and(|(key, _)| key == own)
     };
