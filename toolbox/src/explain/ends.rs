@@ -5,7 +5,7 @@ use super::plan::{Finish, PlanStep, Start};
 use super::search::{Search, Searched};
 use super::state::{Found, State, explains_all};
 use super::values::{has_one, is_value, says_nothing};
-use super::words::{Explainer, names};
+use super::words::{Explainer, is_part_of_name, names, strength};
 use crate::call::ToolTable;
 use crate::exec::Value;
 
@@ -43,8 +43,11 @@ impl Search<'_> {
             self.rows.push(state.clone());
         }
         // Things are counted, not their names, which they may share, and no numbers or truths.
-        // Statements are counted unless the question names what else it counts: `how many clubs`.
-        let other = explainer.class_asked && !state.class_said && !explainer.asked.times;
+        // Statements are counted unless the question names what else it counts: `how many clubs`, a class, or `how
+        // many continents`, a column.
+        let column = state.statements && explainer.asked.count && counts_a_column(state, explainer);
+        let class = explainer.class_asked && !state.class_said;
+        let other = (class || column) && !explainer.asked.times;
         let things = !state.statements || !other;
         let counts = things
             && !state.named
@@ -76,4 +79,12 @@ fn is_named(state: &State, explainer: &mut Explainer<'_, '_>) -> bool {
         let of = explainer.class(class);
         words.clone().any(|at| names(&of, Some(at)))
     })
+}
+
+/// Whether what the question counts is the name of a relation that a plan did not follow.
+fn counts_a_column(state: &State, explainer: &Explainer<'_, '_>) -> bool {
+    const SAID: f32 = 0.5;
+    let mut known = explainer.hops.values();
+    strength(&state.words, explainer.focus) < SAID
+        && known.any(|one| is_part_of_name(&one.words, explainer.focus))
 }

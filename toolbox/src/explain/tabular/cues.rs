@@ -4,7 +4,7 @@ use kg::value::{Extreme, Op};
 
 use super::super::adjective::{Degree, adjective};
 use super::super::cues::{is_negation, sorts, superlative};
-use super::reading::{Reader, Token};
+use super::reading::{LISTING, Reader, Token};
 use super::request::{Phrase, Role, is_of_quantity, is_one_of, number};
 use crate::call::Aggregate;
 
@@ -227,6 +227,8 @@ impl Reader<'_> {
         match word.as_str() {
             "in" if next == "total" => Some(2),
             "each" if next == "time" => Some(2),
+            // `list each museum name`.
+            "each" | "every" if at > 0 && LISTING.contains(&self.word(at - 1)) => Some(1),
             "per" | "each" | "every" if !self.begins_of() => {
                 self.begin(Role::Key);
                 self.request.grouped |= word != "every";

@@ -19,7 +19,7 @@ const ASKING: [&str; 11] = [
     "list", "show", "give", "return", "what", "how", "find", "tell", "along", "display", "well",
 ];
 /// Those of them that begin a list of columns.
-const LISTING: [&str; 6] = ["list", "show", "give", "return", "find", "display"];
+pub(super) const LISTING: [&str; 6] = ["list", "show", "give", "return", "find", "display"];
 /// Those of them that ask a question.
 const QUESTION: [&str; 3] = ["what", "how", "tell"];
 /// A word of the question.
