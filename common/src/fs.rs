@@ -390,6 +390,28 @@ mod tests {
         });
     }
 
+    /// Only a work folder that was swept meanwhile is made once more.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_folder_that_cannot_be_made_is_an_error() {
+        // The longest path without its end: room for the work folder, none for a folder in it.
+        const LONGEST: usize = 4095;
+        let dir = tempfile::tempdir().unwrap();
+        let mut place = dir.path().to_path_buf();
+        let random = 6;
+        let room = LONGEST - 1 - prefix_of(Path::new("x")).len() - random;
+        while place.as_os_str().len() < room {
+            let rest = room - place.as_os_str().len();
+            let name = if rest > 201 { 100 } else { rest - 1 };
+            place.push("d".repeat(name));
+        }
+        let (done, made) = std::sync::mpsc::channel();
+        std::thread::spawn(move || done.send(StagedFolder::new(&place.join("x")).err()));
+        let error = made.recv_timeout(std::time::Duration::from_secs(20));
+        let error = error.unwrap().unwrap();
+        assert_eq!(error.source.kind(), io::ErrorKind::InvalidFilename);
+    }
+
     #[test]
     fn unlocked_work_folders_are_swept() {
         let dir = tempfile::tempdir().unwrap();

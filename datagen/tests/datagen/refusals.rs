@@ -143,6 +143,23 @@ fn inexpressible_queries_are_refused_with_a_reason() {
             Refusal::VariablePredicate,
         ),
         (
+            "SELECT ?p WHERE { :m.lions ?p ?x }",
+            Refusal::VariablePredicate,
+        ),
+        (
+            "SELECT ?x WHERE { :m.md ?p ?x . :m.mus1 ?p ?y }",
+            Refusal::VariablePredicate,
+        ),
+        (
+            "SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE { ?x :sports.team.city :m.lx FILTER(?x != :m.lions) }",
+            Refusal::Filter,
+        ),
+        // Of two relations the graph has one, which leads away from what is ordered.
+        (
+            "SELECT ?x WHERE { ?x :type.object.type :location.city . ?x (:unknown|^:location.city.twin) ?n } ORDER BY ?n LIMIT 1",
+            Refusal::Extreme,
+        ),
+        (
             "SELECT ?n WHERE { ?x :sports.team.city :m.lx OPTIONAL { ?x :sports.team.capacity ?n } }",
             Refusal::OptionalAnswer,
         ),
@@ -280,4 +297,82 @@ fn exclusions_classes_and_constants_are_reported() {
     );
     let strict = on(None, &query.replace("?x a :sports.team . ", "")).unwrap();
     assert_eq!(strict.classes, [term("sports.team")]);
+}
+
+#[test]
+fn a_program_has_the_shape_of_its_query() {
+    for (query, shape) in [
+        ("ASK { :m.lions :sports.team.city :m.lx }", "ask"),
+        (
+            "SELECT (COUNT(DISTINCT ?x) AS ?n) { ?x :sports.team.city :m.lx }",
+            "count",
+        ),
+        (
+            "SELECT ?x { ?x :type.object.type :sports.team . ?x :sports.team.founded ?n } ORDER BY ?n LIMIT 1",
+            "argmin",
+        ),
+        (
+            "SELECT ?x { { ?x :sports.team.city :m.lx } UNION { ?x :sports.team.city :m.md } }",
+            "union",
+        ),
+        // Either of two relations is a union of sets too.
+        (
+            "SELECT ?x { :m.lx :location.city.twin|:location.city.country ?x }",
+            "union",
+        ),
+        (
+            "SELECT ?x { ?x :sports.team.city :m.lx . ?x :sports.team.founded ?d FILTER(?d > \"1910-01-01\"^^xsd:date) }",
+            "filter",
+        ),
+        (
+            "SELECT ?x { ?y :sports.stint.team :m.whites . ?y :sports.stint.position :m.cap . ?x :sports.athlete.teams ?y }",
+            "star",
+        ),
+        ("SELECT ?x { ?x :type.object.type :sports.team }", "class"),
+        ("SELECT ?x { :m.lions :sports.team.city ?x }", "chain"),
+    ] {
+        let program = on(Some(&toy()), query).unwrap();
+        assert_eq!(program.shape, shape, "{query}");
+    }
+}
+
+/// A graph in which one node has relations to others, and others have one relation to another node.
+fn star(relations: usize, members: usize) -> FrozenKg {
+    let term = |name: String| Term::Iri(format!("http://ex.org/ns/{name}"));
+    let out = (0..relations).map(|i| {
+        let end = term(format!("end{i}"));
+        [term("hub".to_owned()), term(format!("r{i}")), end]
+    });
+    let of = |name: &str, i: usize, end: &str| {
+        let member = term(format!("member{i}"));
+        [member, term(name.to_owned()), term(end.to_owned())]
+    };
+    let male = (0..members).map(|i| of("gender", i, "male"));
+    let born = (members - 1..=members).map(|i| of("born", i, "place"));
+    FrozenKg::from_triples(out.chain(male).chain(born))
+}
+
+#[test]
+fn a_variable_predicate_stands_for_at_most_eight_relations() {
+    let query = "SELECT ?x { :hub ?p ?x }";
+    let program = on(Some(&star(8, 2)), query).unwrap();
+    assert_eq!(lines(&program).len(), 8 + 2, "{program:?}");
+    assert_eq!(
+        on(Some(&star(9, 2)), query),
+        Err(Refusal::VariablePredicate)
+    );
+}
+
+/// Rule R14: a set is tested against an entity that very many have, which is never walked from.
+#[test]
+fn a_branch_of_very_many_members_becomes_a_test() {
+    let query = "SELECT ?x { ?x :born :place . ?x :gender :male }";
+    let test = |members: usize| {
+        let program = on(Some(&star(1, members)), query).unwrap();
+        lines(&program)
+            .iter()
+            .any(|call| call.contains("get_entity_by_constraint("))
+    };
+    assert!(!test(1_000));
+    assert!(test(1_001));
 }

@@ -12,6 +12,9 @@ use datagen::pipeline::{GenerateOptions, generate};
 use datagen::question::{GoldQuery, GoldQuestion};
 use datagen::to_sparql::program_to_query;
 use datagen::verify::{VerifyOptions, verify};
+use kg::spargebra::Query;
+use kg::spargebra::algebra::{GraphPattern, PropertyPathExpression};
+use kg::spargebra::term::{NamedNode, TriplePattern, Variable};
 use kg::term::{Literal, RDF_TYPE, RDFS_LABEL, Term};
 use kg::{FrozenKg, parse_query};
 use rayon::prelude::*;
@@ -261,6 +264,87 @@ fn without_the_extended_tools_nothing_changes() {
     };
     // Without a class or an entity there is no start, and the reason of the thirteen tools counts.
     assert_eq!(convert(&query, &extended), convert(&query, &context));
+}
+
+#[test]
+fn a_program_of_tables_reports_what_it_names() {
+    let query = parse_query(&format!(
+        "{PREFIX}SELECT ?s (COUNT(*) AS ?n) {{ ?p a :Person . ?p :works ?s . ?p :age ?a FILTER(?a > 20) }} GROUP BY ?s"
+    ));
+    let kg = graph(1);
+    let context = Context {
+        kg: Some(&kg),
+        tools: ToolTable::Extended,
+        ..Context::default()
+    };
+    let program = convert(&query.unwrap(), &context).unwrap();
+    assert_eq!(program.shape, "group");
+    assert_eq!(program.classes, [Term::Iri("http://e/Person".to_owned())]);
+    let literals: Vec<&str> = (program.literals.iter())
+        .map(|literal| literal.lexical.as_str())
+        .collect();
+    assert_eq!(literals, ["20"]);
+}
+
+/// Without a graph, nothing tells what a column holds but the query.
+#[test]
+fn one_column_of_nodes_is_a_set_without_a_graph_too() {
+    let context = Context {
+        tools: ToolTable::Extended,
+        ..Context::default()
+    };
+    for (asked, table) in [("?s", false), ("(COUNT(*) AS ?n)", true)] {
+        let text = format!(
+            "SELECT {asked} {{ ?p a :Person . ?p :works ?s }} GROUP BY ?s HAVING (COUNT(*) > 2)"
+        );
+        let query = parse_query(&format!("{PREFIX}{text}")).unwrap();
+        let program = convert(&query, &context).unwrap();
+        assert_eq!(program.makes_table(), table, "{text}: {program:?}");
+    }
+}
+
+/// The parser writes a sequence as triples; an algebra made by hand may have it as one path.
+#[test]
+fn sequences_convert_as_their_triples_do() {
+    let node = |name: &str| NamedNode::new_unchecked(format!("http://e/{name}"));
+    let person = Variable::new_unchecked("p");
+    let along = |end: &str| {
+        let step = |name| Box::new(PropertyPathExpression::NamedNode(node(name)));
+        GraphPattern::Path {
+            subject: person.clone().into(),
+            path: PropertyPathExpression::Sequence(step("works"), step("at")),
+            object: Variable::new_unchecked(end).into(),
+        }
+    };
+    let join = |left: GraphPattern, right: GraphPattern| GraphPattern::Join {
+        left: Box::new(left),
+        right: Box::new(right),
+    };
+    let class = GraphPattern::Bgp {
+        patterns: vec![TriplePattern {
+            subject: person.clone().into(),
+            predicate: NamedNode::new_unchecked(RDF_TYPE).into(),
+            object: node("Person").into(),
+        }],
+    };
+    let by_hand = Query::Select {
+        dataset: None,
+        pattern: GraphPattern::Project {
+            inner: Box::new(join(join(class, along("a")), along("b"))),
+            variables: ["a", "b"].map(Variable::new_unchecked).to_vec(),
+        },
+        base_iri: None,
+    };
+    let text = "SELECT ?a ?b { ?p a :Person . ?p :works/:at ?a . ?p :works/:at ?b }";
+    let parsed = parse_query(&format!("{PREFIX}{text}")).unwrap();
+    let kg = graph(1);
+    let context = Context {
+        kg: Some(&kg),
+        tools: ToolTable::Extended,
+        ..Context::default()
+    };
+    let program = convert(&parsed, &context).unwrap();
+    assert_eq!(convert(&by_hand, &context), Ok(program));
 }
 
 /// Whether decoding may offer a call: it offers no lists, no literals and no classes as sets, and no column twice.

@@ -431,4 +431,16 @@ mod tests {
         assert_eq!(tool_list(ToolTable::Paper).lines().count(), 13);
         assert_eq!(tool_list(ToolTable::Extended).lines().count(), 23);
     }
+
+    #[test]
+    fn the_tool_list_puts_optional_arguments_in_brackets() {
+        let list = tool_list(ToolTable::Paper);
+        for start in [
+            "get_relation(set, [set]) -> relations: ",
+            "get_tail_entity(set, relation) -> set: ",
+            "intersect(set, set, ...) -> set: ",
+        ] {
+            assert!(list.lines().any(|line| line.starts_with(start)), "{list}");
+        }
+    }
 }

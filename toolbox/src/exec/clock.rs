@@ -79,6 +79,10 @@ mod tests {
             ticks(Clock::new(Duration::ZERO, limit, Cancel::default())),
             Err(ToolError::Deadline { limit })
         );
+        // Reading the clock costs more than a unit of work, so few units do not read it.
+        let mut over = Clock::new(Duration::ZERO, limit, Cancel::default());
+        assert_eq!((1..TICKS).try_for_each(|_| over.tick()), Ok(()));
+        assert!(over.tick().is_err());
         assert_eq!(ticks(Clock::new(limit, limit, Cancel::default())), Ok(()));
         assert_eq!(ticks(Clock::endless()), Ok(()));
         let cancel = Cancel::default();

@@ -318,7 +318,7 @@ pub fn run_program(session: &mut Session<'_>, calls: &[Call]) -> Result<Value, (
 mod tests {
     use super::*;
     use crate::answer::Answer;
-    use crate::call::parse_program;
+    use crate::call::{parse_call, parse_program};
     use crate::exec::evidence;
     use crate::limits::SESSION_SIZE;
     use kg::FrozenKg;
@@ -438,6 +438,16 @@ mod tests {
             "{error}"
         );
         assert_eq!(session.variables(), 1);
+        // A variable is shared between calls; a list takes its members once more with every call.
+        let mut session = begin(&kg);
+        session.run(&calls[0]).unwrap();
+        let mut listed = (1..).map(|i| parse_call(&format!("v{i} = count([v0])")).unwrap());
+        for call in listed.by_ref().take(5) {
+            session.run(&call).unwrap();
+        }
+        session.held = SESSION_SIZE - 50;
+        let error = session.run(&listed.next().unwrap()).unwrap_err();
+        assert!(matches!(error, ToolError::TooLarge { .. }), "{error}");
     }
 
     #[test]

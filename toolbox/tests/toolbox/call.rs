@@ -287,3 +287,19 @@ fn spaces_between_calls_and_tabs_in_literals_are_read() {
     assert_eq!(call.args[3], Arg::Literal(Literal::plain("x\ty")));
     assert_eq!(call.to_string(), written);
 }
+
+#[test]
+fn sets_may_stand_in_brackets_as_in_the_paper() {
+    let plain = parse_call("v0 = intersect(e0, e1)").unwrap();
+    assert_eq!(parse_call("v0 = intersect([e0, e1])").unwrap(), plain);
+    assert!(parse_call("v0 = intersect([e0])").is_err());
+}
+
+#[test]
+fn a_number_with_a_leading_zero_is_no_index() {
+    let call = parse_call("v0 = union(v01, e01)").unwrap();
+    let names = ["v01", "e01"].map(|name| Arg::Name(name.to_owned()));
+    assert_eq!(call.args, names);
+    assert!(parse_call("v01 = count(e0)").is_err());
+    assert!(parse_program("v0 = first(e0, 02)").is_err());
+}

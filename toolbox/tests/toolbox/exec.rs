@@ -422,7 +422,7 @@ fn the_deadline_counts_calls_and_not_planner_time() {
 }
 
 /// Programs whose answers depend on every kind of call.
-const PROGRAMS: [&str; 12] = [
+const PROGRAMS: [&str; 13] = [
     "v0 = get_tail_entity(ada, player.stints); v1 = get_tail_entity(v0, stint.club); v2 = get_tail_entity(v1, club.city); ans = end(v2)",
     "v0 = get_tail_entity(ada, player.stints); v1 = get_entity_by_constraint(v0, stint.from_to, =, 2009); v2 = get_tail_entity(v1, stint.club); ans = end(v2)",
     "v0 = get_entity_by_type(club); v1 = get_entity_by_constraint(v0, club.seats, argmax); ans = end(v1)",
@@ -435,6 +435,7 @@ const PROGRAMS: [&str; 12] = [
     "v0 = union(reds, blues); v1 = get_tail_entity(v0, club.seats); v2 = judge(reds, club.seats, <, v1); ans = end(v2)",
     "v0 = get_head_entity(blues, stint.club); v1 = get_entity_by_constraint(v0, ~player.stints, !=, ada); v2 = get_head_entity(v1, player.stints); ans = end(v2)",
     "v0 = union(reds, blues); v1 = get_entity_by_constraint(v0, club.founded, argmin); ans = end(v1)",
+    "v0 = get_tail_entity(ada, player.stints); v1 = get_entity_by_constraint(v0, stint.to, <, 2005); v2 = get_tail_entity([v1, s4], stint.club); ans = end(v2)",
 ];
 
 #[test]
@@ -464,6 +465,21 @@ fn evidence_alone_gives_the_answer_again() {
         };
         assert_eq!(terms(&Answer::of(&again)), terms(&answer), "{text}");
     }
+}
+
+/// Who checks an extreme wants to see what it was compared with.
+#[test]
+fn evidence_of_an_extreme_has_the_values_that_lost() {
+    let kg = graph();
+    let mut session = session(&kg, ExecOptions::default());
+    let program = "v0 = union(reds, blues); v1 = get_entity_by_constraint(v0, club.seats, argmax); ans = end(v1)";
+    run_program(&mut session, &parse_program(program).unwrap()).unwrap();
+    let answer = Answer::of(&session);
+    assert_eq!(answer.texts(), ["Blues"]);
+    let texts = answer.evidence.iter().map(|triple| triple.text.join(" "));
+    let mut texts: Vec<String> = texts.collect();
+    texts.sort();
+    assert_eq!(texts, ["Blues club.seats 81000", "Reds club.seats 50000"]);
 }
 
 #[test]

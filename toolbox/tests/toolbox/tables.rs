@@ -9,7 +9,10 @@ use kg::{FrozenKg, Kg};
 use toolbox::agent::Agent;
 use toolbox::answer::{Answer, AnswerValue};
 use toolbox::call::{CallAcceptor, ToolTable, parse_call, parse_program};
-use toolbox::exec::{ExecOptions, Naming, Session, ToolError, Value, run_program};
+use toolbox::exec::{
+    Exclude, ExcludeWhen, ExecOptions, Naming, Session, ToolError, Value, run_program,
+};
+use toolbox::limits::SET_SIZE;
 use toolbox::link::Linked;
 use toolbox::prompt::{Layout, Template};
 
@@ -92,6 +95,11 @@ fn each_tool_follows_its_rule() {
         (
             "v1 = extend(v0, <@age>); v2 = group(v1, average k1); v3 = where(v1.k1, >, v2); v4 = columns(v3, k1); ans = end(v4)",
             &["30"],
+        ),
+        // A table of one cell may hold an entity.
+        (
+            "v1 = extend(v0, <@works>); v2 = extend(<@bob>, <@works>); v3 = columns(v2, k1); v4 = where(v1.k1, !=, v3); ans = end(v4)",
+            &["ann | shop2"],
         ),
         // D7: the first rows; D8: union of tables.
         (
@@ -324,9 +332,39 @@ fn every_row_has_its_own_evidence() {
         short(&groups[0].1),
         ["ann age 30", "ann works shop2", "ann type Person"]
     );
+    // A relation may be followed from any column.
+    let second = of_rows(
+        "v1 = extend(v0, <@works>); v2 = extend(v1.k1, <@in>); v3 = sort(v2, asc k0); ans = end(v3)",
+    );
+    assert_eq!(second[1].0, "bob | shop1 | north");
+    assert_eq!(
+        short(&second[1].1),
+        ["bob works shop1", "bob type Person", "shop1 in north"]
+    );
     // A set, a number and a truth value have no rows.
     let set = with_its_evidence("ans = end(v0)");
     assert!(set.row_evidence.is_empty() && !set.evidence.is_empty());
+}
+
+/// The whole table keeps a triple of a relation that no row has, so that the program can name it.
+#[test]
+fn a_row_with_an_empty_cell_has_no_triple_of_an_excluded_value() {
+    let kg = graph_of("@prefix : <http://e/> . :ann :works :shop1 .");
+    let options = ExecOptions {
+        tools: ToolTable::Extended,
+        exclude: Exclude {
+            nodes: vec![kg.by_name("shop1").unwrap()],
+            when: ExcludeWhen::EveryStep,
+        },
+        ..ExecOptions::default()
+    };
+    let mut session = Session::new(&kg, "", Linked::default(), &[], options).unwrap();
+    let program = "v0 = extend(ann, maybe works); ans = end(v0)";
+    run_program(&mut session, &parse_program(program).unwrap()).unwrap();
+    let answer = Answer::of(&session);
+    assert_eq!(answer.texts(), ["ann | "]);
+    assert_eq!(answer.evidence.len(), 1);
+    assert_eq!(answer.row_evidence, [[0; 0]]);
 }
 
 /// A part of a date may be asked of a column only if all its values have it, in every table of a union.
@@ -434,12 +472,11 @@ fn the_template_of_the_thirteen_keeps_its_hash() {
     }
 }
 
-/// Members of the graph of [`hostile_programs_end_in_typed_errors`].
+/// Members of the graph of [`circle`].
 const MEMBERS: usize = 3_000;
 
-/// Groups of groups, tables of tables, unions of unions: limits end them (rule D.1).
-#[test]
-fn hostile_programs_end_in_typed_errors() {
+/// Members of one class that follow each other in a circle, all in one place.
+fn circle() -> FrozenKg {
     let iri = |name: String| Term::Iri(format!("http://e/{name}"));
     let mut triples = Vec::new();
     for i in 0..MEMBERS {
@@ -456,7 +493,13 @@ fn hostile_programs_end_in_typed_errors() {
             iri(format!("m{}", (i + 1) % MEMBERS)),
         ]);
     }
-    let kg = FrozenKg::from_triples(triples);
+    FrozenKg::from_triples(triples)
+}
+
+/// Groups of groups, tables of tables, unions of unions: limits end them (rule D.1).
+#[test]
+fn hostile_programs_end_in_typed_errors() {
+    let kg = circle();
     let start = "v0 = get_entity_by_type(<http://e/M>)";
     // The calls of a program, which ends with an error or at the limit of calls.
     let run = |calls: &dyn Fn(usize) -> String| -> ToolError {
@@ -476,6 +519,9 @@ fn hostile_programs_end_in_typed_errors() {
     assert!(too_large(&error), "{error}");
     // Everything that everything reaches along a circle.
     let error = run(&|i| format!("v{i} = extend(v0, + <http://e/next>)"));
+    assert!(too_large(&error), "{error}");
+    // Every member compared with every member.
+    let error = run(&|i| format!("v{i} = judge(v0, <http://e/next>, =, v0)"));
     assert!(too_large(&error), "{error}");
     // Twice as many rows with every call.
     let error = run(&|i| match i {
@@ -511,4 +557,22 @@ fn hostile_programs_end_in_typed_errors() {
         i => format!("v{i} = choose(v1, v{}, v0)", i - 1),
     });
     assert!(too_long(&error), "{error}");
+}
+
+#[test]
+fn a_table_may_be_as_large_as_the_limit() {
+    let kg = circle();
+    let rows = 2_500;
+    let wide = |width: usize| {
+        let keys = vec!["k0"; width].join(", ");
+        let program = format!(
+            "v0 = get_entity_by_type(<http://e/M>); v1 = first(v0, {rows}); v2 = columns(v1, {keys}); v3 = count(v2); ans = end(v3)"
+        );
+        let mut session = begin(&kg, ToolTable::Extended);
+        let calls = parse_program(&program).unwrap();
+        run_program(&mut session, &calls).map_err(|(_, error)| error)
+    };
+    let most = SET_SIZE / rows;
+    assert_eq!(wide(most), Ok(Value::Int(2_500)));
+    assert_eq!(wide(most + 1), Err(ToolError::TooLarge { limit: SET_SIZE }));
 }
