@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! question, cues, adjective        what the question asks; focus: the word that names the answer
-//! asked_word                       its words
+//! asked_word, name_parts           its words; first and last names
 //! marks, mentions                  question words; what stands around the mentions of entities
 //! vocabulary, phrases, table       the words of relations; translation probabilities (learn makes them)
 //! naming, relations                what names of relations and classes mean; the words of a relation
@@ -16,7 +16,7 @@
 //! plan, state, tally, nodes        candidate programs
 //! unlinked                         things that the question names and that are not linked
 //! values, starts, ways             the search for them, with search, judging and
-//!                                  alternatives and both; compared: what values are compared with
+//!                                  alternatives, both and ends; compared: what values are compared with
 //! tabular                          candidates that end in the extended tools
 //! read                             what a program of a model explains
 //! terms                            the decision

@@ -95,11 +95,8 @@ impl Composer<'_, '_, '_> {
             return None;
         }
         // A number that the graph has is compared, not counted.
-        let measured = columns.counted.is_some_and(|path| self.is_number(path));
+        let measured = self.show_measured(&mut columns);
         let mut kept = self.kept().filter(|_| !measured);
-        if measured {
-            self.show_measured(&mut columns);
-        }
         let keyed = columns.own_key || !columns.keys.is_empty();
         let grouped_count = self.count.is_some()
             && (request.grouped && keyed || request.is_grouped() && !columns.shown.is_empty());
@@ -182,13 +179,16 @@ impl Composer<'_, '_, '_> {
         })
     }
 
-    /// Shows a number of the graph where the question asks for it like a count: `the names and numbers of staff`.
-    fn show_measured(&mut self, columns: &mut Columns) {
-        if let (Some(at), Some(path)) = (self.count, columns.counted) {
+    /// Whether the graph has the number that the question compares or asks for, which is shown if it asks: `the names and
+    /// numbers of staff`.
+    fn show_measured(&mut self, columns: &mut Columns) -> bool {
+        let measured = columns.counted.filter(|&path| self.is_number(path));
+        if let (Some(at), Some(path)) = (self.count, measured) {
             columns.shown.push((at, Shown::Path(path)));
             columns.shown.sort_by_key(|(at, _)| *at);
             (self.count, columns.counted) = (None, None);
         }
+        measured.is_some()
     }
 
     /// Whether the rows are the extreme of something.
