@@ -273,7 +273,7 @@ impl Acceptor for OneOf {
 #[test]
 fn forced_bytes_are_appended_at_once_and_decisions_follow_the_canonical_prefix() {
     let words = [
-        "get", "_", "relation", "(", "(e", "e", "0", "1", ")", "g", "r",
+        "get", "_", "relation", "(", "(e", "e", "0", "1", ")", "g", "r", "(01",
     ];
     let bytes: BTreeMap<u32, Vec<u8>> = words
         .iter()
@@ -327,6 +327,18 @@ fn forced_bytes_are_appended_at_once_and_decisions_follow_the_canonical_prefix()
         &mut seen,
         &[9],
         &OneOf(&["get(e)", "get(0)"]),
+        &encode,
+        &tokens.vocab,
+        20,
+    )
+    .unwrap();
+    assert_eq!(seen.1[0], vec![9, 0]);
+    // So it does if two more bytes can make another token of it, and one cannot.
+    seen.1.clear();
+    generate(
+        &mut seen,
+        &[9],
+        &OneOf(&["get(01)", "get(1)"]),
         &encode,
         &tokens.vocab,
         20,
