@@ -375,9 +375,8 @@ impl<'s, 'g> Derivation<'s, 'g> {
             return;
         }
         let kg = self.session.kg();
-        for (i, arg) in call.args.iter().enumerate() {
-            let Arg::Name(name) = arg else { continue };
-            let Some(node) = kg.by_name(name).filter(|_| i != 1) else {
+        for name in names_of_things(call) {
+            let Some(node) = kg.by_name(name) else {
                 continue;
             };
             if mentioned.contains(&node) {
@@ -422,6 +421,22 @@ impl<'s, 'g> Derivation<'s, 'g> {
             (other, id, node)
         });
     }
+}
+
+/// The names of things in a call, also in its lists. The second argument is a relation, except where sets are joined.
+fn names_of_things(call: &Call) -> Vec<&str> {
+    let joins = matches!(call.tool, Tool::Union | Tool::Intersect | Tool::Difference);
+    let args = call.args.iter().enumerate();
+    let args = args.filter(|(at, _)| joins || *at != 1).map(|(_, arg)| arg);
+    args.flat_map(|arg| match arg {
+        Arg::List(items) => items.as_slice(),
+        one => std::slice::from_ref(one),
+    })
+    .filter_map(|arg| match arg {
+        Arg::Name(name) => Some(name.as_str()),
+        _ => None,
+    })
+    .collect()
 }
 
 /// The lowest id that two sorted sets share, in time proportional to the smaller set.

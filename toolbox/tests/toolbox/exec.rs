@@ -422,7 +422,7 @@ fn the_deadline_counts_calls_and_not_planner_time() {
 }
 
 /// Programs whose answers depend on every kind of call.
-const PROGRAMS: [&str; 13] = [
+const PROGRAMS: [&str; 15] = [
     "v0 = get_tail_entity(ada, player.stints); v1 = get_tail_entity(v0, stint.club); v2 = get_tail_entity(v1, club.city); ans = end(v2)",
     "v0 = get_tail_entity(ada, player.stints); v1 = get_entity_by_constraint(v0, stint.from_to, =, 2009); v2 = get_tail_entity(v1, stint.club); ans = end(v2)",
     "v0 = get_entity_by_type(club); v1 = get_entity_by_constraint(v0, club.seats, argmax); ans = end(v1)",
@@ -436,6 +436,9 @@ const PROGRAMS: [&str; 13] = [
     "v0 = get_head_entity(blues, stint.club); v1 = get_entity_by_constraint(v0, ~player.stints, !=, ada); v2 = get_head_entity(v1, player.stints); ans = end(v2)",
     "v0 = union(reds, blues); v1 = get_entity_by_constraint(v0, club.founded, argmin); ans = end(v1)",
     "v0 = get_tail_entity(ada, player.stints); v1 = get_entity_by_constraint(v0, stint.to, <, 2005); v2 = get_tail_entity([v1, s4], stint.club); ans = end(v2)",
+    // What adds nothing to the answer must be known too.
+    "v0 = get_tail_entity([reds, ada], club.city); ans = end(v0)",
+    "v0 = union(reds, ada); v1 = get_tail_entity(v0, club.city); ans = end(v1)",
 ];
 
 #[test]
