@@ -61,10 +61,10 @@ pub const KB_VALUES: usize = 80;
 
 /// Maximum number of attributes of an XML element and of those around it. The parser compares each with all others of
 /// its element. Real files have fewer than a hundred.
-pub const XML_ATTRIBUTES: usize = 1 << 12;
+pub const XML_ATTRIBUTES: usize = 4_000;
 
 /// Maximum nesting of XML elements. Real files stay below twenty.
-pub const XML_DEPTH: usize = 1 << 10;
+pub const XML_DEPTH: usize = 1_000;
 
 /// Maximum bytes of an XML entity's declaration. Namespaces, the only use in RDF, have fewer than
 /// a hundred.

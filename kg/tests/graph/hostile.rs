@@ -110,12 +110,12 @@ fn small_files_do_not_fill_the_memory() {
             .collect::<String>()
     );
     for (name, content, line, why) in [
-        ("attributes.rdf", attributes, 1, "more than 4096 attributes"),
+        ("attributes.rdf", attributes, 1, "more than 4000 attributes"),
         (
             "deep.rdf",
             "<r>".repeat(5_000),
             1,
-            "nested deeper than 1024",
+            "nested deeper than 1000",
         ),
         (
             "entities.rdf",
