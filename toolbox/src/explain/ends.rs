@@ -27,8 +27,9 @@ impl Search<'_> {
         let whole = steps || explains_all(state, explainer);
         let new = whole && !says_nothing(explainer.session, state);
         // `the bookings of May`: rows without a name are an answer where the question names their class.
-        let event = is_event_row(explainer.session, state.nodes[0]);
-        let row = state.class_said && event;
+        let session = explainer.session;
+        let event = || is_event_row(session, state.nodes[0]);
+        let row = state.class_said && event();
         if (steps || named) && new && (!state.statements || row) {
             self.found.push(Found {
                 answer: Value::Set(state.nodes.clone()),
@@ -39,7 +40,7 @@ impl Search<'_> {
         // Behind a relation, rows are what the relation passes.
         let walks = |step: &PlanStep| matches!(step, PlanStep::Walk(_));
         let starts = steps && !state.plan.steps.iter().any(walks);
-        if table && starts && event && !row && self.fits(state) && is_named(state, explainer) {
+        if table && starts && !row && event() && self.fits(state) && is_named(state, explainer) {
             self.rows.push(state.clone());
         }
         // Things are counted, not their names, which they may share, and no numbers or truths.

@@ -254,7 +254,7 @@ impl Asked {
     pub(super) fn abbreviated(&self, word: &AskedWord, name: &str) -> f32 {
         let found = (self.initials.iter())
             .any(|(initials, stems)| initials == name && stems.contains(&word.stem));
-        f32::from(u8::from(found))
+        if found { 1.0 } else { 0.0 }
     }
 
     /// The index of the content word of which a word of the question is the whole or a part.

@@ -182,12 +182,12 @@ fn other_values(kg: &dyn Kg, text: &str) -> Vec<Literal> {
                 let names = language::nations(&name).into_iter();
                 found.extend(names.filter_map(|name| crate::text_values::value_of(kg, name)));
             }
-            // Who is from France has the nationality `French`, unless the graph has `France` as a value.
-            if !language::forms(&name).is_empty()
-                && crate::text_values::value_of(kg, &name).is_none()
-            {
-                let forms = language::forms(&name).iter();
-                let values = forms.filter_map(|form| crate::text_values::value_of(kg, form));
+            // `From France` means the value `French` if the graph has no value `France`.
+            let forms = language::forms(&name);
+            if !forms.is_empty() && crate::text_values::value_of(kg, &name).is_none() {
+                let values = forms
+                    .iter()
+                    .filter_map(|form| crate::text_values::value_of(kg, form));
                 found.extend(values.filter(|value| is_of(value, COUNTRY)));
             }
             if first == last {

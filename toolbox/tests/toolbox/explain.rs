@@ -1086,6 +1086,19 @@ fn check_rows(cases: &[(&str, &[&str])]) {
     }
 }
 
+/// Decides each question with extended tools and compares the rows, written with `between` between them.
+fn check_answers(kg: &FrozenKg, between: &str, cases: &[(&str, &str)]) {
+    let mut wrong = Vec::new();
+    for (question, answer) in cases {
+        let found = tabled(kg, question);
+        let got = rows(kg, &found).join(between);
+        if got != *answer {
+            wrong.push(format!("{question}: {got}; {:?}", program(&found)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 // rules D.2
 #[test]
 fn values_are_computed_of_a_column() {
@@ -1323,8 +1336,7 @@ const FERRIES: &str = r#"
 #[test]
 fn columns_are_named_as_people_name_them() {
     let kg = graph_of(FERRIES);
-    let mut wrong = Vec::new();
-    for (question, answer) in [
+    let cases = [
         (
             "What are the first and last names of the Danish captains?",
             "Asta | Holm / Ida | Dahl",
@@ -1353,14 +1365,8 @@ fn columns_are_named_as_people_name_them() {
             "1 | 2024-05-03",
         ),
         ("On which weekday is the sailing with id 2?", "Monday"),
-    ] {
-        let found = tabled(&kg, question);
-        let got = rows(&kg, &found).join(" / ");
-        if got != answer {
-            wrong.push(format!("{question}: {got}; {:?}", program(&found)));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    ];
+    check_answers(&kg, " / ", &cases);
 }
 
 /// Places of one class, whose names say what they are.
@@ -1546,8 +1552,7 @@ const CLINIC: &str = r#"
 #[test]
 fn rows_of_tables_are_asked_for_by_their_names() {
     let kg = graph_of(CLINIC);
-    let mut wrong = Vec::new();
-    for (question, answer) in [
+    let cases = [
         ("who owns Fido", "22"),
         ("animals of Ana Ruiz", "11 13"),
         ("dogs over 50 kilos", "12"),
@@ -1557,14 +1562,8 @@ fn rows_of_tables_are_asked_for_by_their_names() {
         ("how many treatments has Fido had", "2"),
         ("average weight of each species", "5 | Cat | 50 | Dog"),
         ("phone number of Bo Lind", "-"),
-    ] {
-        let found = tabled(&kg, question);
-        let got = rows(&kg, &found).join(" | ");
-        if got != answer {
-            wrong.push(format!("{question}: {got}; {:?}", program(&found)));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    ];
+    check_answers(&kg, " | ", &cases);
 }
 
 /// Painters and paintings, and a town that is the capital of a region.
