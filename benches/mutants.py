@@ -12,7 +12,7 @@ import argparse, collections, json, os, queue, random, re, subprocess, threading
 
 FOLDERS = ("toolbox/src/call/", "toolbox/src/exec/", "datagen/src/convert/", "infer/engine/src/mask",
            "model/src/weights", "common/src/fs")
-PACKAGES = "common toolbox datagen engine model".split()
+PACKAGES = "common model toolbox datagen engine kg infer kgagent".split()
 SWITCH = '''
 #[doc(hidden)] #[allow(dead_code, clippy::all)]
 pub(crate) mod mutant_switch {

@@ -1,13 +1,17 @@
 //! What the plans of the search answer.
 
-use super::nodes::is_event_row;
-use super::plan::{Finish, PlanStep, Start};
+use kg::row_key;
+use kg::term::{NodeId, RelId, Term};
+
+use super::nodes::{is_event_row, is_nameless};
+use super::plan::{Finish, Hop, PlanStep, Start, Way};
 use super::search::{Search, Searched};
 use super::state::{Found, State, explains_all};
+use super::tabular::TablePlan;
 use super::values::{has_one, is_value, says_nothing};
 use super::words::{Explainer, is_part_of_name, names, strength};
-use crate::call::ToolTable;
-use crate::exec::Value;
+use crate::call::{Call, ToolTable};
+use crate::exec::{Relation, Session, Value};
 
 impl Search<'_> {
     /// Records the plans that end at a state.
@@ -70,6 +74,47 @@ impl Search<'_> {
         }
         Ok(())
     }
+}
+
+/// The calls of a plan. Rows of tables are answered by the columns that name them, as SQL does: `which hotels are
+/// in Portugal` asks for no keys. The paper's tools answer one column.
+pub(super) fn calls(found: &Found, session: &Session<'_>) -> Vec<Call> {
+    let plan = &found.state.plan;
+    let columns = match &found.answer {
+        Value::Set(rows) if plan.finish == Finish::Set => name_columns(rows, session),
+        _ => Vec::new(),
+    };
+    let hops: Vec<Hop> = (columns.into_iter())
+        .map(|relation| Hop {
+            relation: Relation::Plain(relation),
+            way: Way::Out,
+        })
+        .collect();
+    match hops.as_slice() {
+        [] => plan.calls(session),
+        [name] => plan.and(PlanStep::Walk(*name)).calls(session),
+        _ if session.options().tools == ToolTable::Extended => {
+            TablePlan::of_columns(plan.clone(), &hops).calls(session)
+        }
+        _ => plan.calls(session),
+    }
+}
+
+/// The columns that name the rows of a set, if its members are rows with keys such as `hotel/id=3`.
+fn name_columns(rows: &[NodeId], session: &Session<'_>) -> Vec<RelId> {
+    let kg = session.kg();
+    let Some(&first) = rows.first() else {
+        return Vec::new();
+    };
+    let row = matches!(kg.term(first), Term::Iri(iri) if iri.contains('=') && row_key(&iri).is_some());
+    if !row || !is_nameless(kg, first) {
+        return Vec::new();
+    }
+    let has = |columns: &&Vec<RelId>| {
+        (columns.iter()).all(|&column| !kg.tails(first, column).is_empty())
+    };
+    let names = kg.schema().row_names.iter().find(has);
+    names.cloned().unwrap_or_default()
 }
 
 /// Whether the question names the class of a set.

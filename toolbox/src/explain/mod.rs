@@ -187,7 +187,7 @@ impl<'s, 'g> Proposer<'s, 'g> {
                 break;
             }
             let calls = match proposed {
-                Proposed::Plan(found) => found.state.plan.calls(self.session),
+                Proposed::Plan(found) => ends::calls(found, self.session),
                 Proposed::Table(calls) => calls,
             };
             if candidates.iter().any(|known| known.calls == calls) {

@@ -32,7 +32,7 @@ use crate::call::{Aggregate, Call, ToolTable};
 use crate::exec::{EntSet, Relation, Value, intersection, sorted};
 use compose::Composed;
 use paths::{EXPLAINED, KNOWN};
-use plan::TablePlan;
+pub(super) use plan::TablePlan;
 use request::{Request, Role};
 
 /// Sets that are extended.

@@ -40,7 +40,7 @@ impl Kept {
 
 /// A plan that ends in a table.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct TablePlan {
+pub(in super::super) struct TablePlan {
     /// The set that the rows are made of.
     pub(super) base: Plan,
     /// The class whose other members are asked for, if the set is left out.
@@ -80,8 +80,24 @@ impl TablePlan {
         }
     }
 
+    /// What single relations lead to from the members of a plan, as columns.
+    pub(in super::super) fn of_columns(base: Plan, hops: &[Hop]) -> Self {
+        Self {
+            base,
+            without: None,
+            paths: hops.iter().map(|&hop| vec![hop]).collect(),
+            keys: None,
+            shown: (0..hops.len()).map(Shown::Path).collect(),
+            kept: None,
+            mean: None,
+            order: None,
+            first: None,
+            count: false,
+        }
+    }
+
     /// The calls of the plan, with full names.
-    pub(super) fn calls(&self, session: &Session<'_>) -> Vec<Call> {
+    pub(in super::super) fn calls(&self, session: &Session<'_>) -> Vec<Call> {
         let mut program = Program {
             writer: Writer::new(session),
             plan: self,
