@@ -49,12 +49,12 @@ impl Kind {
     }
 
     /// The kind of most tails (rule R8). In a tie, the more general number wins, then time, then
-    /// text. If all untyped tails are numbers, they count as numbers (rule R13). Without tails the
-    /// kind is [`Kind::Text`].
+    /// text. If all untyped tails are numbers, they count as numbers (rule R13), and if all are days
+    /// such as `2011-05-01`, as times. Without tails the kind is [`Kind::Text`].
     #[must_use]
     pub fn majority<'a>(tails: impl IntoIterator<Item = &'a Literal>) -> Self {
         let mut counts = [0_usize; 5];
-        let (mut numeric, mut whole) = (true, true);
+        let (mut numeric, mut whole, mut days) = (true, true, true);
         for tail in tails {
             let kind = Self::of(tail);
             counts[kind as usize] += 1;
@@ -64,6 +64,7 @@ impl Kind {
                     Some(number) => whole &= number.is_whole(),
                     None => numeric = false,
                 }
+                days &= plain && is_day(&tail.lexical);
             }
         }
         if counts == [0; 5] {
@@ -81,14 +82,24 @@ impl Kind {
             .into_iter()
             .max_by_key(|kind| counts[*kind as usize])
             .unwrap_or(Self::Text);
-        if most != Self::Text || !numeric {
+        if most != Self::Text {
             most
+        } else if days {
+            Self::Time
+        } else if !numeric {
+            Self::Text
         } else if whole && counts[Self::Float as usize] == 0 {
             Self::Int
         } else {
             Self::Float
         }
     }
+}
+
+/// Whether a text is a day of the calendar with a year of four digits, with or without a time of day.
+fn is_day(text: &str) -> bool {
+    let separators = [4, 7].map(|at| text.as_bytes().get(at) == Some(&b'-'));
+    separators == [true, true] && TimeSpan::parse(text).is_some()
 }
 
 /// Whether a literal denotes a time: by its datatype, or as a four-digit year or a date.

@@ -3,12 +3,13 @@
 use kg::row_key;
 use kg::term::{NodeId, RelId, Term};
 
-use super::nodes::{is_event_row, is_nameless};
+use super::nodes::{is_event_row, is_key_of, is_nameless};
 use super::plan::{Finish, Hop, PlanStep, Start, Way};
 use super::search::{Search, Searched};
 use super::state::{Found, State, explains_all};
 use super::tabular::TablePlan;
 use super::values::{has_one, is_value, says_nothing};
+use super::vocabulary::split;
 use super::words::{Explainer, is_part_of_name, names, strength};
 use crate::call::{Call, ToolTable};
 use crate::exec::{Relation, Session, Value};
@@ -100,21 +101,37 @@ pub(super) fn calls(found: &Found, session: &Session<'_>) -> Vec<Call> {
     }
 }
 
-/// The columns that name the rows of a set, if its members are rows with keys such as `hotel/id=3`.
+/// The columns that name the rows of a set, if its members are rows with keys such as `hotel/id=3`. Rows that have
+/// no name are called by their key.
 fn name_columns(rows: &[NodeId], session: &Session<'_>) -> Vec<RelId> {
     let kg = session.kg();
     let Some(&first) = rows.first() else {
         return Vec::new();
     };
-    let row = matches!(kg.term(first), Term::Iri(iri) if iri.contains('=') && row_key(&iri).is_some());
-    if !row || !is_nameless(kg, first) {
-        return Vec::new();
-    }
-    let has = |columns: &&Vec<RelId>| {
-        (columns.iter()).all(|&column| !kg.tails(first, column).is_empty())
+    let key = match kg.term(first) {
+        Term::Iri(iri) if row_key(&iri).is_some() => {
+            let local = split(&iri).0;
+            local.split_once('=').map(|(key, _)| key.to_owned())
+        }
+        _ => None,
     };
-    let names = kg.schema().row_names.iter().find(has);
-    names.cloned().unwrap_or_default()
+    let Some(key) = key.filter(|_| is_nameless(kg, first)) else {
+        return Vec::new();
+    };
+    let has =
+        |columns: &&Vec<RelId>| (columns.iter()).all(|&column| !kg.tails(first, column).is_empty());
+    if let Some(names) = kg.schema().row_names.iter().find(has) {
+        return names.clone();
+    }
+    let is_key = |column: &RelId| {
+        split(&kg.name(column.node())).0 == key
+            && (kg.tails(first, *column).first()).is_some_and(|&value| is_key_of(kg, first, value))
+    };
+    kg.out_relations(first)
+        .into_iter()
+        .find(is_key)
+        .into_iter()
+        .collect()
 }
 
 /// Whether the question names the class of a set.

@@ -1,5 +1,6 @@
 //! The words of relations: of their names, labels and aliases, and what they tell about a relation.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use kg::term::{NodeId, RelId};
@@ -121,9 +122,11 @@ impl Explainer<'_, '_> {
     }
 
     /// Whether the question has a word for what a relation says of a thing, without the words for what
-    /// the thing is: `stops` are not `request stops`.
-    pub(super) fn speaks_of(&self, relation: Relation, thing: NodeId) -> bool {
+    /// the thing is: `stops` are not `request stops`. If it is a flag, a word that is only like one of its
+    /// name must be like the last: captains are not pilot-exempt.
+    pub(super) fn speaks_of(&self, relation: Relation, thing: NodeId, flag: bool) -> bool {
         const SPOKEN_OF: f32 = 0.2;
+        const LITERALLY: f32 = 0.45;
         const HELPING: &str =
             "has have is are was can do does offers provides allows accepts works work uses use";
         let kg = self.session.kg();
@@ -135,14 +138,38 @@ impl Explainer<'_, '_> {
         let telling = own
             .iter()
             .filter(|name| !classes.contains(name) && !helping.contains(name));
+        let name = self.session.relation_name(relation);
+        let said_in_name = words(split(&name).0);
+        let last = said_in_name.iter().rev().map(|word| stem(word));
+        let last = last.into_iter().find(|word| own.contains(word));
         let said = |name: &String| {
+            let part = flag && last.as_ref().is_some_and(|last| last != name);
+            let least = if part { LITERALLY } else { SPOKEN_OF };
             let of = |word: &AskedWord| {
                 let thing = word.is_mark() || classes.contains(&word.stem);
-                !thing && self.given(word, name) >= SPOKEN_OF
+                !thing && self.given(word, name) >= least
             };
             self.asked.words.iter().any(of)
         };
         telling.into_iter().any(said)
+    }
+
+    /// Whether the question says the opposite of a flag: `unpaid`, or `no longer active`.
+    pub(super) fn denies(&self, relation: Relation) -> bool {
+        const OPPOSITE: [&str; 3] = ["un", "in", "non"];
+        let (own, _) = self.relation_words(relation);
+        let all = words(self.session.question());
+        let ended = |three: &[String]| {
+            three[0] == "no" && three[1] == "longer" && own.contains(&stem(&three[2]))
+        };
+        let opposite = |word: &String| {
+            let mut rests = OPPOSITE
+                .iter()
+                .filter_map(|prefix| word.strip_prefix(prefix));
+            !own.contains(&stem(word))
+                && rests.any(|rest| rest.len() > 2 && own.contains(&stem(rest)))
+        };
+        all.windows(3).any(ended) || all.iter().any(opposite)
     }
 
     /// The stems of a relation's own name and label, and those of its domain.
@@ -176,7 +203,14 @@ impl Explainer<'_, '_> {
             }
             stems
         };
-        let mut own = parts(last);
+        // `no` is no negation in `emp_no`.
+        let number = last
+            .strip_suffix("no")
+            .filter(|start| start.ends_with(is_separator));
+        let last = number.map_or(Cow::Borrowed(last), |start| {
+            Cow::Owned(format!("{start}number"))
+        });
+        let mut own = parts(&last);
         if let Relation::Plain(id) = relation
             && let Some(label) = self.session.kg().label(id.node())
         {

@@ -125,7 +125,7 @@ fn has_years(explainer: &Explainer<'_, '_>, one: &Adjacent) -> bool {
     let session = explainer.session;
     let far = session.step(one.member, one.relation, one.out);
     let read = session.literals(far.get(..1).unwrap_or_default());
-    read.first().is_some_and(may_be_year) && explainer.speaks_of(one.relation, one.member)
+    read.first().is_some_and(may_be_year) && explainer.speaks_of(one.relation, one.member, false)
 }
 
 /// Of a question with two numbers, the comparison in a range: the smaller one is its lower bound.
@@ -334,7 +334,7 @@ pub(super) fn truth(
     let session = explainer.session;
     let first = session.literals(&session.step(one.member, one.relation, true));
     let truth = |value: &Literal| is_truth(value, true) || is_truth(value, false);
-    if !first.iter().any(truth) || !explainer.speaks_of(one.relation, one.member) {
+    if !first.iter().any(truth) || !explainer.speaks_of(one.relation, one.member, true) {
         return None;
     }
     let values = nodes
@@ -349,6 +349,7 @@ pub(super) fn truth(
     if other || values.iter().any(digits) && !is_flag(session, one) {
         return None;
     }
+    let said = said && !explainer.denies(one.relation);
     values.into_iter().find(|value| is_truth(value, said))
 }
 
@@ -421,5 +422,5 @@ pub(super) fn is_unasked_key(explainer: &Explainer<'_, '_>, one: &Adjacent) -> b
         .copied();
     let key = value.is_some_and(|value| is_key_of(session.kg(), one.member, value))
         || has_reference(session.kg(), one.relation);
-    key && !(explainer.asked.keys && explainer.speaks_of(one.relation, one.member))
+    key && !(explainer.asked.keys && explainer.speaks_of(one.relation, one.member, false))
 }

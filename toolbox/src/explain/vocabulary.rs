@@ -20,7 +20,7 @@ const CHATTER: &str = "everyone everybody here nowadays current currently direct
 
 /// Abbreviations in names of columns, with what they stand for.
 const ABBREVIATIONS: &str = "acct:account addr:address amt:amount approx:approximate asst:assistant avg:average bal:balance \
-bldg:building calc:calculated capt:captain chk:check clr:color cnt:count ctry:country curr:currency \
+bldg:building calc:calculated capt:captain chk:check clr:color cnt:count conf:confirmation ctry:country curr:currency \
 cust:customer degr:degree deg:degree dept:department descr:description desc:description dest:destination diam:diameter dim:dimension \
 dist:distance dob:birth_date dod:death_date dt:date dur:duration emp:employee enr:enrollment est:estimated ext:extension \
 freq:frequency govt:government grp:group hosp:hospital hr:hour hrs:hours ht:height inst:institution \

@@ -252,7 +252,7 @@ impl Path {
     pub(super) fn has_an_order(&self, kg: &dyn Kg) -> bool {
         let first = self.ends.first().map(|&node| kg.term(node));
         let literal = first.as_ref().and_then(|term| term.as_literal());
-        let time = |literal: &Literal| Kind::of(literal) == Kind::Time;
+        let time = |literal: &Literal| Kind::majority([literal]) == Kind::Time;
         self.leads_to_numbers(kg) || literal.is_some_and(time)
     }
 
