@@ -31,6 +31,9 @@ impl Reader<'_> {
         if let Some(read) = read.or_else(|| self.number_of(at)) {
             return Some(read);
         }
+        if let Some(read) = self.both_ends(at) {
+            return Some(read);
+        }
         // `the three largest cities`, `the three most expensive ones`.
         let most = usize::from(next == "most");
         let measure = adjective(self.word(at + 1 + most));
@@ -193,6 +196,30 @@ impl Reader<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Reads `the lowest and the highest` of a salary: the least and the greatest of its values.
+    fn both_ends(&mut self, at: usize) -> Option<usize> {
+        let the = usize::from(self.word(at + 2) == "the");
+        let [one, other] =
+            [at, at + 2 + the].map(|at| superlative(self.word(at)).map(|[extreme, _]| extreme));
+        let (one, other) = (one?, other?);
+        // The minimum is no adjective and is read as what is computed.
+        let measured = self.stands_before_a_word(at + 2 + the)
+            && self.role == Role::Column
+            && !matches!(self.word(at), "minimum" | "maximum");
+        if self.word(at + 1) != "and" || one == other || !measured {
+            return None;
+        }
+        for (place, extreme) in [(at, one), (at + 2 + the, other)] {
+            self.begin(Role::Computed(match extreme {
+                Extreme::Min => Aggregate::Min,
+                Extreme::Max => Aggregate::Max,
+            }));
+            self.open_phrase(self.tokens[place].at);
+        }
+        let number = self.word(at + 3 + the) == "number" && self.word(at + 4 + the) == "of";
+        Some(3 + the + if number { 2 } else { 0 })
     }
 
     /// The last token with this word.

@@ -1,5 +1,6 @@
 //! Reading what a question asks of a table from its words. English.
 
+use super::super::adjective::adjective;
 use super::super::cues::whole_words;
 use super::super::focus::is_content;
 use super::super::name_parts::name_part;
@@ -154,6 +155,11 @@ impl Reader<'_> {
                 self.close();
                 (self.role, self.beside) = (Role::Column, true);
             }
+            // `and when was it founded`, `and how tall is she`.
+            "when" | "how" if self.asks_for_value(at) => {
+                self.close();
+                (self.role, self.beside) = (Role::Column, true);
+            }
             _ if CONDITIONS.contains(&word) && at > 0 => {
                 self.close();
                 let together = matches!(self.word(at - 1), "along" | "together");
@@ -251,6 +257,16 @@ impl Reader<'_> {
             .tokens
             .get(at + 1)
             .is_some_and(|next| next.content.is_some())
+    }
+
+    /// Whether `when` or `how` at `at` asks for one more thing, behind `and`.
+    fn asks_for_value(&self, at: usize) -> bool {
+        let and = at
+            .checked_sub(1)
+            .is_some_and(|before| self.word(before) == "and");
+        let measure = adjective(self.word(at + 1)).is_some();
+        let column = |one: &Phrase| one.role == Role::Column;
+        and && (self.word(at) == "when" || measure) && self.request.phrases.iter().any(column)
     }
 
     /// Whether `called` at `at` asks what something is called: no name follows.
