@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::source::{NamedRelation, SchemaSource};
+use crate::label::percent_decode;
 use crate::names::split;
 use crate::term::{RDF_TYPE, RelId, Term};
 
@@ -68,11 +69,10 @@ pub(super) fn row_names(
 
 /// A name in lower case without separators; `nm` at its end is short for `name`.
 fn plain(name: &str) -> String {
-    let plain = name.to_lowercase().replace(['_', '-'], "");
-    match plain.strip_suffix("nm") {
-        Some(start) => format!("{start}name"),
-        None => plain,
-    }
+    let lower = name.to_lowercase();
+    // Not the metres of `len_m`.
+    let long = lower.strip_suffix("nm").map(|start| format!("{start}name"));
+    long.unwrap_or(lower).replace(['_', '-'], "")
 }
 
 /// The part before `#` that all relations share, if they do: a vocabulary, and not a table.
@@ -176,8 +176,8 @@ pub fn row_key(iri: &str) -> Option<(String, String)> {
     if !local.contains('=') {
         return None;
     }
-    let parts: Option<Vec<&str>> = (local.split([';', '&']))
-        .map(|part| part.split_once('=').map(|(_, value)| value))
+    let parts: Option<Vec<String>> = (local.split([';', '&']))
+        .map(|part| part.split_once('=').map(|(_, value)| percent_decode(value)))
         .collect();
     Some((table, parts?.join(" ")))
 }
@@ -194,6 +194,10 @@ mod tests {
         assert_eq!(
             key("http://a.example/db/room_type/code=A;no=3"),
             pair("room type", "A 3")
+        );
+        assert_eq!(
+            key("http://a.example/db/berth/code=FISH%201"),
+            pair("berth", "FISH 1")
         );
         assert_eq!(key("http://a.example/db/guest/17"), pair("guest", "17"));
         assert_eq!(key("http://a.example/17"), None);

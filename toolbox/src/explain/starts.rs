@@ -7,7 +7,7 @@ use kg::value::{Kind, Op};
 use super::plan::{Against, Start};
 use super::search::{Search, Searched};
 use super::state::State;
-use super::values::{kind_of, measured_classes};
+use super::values::{classes_with_column, kind_of, measured_classes};
 use super::words::Explainer;
 use crate::exec::{Adjacent, EntSet};
 
@@ -58,6 +58,7 @@ impl Search<'_> {
                 if measured || asked.compare.is_some() || asked.extreme.is_some() {
                     classes = measured_classes(explainer);
                 }
+                classes.extend(classes_with_column(explainer));
                 classes.extend(session.classes().iter().copied().take(3));
                 classes.dedup();
                 classes

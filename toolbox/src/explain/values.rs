@@ -10,7 +10,7 @@ use super::naming::class_words;
 use super::nodes::{has_reference, is_key_of, measurable};
 use super::plan::{Hop, PlanStep, Start, Way, bit};
 use super::state::State;
-use super::words::Explainer;
+use super::words::{Explainer, is_part_of_name};
 use crate::exec::{Adjacent, EntSet, Relation, Session, sorted};
 use crate::link::{LAST_DAY, is_date, year_of};
 
@@ -202,6 +202,34 @@ pub(super) fn said_classes(explainer: &mut Explainer<'_, '_>) -> Vec<NodeId> {
 /// The classes whose first instances have a number or a time that the question speaks of, best
 /// first: what holds 75,000 people has a capacity.
 pub(super) fn measured_classes(explainer: &mut Explainer<'_, '_>) -> Vec<NodeId> {
+    best_classes(explainer, |explainer, one| {
+        let kind = kind_of(explainer, one);
+        if kind.is_none_or(|kind| kind == Kind::Text) {
+            return 0.0;
+        }
+        let (relation, way) = (one.relation, Way::Out);
+        let words = explainer.hop(Hop { relation, way }).words;
+        words.iter().copied().fold(0.0, f32::max)
+    })
+}
+
+/// The classes whose first instances have a text that the question asks for by name: `how many publishers`, where
+/// books have them as texts.
+pub(super) fn classes_with_column(explainer: &mut Explainer<'_, '_>) -> Vec<NodeId> {
+    let focus = explainer.focus;
+    best_classes(explainer, |explainer, one| {
+        let (relation, way) = (one.relation, Way::Out);
+        let text = kind_of(explainer, one) == Some(Kind::Text);
+        let words = explainer.hop(Hop { relation, way }).words;
+        f32::from(text && is_part_of_name(&words, focus))
+    })
+}
+
+/// The classes whose first instances have a relation of the highest worth, best first.
+fn best_classes(
+    explainer: &mut Explainer<'_, '_>,
+    worth: impl Fn(&mut Explainer<'_, '_>, &Adjacent) -> f32,
+) -> Vec<NodeId> {
     const CLASSES: usize = 200;
     const SOME: usize = 8;
     const BEST: usize = 3;
@@ -213,13 +241,7 @@ pub(super) fn measured_classes(explainer: &mut Explainer<'_, '_>) -> Vec<NodeId>
         let some = &instances[..instances.len().min(SOME)];
         let mut best = 0.0_f32;
         for one in session.adjacent(some).iter().filter(|one| one.out) {
-            let kind = kind_of(explainer, one);
-            if kind.is_none_or(|kind| kind == Kind::Text) {
-                continue;
-            }
-            let (relation, way) = (one.relation, Way::Out);
-            let words = explainer.hop(Hop { relation, way }).words;
-            best = words.iter().copied().fold(best, f32::max);
+            best = best.max(worth(explainer, one));
         }
         if best >= SAID {
             found.push((best, class));

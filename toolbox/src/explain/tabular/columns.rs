@@ -70,8 +70,8 @@ impl<'c> Composer<'c, '_, '_> {
                     None => columns.own_key |= self.is_known(phrase),
                 },
                 Role::Order => {
-                    let path = self.named_by(phrase);
-                    columns.order = columns.order.or(path);
+                    // `the three biggest ships by tonnage`: what stands last says how they are ordered.
+                    columns.order = self.named_by(phrase).or(columns.order);
                 }
                 Role::Counted => {
                     if !self.is_known(phrase) {
@@ -158,7 +158,9 @@ impl<'c> Composer<'c, '_, '_> {
         // What is longest is a number or a time.
         let degree = |&at: &usize| self.explainer.asked.words[at].adjective.is_some();
         if phrase.role == Role::Order && phrase.words.iter().any(degree) {
-            let found = best(self.paths, phrase, known, |path| path.has_an_order(kg));
+            let found = best(self.paths, phrase, known, |path| {
+                path.has_an_order(kg) && !path.key
+            });
             if found.is_some() {
                 return found;
             }

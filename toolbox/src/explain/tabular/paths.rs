@@ -8,7 +8,7 @@ use kg::Kg;
 use kg::term::{Literal, NodeId, RelId, Term};
 use kg::value::Kind;
 
-use super::super::nodes::is_nameless;
+use super::super::nodes::{has_reference, is_key_of, is_nameless};
 use super::super::plan::{Hop, Way};
 use super::super::values::reached;
 use super::super::vocabulary::{split, stems};
@@ -67,6 +67,10 @@ pub(super) struct Path {
     label: Option<(Label, f32)>,
     /// Whether it ends at keys of other things.
     coded: bool,
+    /// Whether it ends at keys of rows, by which these are told apart and not measured.
+    pub(super) key: bool,
+    /// Whether these are the keys of the rows before it.
+    own_key: bool,
     /// Whether it leads from some thing to several, which can be counted.
     several: bool,
     /// First members of the set that it leads to.
@@ -99,6 +103,8 @@ pub(super) fn paths(
         unnamed: false,
         label: None,
         coded: false,
+        key: false,
+        own_key: false,
         several: false,
         ends: nodes[..nodes.len().min(LOOKED_AT)].to_vec(),
     };
@@ -180,6 +186,12 @@ fn longer(
         add(&mut words, &last);
         let mut hops = path.hops.clone();
         hops.push(hop);
+        let own_key = one.out
+            && is_key_of(
+                kg,
+                one.member,
+                session.step(one.member, hop.relation, true)[0],
+            );
         next.push(Path {
             hops,
             words: words.into(),
@@ -187,9 +199,12 @@ fn longer(
             asked: explained.asked,
             nameless: is_nameless(kg, first),
             unnamed: false,
-            coded: (kg.name(relation.node()).to_lowercase())
-                .trim_end_matches('>')
-                .ends_with("_id"),
+            coded: !thing(Some(&first))
+                && (kg.name(relation.node()).to_lowercase())
+                    .trim_end_matches('>')
+                    .ends_with("_id"),
+            key: own_key || one.out && has_reference(kg, hop.relation),
+            own_key,
             label: if one.out {
                 label_of(explainer, &path.ends, relation)
             } else {
@@ -329,9 +344,13 @@ pub(super) fn best<'p>(
         .iter()
         .filter(|path| may(path))
         .filter_map(|path| Some((path.fits(phrase, known)?, path)));
-    // Of equal ones the first, which is the shortest.
+    // Of equal ones the key of the rows, or the first, which is the shortest.
+    let better = |best: &(f32, &Path), one: &(f32, &Path)| {
+        let key = phrase.label.is_none() && one.1.own_key && !best.1.own_key;
+        one.0 > best.0 || one.0 == best.0 && key
+    };
     scored
-        .reduce(|best, one| if one.0 > best.0 { one } else { best })
+        .reduce(|best, one| if better(&best, &one) { one } else { best })
         .map(|(_, path)| path)
 }
 

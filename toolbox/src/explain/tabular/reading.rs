@@ -159,6 +159,7 @@ impl Reader<'_> {
             "when" | "how" if self.asks_for_value(at) => {
                 self.close();
                 (self.role, self.beside) = (Role::Column, true);
+                self.request.and_value = true;
             }
             _ if CONDITIONS.contains(&word) && at > 0 => {
                 self.close();
@@ -185,6 +186,8 @@ impl Reader<'_> {
                 self.close();
                 if LISTING.contains(&word) && token.apart && at > 0 {
                     self.request.listed = Some(self.request.phrases.len());
+                    let me = usize::from(matches!(self.word(at + 1), "me" | "us"));
+                    self.request.listed_of = matches!(self.word(at + 1 + me), "their" | "its");
                 }
                 self.role = Role::Column;
                 // `besides English, what does he speak`: a comma before a question joins nothing.

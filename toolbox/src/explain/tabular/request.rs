@@ -78,6 +78,10 @@ pub(super) struct Request {
     pub(super) commands: bool,
     /// The first phrase of a sentence that lists the columns: `… Give the title and the date.`
     pub(super) listed: Option<usize>,
+    /// Whether it asks for one more value: `and when was it founded`.
+    pub(super) and_value: bool,
+    /// Whether what is listed belongs to what was asked for: `Give their titles.`
+    pub(super) listed_of: bool,
     /// Whether rows are ordered, and if so, whether the last comes first.
     pub(super) order: Option<bool>,
     /// How many rows are asked for.
@@ -130,7 +134,7 @@ impl Request {
 
     /// Where a sentence lists several columns, what was said before says only of what.
     fn keep_listed(&mut self) {
-        if self.lists_several() {
+        if self.lists_columns() {
             let before = self
                 .phrases
                 .iter_mut()
@@ -141,14 +145,14 @@ impl Request {
         }
     }
 
-    /// Whether a sentence of its own lists several columns.
-    fn lists_several(&self) -> bool {
+    /// Whether a sentence of its own lists several columns, or columns of what the question asks for.
+    fn lists_columns(&self) -> bool {
         let listed = self.listed.and_then(|at| self.phrases.get(at..));
         let columns = listed
             .into_iter()
             .flatten()
             .filter(|one| one.role == Role::Column);
-        columns.count() > 1
+        columns.count() > usize::from(!self.listed_of)
     }
 
     /// Where nothing is counted or computed, `every gym` groups nothing.
@@ -171,7 +175,8 @@ impl Request {
         let labels =
             (self.phrases.iter()).any(|one| one.role == Role::Column && one.label.is_some());
         if labels
-            || self.lists_several()
+            || self.lists_columns()
+            || self.and_value
             || self.commands
             || asked.count
             || !asked.words.iter().any(AskedWord::is_mark)
