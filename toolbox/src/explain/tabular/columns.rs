@@ -74,7 +74,7 @@ impl<'c> Composer<'c, '_, '_> {
                     columns.order = self.named_by(phrase).or(columns.order);
                 }
                 Role::Counted => {
-                    if !self.is_known(phrase) {
+                    if !self.is_known(phrase) || self.is_number_of(phrase) {
                         let path = self.named_by(phrase);
                         columns.counted = columns.counted.or(path);
                     }
@@ -93,6 +93,20 @@ impl<'c> Composer<'c, '_, '_> {
         let chosen = self.chosen.get(path);
         let found = self.paths.iter().find(|path| Some(&path.hops) == chosen);
         found.is_some_and(|path| path.leads_to_numbers(self.explainer.session.kg()))
+    }
+
+    /// Whether the path with this index leads to keys.
+    pub(super) fn is_key(&self, path: usize) -> bool {
+        let chosen = self.chosen.get(path);
+        let found = self.paths.iter().find(|path| Some(&path.hops) == chosen);
+        found.is_some_and(|path| path.key)
+    }
+
+    /// Whether a phrase is what the members have a number of: the `seats` of a branch.
+    fn is_number_of(&self, phrase: &Phrase) -> bool {
+        let kg = self.explainer.session.kg();
+        let of = |path: &Path| path.is_called(&phrase.words) && path.leads_to_numbers(kg);
+        self.paths.iter().any(of)
     }
 
     /// Whether the path with this index leads to times, or to numbers that are years.

@@ -182,9 +182,15 @@ impl Composer<'_, '_, '_> {
     /// Whether the graph has the number that the question compares or asks for, which is shown if it asks: `the names and
     /// numbers of staff`.
     fn show_measured(&mut self, columns: &mut Columns) -> bool {
-        let measured = columns.counted.filter(|&path| self.is_number(path));
+        let total = |path: usize| self.request.total && self.is_key(path);
+        let measured = (columns.counted).filter(|&path| self.is_number(path) && !total(path));
         if let (Some(at), Some(path)) = (self.count, measured) {
-            columns.shown.push((at, Shown::Path(path)));
+            columns.shown.push(if self.request.total {
+                self.cues += 1;
+                (at, Shown::Computed(Aggregate::Sum, path))
+            } else {
+                (at, Shown::Path(path))
+            });
             columns.shown.sort_by_key(|(at, _)| *at);
             (self.count, columns.counted) = (None, None);
         }

@@ -222,6 +222,15 @@ impl Reader<'_> {
         Some(3 + the + if number { 2 } else { 0 })
     }
 
+    /// Whether `by` at `at` says who did something: `held by members`, `by Irish writers`.
+    fn done_by(&self, at: usize) -> bool {
+        const DONE: &str =
+            "held made sold built won led sung run taught written given taken paid owned";
+        let before = at.checked_sub(1).map_or("", |before| self.word(before));
+        let next = self.tokens.get(at + 1);
+        before.ends_with("ed") || is_one_of(before, DONE) || next.is_some_and(|next| next.value)
+    }
+
     /// The last token with this word.
     fn place(&self, word: &str) -> Option<usize> {
         self.tokens.iter().rposition(|token| token.word == word)
@@ -267,7 +276,13 @@ impl Reader<'_> {
                 self.request.grouped = true;
                 Some(1)
             }
-            "by" if self.computes() && self.stands_before_a_word(at) => {
+            // `how many ships of each type`.
+            "each" | "every" if self.begins_of() && self.role == Role::Counted => {
+                self.begin(Role::Key);
+                self.request.grouped = true;
+                Some(1)
+            }
+            "by" if self.computes() && self.stands_before_a_word(at) && !self.done_by(at) => {
                 // `the average salary by job`.
                 self.begin(Role::Key);
                 self.request.grouped = true;
@@ -294,6 +309,7 @@ impl Reader<'_> {
             self.request.count = Some(self.tokens[at].at);
             return Some(1);
         }
+        self.request.total |= word == "total" && matches!(second, "number" | "count");
         let counted = match (word, second) {
             ("how", "many") => Some(2),
             ("total", "number" | "count") => Some(2),
@@ -359,6 +375,10 @@ impl Reader<'_> {
         let best = self.superlative_before(at);
         self.request.best = self.request.best.or(best);
         let before = (at.saturating_sub(3)..at).map(|at| self.word(at).to_owned());
+        let degree = |at: &usize| {
+            adjective(self.word(*at)).is_some_and(|(_, degree)| degree == Degree::Comparative)
+        };
+        let compared = (at.saturating_sub(3)..at).rev().find(degree);
         let mut op = before.filter_map(|word| match word.as_str() {
             "above" | "over" | "exceeding" => Some(Op::Gt),
             "below" | "under" => Some(Op::Lt),
@@ -375,6 +395,11 @@ impl Reader<'_> {
         };
         self.begin(role);
         self.open_phrase(self.tokens[at].at);
+        let compared = compared.filter(|_| self.stands_before_a_word(at));
+        if let (Role::Mean(_), Some(compared)) = (role, compared) {
+            // `dearer than the average book` is of prices.
+            self.add(&self.tokens[compared], None);
+        }
         // `the average number of injuries` is the mean of a number that the graph has.
         match (self.word(at + 1), self.word(at + 2)) {
             ("number" | "amount", "of") => 3,
@@ -416,7 +441,9 @@ impl Reader<'_> {
     /// Whether `much` at `at` asks for a sum: `how much did they cost altogether`.
     fn asks_in_all(&self, at: usize) -> bool {
         let all = |token: &Token| matches!(token.word.as_str(), "altogether" | "overall");
-        self.word(at.wrapping_sub(1)) == "how" && self.tokens.iter().any(all)
+        let total = |pair: &[Token]| pair[0].word == "in" && pair[1].word == "total";
+        self.word(at.wrapping_sub(1)) == "how"
+            && (self.tokens.iter().any(all) || self.tokens.windows(2).any(total))
     }
 
     /// Whether `most` at `at` stands before something to count, not before an adjective.

@@ -12,7 +12,7 @@ use super::super::nodes::{has_reference, is_key_of, is_nameless};
 use super::super::plan::{Hop, Way};
 use super::super::values::reached;
 use super::super::vocabulary::{split, stems};
-use super::super::words::Explainer;
+use super::super::words::{Explainer, is_part_of_name};
 use super::request::{Label, Phrase, Role};
 use crate::exec::{Relation, Session};
 
@@ -261,6 +261,15 @@ impl Path {
             let term = kg.term(node);
             term.as_literal().is_some_and(kg::value::is_number)
         })
+    }
+
+    /// Whether it is one relation that is called by these words.
+    pub(super) fn is_called(&self, words: &[usize]) -> bool {
+        self.hops.len() == 1
+            && !words.is_empty()
+            && words
+                .iter()
+                .all(|&at| is_part_of_name(&self.last, Some(at)))
     }
 
     /// Whether it leads to numbers or times.

@@ -12,8 +12,9 @@ const CONDITIONS: [&str; 9] = [
     "who", "whose", "that", "which", "where", "with", "having", "when", "among",
 ];
 /// Words behind which no other column is named.
-const BEHIND: [&str; 13] = [
-    "for", "in", "from", "by", "at", "on", "across", "they", "he", "she", "to", "are", "is",
+const BEHIND: [&str; 17] = [
+    "for", "in", "from", "by", "at", "on", "across", "they", "he", "she", "we", "you", "i", "us",
+    "to", "are", "is",
 ];
 /// Words that begin what is asked for.
 const ASKING: [&str; 11] = [
@@ -29,8 +30,12 @@ pub(super) struct Token {
     pub(super) word: String,
     /// Its index among the content words.
     pub(super) content: Option<usize>,
+    /// Whether it is part of a value.
+    pub(super) value: bool,
     /// Whether a comma or another mark stands before it.
     pub(super) apart: bool,
+    /// Whether that is a question mark.
+    asked: bool,
     /// Whether that is a colon.
     colon: bool,
     /// Whether an entity stands before it.
@@ -57,8 +62,11 @@ pub(super) fn read(bare: &str, asked: &Asked) -> Request {
                 .into_iter()
                 .any(|&(from, to)| end <= from && to <= at);
             end = at + word.len();
+            let content = asked.placed(at);
             Token {
-                content: asked.placed(at),
+                value: content.is_some_and(|at| asked.words[at].value.is_some()),
+                asked: between.contains('?'),
+                content,
                 behind_entity: entity && between.trim_matches([' ', ',']).is_empty(),
                 before_entity: (asked.mentions.iter().flatten()).any(|&(from, _)| from == end + 1),
                 apart: between.contains([',', ';', ':', '.', '?', '!']),
@@ -110,7 +118,12 @@ impl Reader<'_> {
     fn token(&mut self, at: usize) -> usize {
         let token = &self.tokens[at];
         if token.apart {
-            if !token.colon {
+            // `Who are our guests? First and last names please.`
+            if token.asked && !self.request.phrases.is_empty() && token.word != "and" {
+                self.request.listed = Some(self.request.phrases.len());
+                self.close();
+                self.beside = true;
+            } else if !token.colon {
                 self.join(token);
             }
             self.close();

@@ -78,6 +78,8 @@ pub(super) struct Request {
     pub(super) commands: bool,
     /// The first phrase of a sentence that lists the columns: `… Give the title and the date.`
     pub(super) listed: Option<usize>,
+    /// Whether it asks for a total number, which is a sum where the graph has numbers.
+    pub(super) total: bool,
     /// Whether it asks for one more value: `and when was it founded`.
     pub(super) and_value: bool,
     /// Whether what is listed belongs to what was asked for: `Give their titles.`
@@ -217,6 +219,7 @@ impl Request {
             || self.without
             || self.order.is_some()
             || self.first.is_some()
+            || self.total
             || self.count.is_some() && self.is_grouped()
     }
 
