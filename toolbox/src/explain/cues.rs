@@ -278,6 +278,17 @@ pub(super) fn comparison(all: &[String]) -> Option<[Op; 2]> {
             ("from", _) if all.iter().any(|word| word == "onwards" || word == "onward") => {
                 Some([Op::Ge; 2])
             }
+            // `summits that top 6,500 metres`.
+            ("top" | "tops" | "topped", _)
+                if before != "the" && i > 0 && number_follows(all, i) =>
+            {
+                Some([Op::Gt; 2])
+            }
+            // `not as high as the other`.
+            ("as", _) if before == "not" => {
+                let measured = adjective(next).map(|(found, _)| found.comparisons());
+                measured.map(|ops| ops.map(opposite))
+            }
             ("since", _) => Some([Op::Ge; 2]),
             ("after" | "past", _) => Some([Op::Gt; 2]),
             ("before" | "until" | "till" | "prior", _) => Some([Op::Lt; 2]),
@@ -288,7 +299,7 @@ pub(super) fn comparison(all: &[String]) -> Option<[Op; 2]> {
         };
         let said = said.map(|ops| {
             ops.map(|op| match before {
-                "no" | "not" => negated(op),
+                "no" | "not" if word != "as" => negated(op),
                 "or" => inclusive(op),
                 _ => op,
             })
@@ -309,6 +320,15 @@ pub(super) fn gives_range(all: &[String]) -> bool {
             .is_some()
     };
     all.iter().any(|word| word == "between" || decade(word)) || all.windows(4).any(from_to)
+}
+
+/// The comparison to the other side.
+fn opposite(op: Op) -> Op {
+    match op {
+        Op::Gt => Op::Lt,
+        Op::Lt => Op::Gt,
+        other => other,
+    }
 }
 
 /// The comparison that holds where `op` does not: `no more than 3`.

@@ -86,6 +86,20 @@ impl Explainer<'_, '_> {
             && !self.symmetric(hop.relation)
     }
 
+    /// Whether a hop leads from a place to a thing that is not said to be in it, and the question asks for what is: the
+    /// towns in a country are not its capital.
+    pub(super) fn leaves(&mut self, hop: Hop, plan: &Plan, places: &[NodeId]) -> bool {
+        let said = match plan.start {
+            Start::Entity(entity) => self.asked.within & bit(entity) != 0,
+            Start::Entities | Start::Class(_) => false,
+        };
+        said && plan.steps.is_empty()
+            && hop.way == Way::Out
+            && self.class_asked
+            && self.are_places(places)
+            && !self.hop(hop).role.place
+    }
+
     /// Whether a word has the same stem as a relation's class but means something else: `painters` and
     /// `painting.museum`.
     pub(super) fn is_other_than(&self, word: &AskedWord, domain: &[String], hop: Hop) -> bool {

@@ -75,10 +75,14 @@ impl Unit {
 
     /// A number of this unit in the units that values of a relation may have: in its own if its name has one
     /// (`duration_seconds`), otherwise as it is, and then in the other units of the same measure.
+    /// A number of things (`bed_count`) has no unit.
     pub(crate) fn readings(&self, value: &Literal, stems: &[String]) -> Vec<Literal> {
         let Ok(number) = value.lexical.parse::<f64>() else {
             return Vec::new();
         };
+        if stems.iter().any(|stem| stem == "count" || stem == "number") {
+            return vec![value.clone()];
+        }
         let converted = |unit: &Unit| Literal::plain((number * self.size / unit.size).to_string());
         match self.of_relation(stems) {
             Some(unit) if unit == self => vec![value.clone()],

@@ -99,6 +99,11 @@ pub fn stem(word: &str) -> String {
         Some(one) if one.ends_with("ss") => one,
         _ => word,
     };
+    // And `valleys` as much as `valley`.
+    let word = match word.strip_suffix('s') {
+        Some(one) if ["ay", "ey", "oy"].iter().any(|end| one.ends_with(end)) => one,
+        _ => word,
+    };
     let base = family(word)
         .or_else(|| word.strip_suffix('s').and_then(family))
         .unwrap_or(word);

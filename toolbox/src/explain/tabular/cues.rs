@@ -95,7 +95,7 @@ impl Reader<'_> {
                 Some(1)
             }
             "top" => {
-                self.request.first = Some(number(&next)?);
+                self.request.first = Some(number(&next).filter(|&first| first <= LARGEST_COUNT)?);
                 self.request.order = Some(true);
                 self.begin(Role::Column);
                 Some(2)
