@@ -152,6 +152,7 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
             "worst" if is_bad(&all[i + 1..]) => {
                 extreme = Some([Extreme::Max; 2]);
             }
+            "top" if exceeds(all, i) => {}
             "most" | "max" | "maximum" | "highest" | "top" if before != "at" => {
                 extreme = Some([Extreme::Max; 2]);
             }
@@ -279,11 +280,7 @@ pub(super) fn comparison(all: &[String]) -> Option<[Op; 2]> {
                 Some([Op::Ge; 2])
             }
             // `summits that top 6,500 metres`.
-            ("top" | "tops" | "topped", _)
-                if before != "the" && i > 0 && number_follows(all, i) =>
-            {
-                Some([Op::Gt; 2])
-            }
+            ("top" | "tops" | "topped", _) if exceeds(all, i) => Some([Op::Gt; 2]),
             // `not as high as the other`.
             ("as", _) if before == "not" => {
                 let measured = adjective(next).map(|(found, _)| found.comparisons());
@@ -320,6 +317,15 @@ pub(super) fn gives_range(all: &[String]) -> bool {
             .is_some()
     };
     all.iter().any(|word| word == "between" || decade(word)) || all.windows(4).any(from_to)
+}
+
+/// Whether `top` at `at` is a verb before a number: `that top 6500 metres`, not `list the top 10`.
+fn exceeds(all: &[String], at: usize) -> bool {
+    let before = at
+        .checked_sub(1)
+        .map_or("the", |before| all[before].as_str());
+    let large = all.get(at + 1).is_some_and(|next| next.len() > 2);
+    before != "the" && number_follows(all, at) && (all[at] != "top" || large)
 }
 
 /// The comparison to the other side.

@@ -126,6 +126,24 @@ pub(super) fn stand_for_places(question: &str, linked: &Linked) -> bool {
     })
 }
 
+/// For each linked entity, the values that its mention writes too, as bits: `Central Africa` is a region, and like the
+/// name of a country.
+pub(super) fn as_values(session: &Session<'_>) -> Vec<u64> {
+    let linked = session.linked();
+    let of = |entity: usize| {
+        let span = linked.span(entity);
+        let text = span.and_then(|(start, end)| session.question().get(start..end));
+        let same =
+            |value: &&Literal| text.is_some_and(|text| text.eq_ignore_ascii_case(&value.lexical));
+        let mut all = 0;
+        for at in (0..linked.values.len()).filter(|&at| same(&&linked.values[at])) {
+            all |= bit(at);
+        }
+        all
+    };
+    (0..linked.entities.len()).map(of).collect()
+}
+
 /// Whether `in` or a word like it stands before the mention of an entity.
 pub(super) fn stands_within(question: &str, linked: &Linked, entity: usize) -> bool {
     let before = linked

@@ -13,7 +13,7 @@ use super::name_parts::with_name_parts;
 use super::naming::{aliases, class_nouns, class_words, is_event, is_mutual, nouns_of, same_kind};
 use super::plan::{Hop, Plan, PlanStep, Start, Way, bit};
 use super::vocabulary::{compounds, domain_stems, shortens, split, stems};
-use super::words::{Explainer, speaks};
+use super::words::{Explainer, is_part_of_name, speaks};
 use crate::exec::Relation;
 use crate::rank::stem;
 
@@ -86,6 +86,12 @@ impl Explainer<'_, '_> {
             && !self.symmetric(hop.relation)
     }
 
+    /// Whether the question has a word of a relation's name.
+    fn names(&mut self, hop: Hop) -> bool {
+        let words = self.hop(hop).words;
+        (0..words.len()).any(|at| is_part_of_name(&words, Some(at)))
+    }
+
     /// Whether a hop leads from a place to a thing that is not said to be in it, and the question asks for what is: the
     /// towns in a country are not its capital.
     pub(super) fn leaves(&mut self, hop: Hop, plan: &Plan, places: &[NodeId]) -> bool {
@@ -98,6 +104,7 @@ impl Explainer<'_, '_> {
             && self.class_asked
             && self.are_places(places)
             && !self.hop(hop).role.place
+            && !self.names(hop)
     }
 
     /// Whether a word has the same stem as a relation's class but means something else: `painters` and

@@ -260,7 +260,7 @@ impl State {
         let within = explainer.is_within(hop, &self.plan, &self.nodes);
         let free = statements || of_kind || lies || within;
         let leaves = explainer.leaves(hop, &self.plan, &self.nodes);
-        let unsaid = silent && !free && (leaves || !speaks(&next.words, explainer));
+        let unsaid = leaves || silent && !free && !speaks(&next.words, explainer);
         next.tally.unsaid += usize::from(unsaid);
         let own = followed(&self.words, &explained.words, explainer);
         next.words = joined(&own, &next.words);

@@ -1,5 +1,8 @@
 //! What a plan is made of, counted: its relations, comparisons and the parts of the question that it uses.
 
+use super::plan::bit;
+use super::words::Explainer;
+
 /// What a plan is made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Tally {
@@ -49,6 +52,12 @@ pub(super) struct Tally {
 }
 
 impl Tally {
+    /// Whether a plan uses a linked entity, or a value that its mention writes.
+    pub(super) fn uses(&self, entity: usize, explainer: &Explainer<'_, '_>) -> bool {
+        let value = explainer.as_values.get(entity).copied().unwrap_or_default();
+        self.entities & bit(entity) != 0 || self.values & value != 0
+    }
+
     pub(super) fn with(self, other: Self) -> Self {
         Self {
             asked: self.asked + other.asked,

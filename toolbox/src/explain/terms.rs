@@ -237,7 +237,7 @@ pub(super) fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
     terms[DecisionTerm::EverydayValue] = tally.everyday as f32;
     terms[DecisionTerm::Filters] = tally.filters as f32;
     terms[DecisionTerm::ClassFilters] = tally.classes as f32;
-    let entities = (0..linked.entities.len()).filter(|&at| tally.entities & bit(at) == 0);
+    let entities = (0..linked.entities.len()).filter(|&at| !tally.uses(at, explainer));
     terms[DecisionTerm::EntitiesUnused] = entities.clone().count() as f32;
     let names = entities.filter(|&at| explainer.is_name(at));
     terms[DecisionTerm::NamesUnused] = names.count() as f32;

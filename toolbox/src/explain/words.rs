@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::asked_word::AskedWord;
 use super::kinship::is_relative;
-use super::mentions::{entity_at, everyday, stands_beside};
+use super::mentions::{as_values, entity_at, everyday, stands_beside};
 use super::naming::{
     Role, class_nouns, class_texts, class_words, is_general, is_nationality, is_person, is_place,
     same_kind,
@@ -82,6 +82,8 @@ pub(super) struct Explainer<'s, 'g> {
     pub(super) chains: Vec<Vec<Vec<usize>>>,
     /// The values of the question that are everyday words, as bits.
     pub(super) everyday: u64,
+    /// For each linked entity, the values that its mention writes too, as bits.
+    pub(super) as_values: Vec<u64>,
     /// Whether the question names a relative.
     pub(super) relatives: bool,
     pub(super) tables: Arc<WordTables>,
@@ -110,6 +112,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
                 .collect(),
             chains: possessive::chains(session.question(), session.linked(), asked),
             everyday: everyday(session),
+            as_values: as_values(session),
             relatives: asked.words.iter().any(|word| is_relative(&word.word)),
             tables,
             hops: FxHashMap::default(),

@@ -370,7 +370,7 @@ impl Composer<'_, '_, '_> {
     /// Number of entities of the question that the set does not use.
     fn unused(&self) -> usize {
         let entities = self.explainer.session.linked().entities.len();
-        let used = |at: &usize| self.base.tally.entities & bit(*at) != 0;
+        let used = |at: &usize| self.base.tally.uses(*at, self.explainer);
         entities - (0..entities).filter(used).count()
     }
 
