@@ -126,7 +126,8 @@ pub(crate) fn language_rank<'a>(lang: &'a str, wanted: &[String]) -> (usize, &'a
 }
 
 /// Percent-decodes; a text that does not decode to UTF-8 is returned unchanged.
-pub(crate) fn percent_decode(text: &str) -> String {
+#[must_use]
+pub fn percent_decode(text: &str) -> String {
     let decoded = percent_decode_str(text).decode_utf8();
     decoded.map_or_else(|_| text.to_owned(), Cow::into_owned)
 }

@@ -301,17 +301,21 @@ fn label(graph: &dyn Kg, term: &Term) -> String {
 }
 
 /// The text of a literal, of a decimal without zeros at its end: `18.00` is the number that a query computes as `18`.
-fn written(literal: &Literal) -> &str {
-    let decimal =
-        (literal.datatype.as_deref()).is_some_and(|datatype| datatype.ends_with("#decimal"));
-    if !decimal || !literal.lexical.contains('.') {
-        return &literal.lexical;
+/// Doubles are written in one way.
+fn written(literal: &Literal) -> String {
+    let is =
+        |name: &str| (literal.datatype.as_deref()).is_some_and(|datatype| datatype.ends_with(name));
+    match literal.lexical.parse::<f64>() {
+        Ok(number) if is("#double") => number.to_string(),
+        _ if is("#decimal") && literal.lexical.contains('.') => {
+            let shorter = literal.lexical.trim_end_matches('0');
+            shorter.trim_end_matches('.').to_owned()
+        }
+        _ => literal.lexical.clone(),
     }
-    literal.lexical.trim_end_matches('0').trim_end_matches('.')
 }
 
-/// A term as text for comparison. Integers and decimals are compared by value, so that a computed number equals a
-/// gold literal.
+/// A term as text for comparison. Numbers are compared by value, so that a computed number equals a gold literal.
 fn comparable(term: &Term) -> String {
     match term.as_literal() {
         Some(literal)
@@ -323,7 +327,7 @@ fn comparable(term: &Term) -> String {
             literal.lexical.clone()
         }
         Some(literal) => {
-            let lexical = written(literal).to_owned();
+            let lexical = written(literal);
             Term::Literal(Literal {
                 lexical,
                 ..literal.clone()

@@ -77,7 +77,11 @@ pub(super) fn counts(all: &[String]) -> bool {
         || follows(all, "total", &["of", "number"])
         || follows(all, "total", &["of"])
         || numbers(all) && !follows(all, "the", &["average", "mean"])
-        || follows(all, "amount", &["of"])
+        || (all.windows(2).enumerate()).any(|(at, pair)| {
+            // `the date and the total amount of each bill` counts nothing.
+            let before = &all[at.saturating_sub(3)..at];
+            pair[0] == "amount" && pair[1] == "of" && !before.iter().any(|word| word == "and")
+        })
         || all.first().is_some_and(|word| word == "count")
         || follows(all, "count", &["of", "the", "all"])
 }

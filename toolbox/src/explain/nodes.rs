@@ -3,7 +3,7 @@
 
 use kg::term::{NodeId, RelId, Term};
 use kg::value::Kind;
-use kg::{Kg, readable_name, row_key, words};
+use kg::{Kg, percent_decode, readable_name, row_key, words};
 
 use super::naming::{class_nouns, is_of_people, names_places};
 use super::vocabulary::split;
@@ -162,7 +162,7 @@ pub(super) fn has_reference(kg: &dyn Kg, relation: Relation) -> bool {
 pub(super) fn is_key_of(kg: &dyn Kg, node: NodeId, value: NodeId) -> bool {
     match (kg.term(node), kg.term(value)) {
         (Term::Iri(iri), Term::Literal(literal)) => {
-            row_key(&iri).is_some_and(|(_, key)| key == literal.lexical)
+            row_key(&iri).is_some_and(|(_, key)| percent_decode(&key) == literal.lexical)
         }
         _ => false,
     }

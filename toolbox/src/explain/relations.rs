@@ -166,11 +166,12 @@ impl Explainer<'_, '_> {
         let said = |name: &String| {
             let part = flag && last.as_ref().is_some_and(|last| last != name);
             let least = if part { LITERALLY } else { SPOKEN_OF };
-            let of = |word: &AskedWord| {
-                let thing = word.is_mark() || classes.contains(&word.stem);
+            let of = |(word, noun): (&AskedWord, &bool)| {
+                // Policies are no police.
+                let thing = word.is_mark() || classes.contains(&word.stem) || part && *noun;
                 !thing && self.given(word, name) >= least
             };
-            self.asked.words.iter().any(of)
+            self.asked.words.iter().zip(&self.nouns).any(of)
         };
         telling.into_iter().any(said)
     }
@@ -217,8 +218,10 @@ impl Explainer<'_, '_> {
             let known = |stem: &str| self.tables.has(stem);
             let mut stems = stems(&with_name_parts(&compounds(text, known)));
             // `ref-maker`, `plays_in_club_inverse`: how it is stored, not what it means.
-            let stored =
-                |stem: &String| stem == "ref" || stem == "invers" || stem == "id" && to_things;
+            let refers = text.starts_with("ref") || text.starts_with("Ref");
+            let stored = |stem: &String| {
+                stem == "ref" && refers || stem == "invers" || stem == "id" && to_things
+            };
             if stems.len() > 1 {
                 stems.retain(|stem| !stored(stem));
             }

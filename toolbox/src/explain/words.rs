@@ -74,7 +74,7 @@ pub(super) struct Explainer<'s, 'g> {
     /// No class has that name, but a thing that a plan reached: `Ashire County`.
     pub(super) kind_named: bool,
     /// For every content word, whether a class of the question has it as the noun of its name.
-    nouns: Vec<bool>,
+    pub(super) nouns: Vec<bool>,
     /// For every content word, the linked entity that it mentions.
     pub(super) mentioned: Vec<Option<usize>>,
     /// For each linked entity, the relations that the question says of it one after another: for each,

@@ -85,6 +85,17 @@ impl<'c> Composer<'c, '_, '_> {
                 }
             }
         }
+        let counts_members = |phrase: &Phrase| {
+            phrase.role == Role::Counted && phrase.words.iter().any(|&at| self.known[at] >= KNOWN)
+        };
+        if columns
+            .counted
+            .is_some_and(|path| columns.keys.contains(&path))
+            && request.phrases.iter().any(counts_members)
+        {
+            // `how many customers live in each city` counts customers.
+            columns.counted = None;
+        }
         columns
     }
 

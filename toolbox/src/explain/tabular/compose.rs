@@ -361,9 +361,12 @@ impl Composer<'_, '_, '_> {
 
     /// Whether a phrase names the class of the members and is neither left out nor a condition.
     fn asks_for_class(&self) -> bool {
-        let out = |phrase: &&Phrase| !matches!(phrase.role, Role::Without | Role::Condition);
-        let mut words = (self.request.phrases.iter().filter(out))
-            .flat_map(|phrase| phrase.words.iter().chain(&phrase.of));
+        let subject = |at: &usize| self.request.subjects.contains(at);
+        let out = |(at, phrase): &(usize, &Phrase)| {
+            !matches!(phrase.role, Role::Without | Role::Condition) || subject(at)
+        };
+        let mut words = (self.request.phrases.iter().enumerate().filter(out))
+            .flat_map(|(_, phrase)| phrase.words.iter().chain(&phrase.of));
         words.any(|&at| self.known.get(at).is_some_and(|p| *p >= KNOWN))
     }
 

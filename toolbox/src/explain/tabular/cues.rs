@@ -60,6 +60,8 @@ impl Reader<'_> {
         }
         let aggregate = match word.as_str() {
             "average" | "mean" | "avg" => Some(Aggregate::Average),
+            // `the average and maximum total` of bills is of what they call so.
+            "total" if self.is_computed() && self.is_empty() => None,
             "total" | "sum" | "combined" => Some(Aggregate::Sum),
             "much" if self.asks_in_all(at) => Some(Aggregate::Sum),
             "maximum" | "max" if next != "of" || self.word(at + 2).parse::<u64>().is_err() => {
@@ -115,8 +117,9 @@ impl Reader<'_> {
                 Some(2 + usize::from(our))
             }
             // `the most common reason`.
-            "most" if is_one_of(&next, COMMON) => {
-                self.request.most = Some(Extreme::Max);
+            "most" | "least" if is_one_of(&next, COMMON) => {
+                let most = word == "most";
+                self.request.most = Some(if most { Extreme::Max } else { Extreme::Min });
                 self.begin(Role::Column);
                 Some(2)
             }

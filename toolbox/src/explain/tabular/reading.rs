@@ -1,11 +1,11 @@
 //! Reading what a question asks of a table from its words. English.
 
 use super::super::adjective::adjective;
-use super::super::cues::whole_words;
+use super::super::cues::{superlative, whole_words};
 use super::super::focus::is_content;
 use super::super::name_parts::name_part;
 use super::super::question::Asked;
-use super::request::{Label, Phrase, Request, Role};
+use super::request::{Label, Phrase, Request, Role, is_one_of};
 
 /// Words that begin what an answer has to satisfy.
 const CONDITIONS: [&str; 9] = [
@@ -24,6 +24,9 @@ const ASKING: [&str; 11] = [
 pub(super) const LISTING: [&str; 6] = ["list", "show", "give", "return", "find", "display"];
 /// Those of them that ask a question.
 const QUESTION: [&str; 3] = ["what", "how", "tell"];
+/// Words between `when` and what happened then: `when were they hired`.
+const ASKED_OF: &str =
+    "was were is are did do does has have had they it he she each one of them the that";
 /// A word of the question.
 pub(super) struct Token {
     pub(super) at: usize,
@@ -173,6 +176,12 @@ impl Reader<'_> {
                 self.close();
                 (self.role, self.beside) = (Role::Column, true);
                 self.request.and_value = true;
+                if word == "how" {
+                    self.add(&self.tokens[at + 1], None);
+                }
+                let read = 1 + usize::from(word == "how");
+                let asked = |at: &usize| is_one_of(self.word(*at), ASKED_OF);
+                return read + (at + read..).take_while(asked).count();
             }
             _ if CONDITIONS.contains(&word) && at > 0 => {
                 self.close();
@@ -195,6 +204,7 @@ impl Reader<'_> {
                     self.role = Role::Condition;
                 }
             }
+            "list" if self.is_listed(at) && token.content.is_some() => self.add(token, None),
             _ if ASKING.contains(&word) && self.role != Role::Order => {
                 self.close();
                 if LISTING.contains(&word) && token.apart && at > 0 {
@@ -207,7 +217,9 @@ impl Reader<'_> {
                 self.beside &= !(token.apart && QUESTION.contains(&word));
                 self.beside |= at > 0 && !QUESTION.contains(&word);
             }
-            "belong" | "belongs" | "exist" if self.role == Role::Counted => {
+            "belong" | "belongs" | "exist" | "live" | "work" | "reside" | "study"
+                if self.role == Role::Counted && !self.is_empty() =>
+            {
                 self.begin(Role::Condition);
             }
             _ if token.content.is_some() => self.add(token, None),
@@ -275,12 +287,24 @@ impl Reader<'_> {
             .is_some_and(|next| next.content.is_some())
     }
 
+    /// Whether `list` at `at` is a part of a name: `the highest list price`.
+    fn is_listed(&self, at: usize) -> bool {
+        const BEFORE: &str = "its their the average mean total maximum minimum";
+        let before = at.checked_sub(1).map_or("", |before| self.word(before));
+        let noun = self
+            .tokens
+            .get(at + 1)
+            .is_some_and(|next| next.content.is_some() && !next.apart);
+        noun && (is_one_of(before, BEFORE) || superlative(before).is_some())
+    }
+
     /// Whether `when` or `how` at `at` asks for one more thing, behind `and`.
     fn asks_for_value(&self, at: usize) -> bool {
         let and = at
             .checked_sub(1)
             .is_some_and(|before| self.word(before) == "and");
-        let measure = adjective(self.word(at + 1)).is_some();
+        let next = self.word(at + 1);
+        let measure = next == "much" || adjective(next).is_some();
         let column = |one: &Phrase| one.role == Role::Column;
         and && (self.word(at) == "when" || measure) && self.request.phrases.iter().any(column)
     }
@@ -324,6 +348,12 @@ impl Reader<'_> {
     pub(super) fn is_computed(&self) -> bool {
         let phrase = self.open.and_then(|open| self.request.phrases.get(open));
         phrase.is_some_and(|phrase| matches!(phrase.role, Role::Computed(_)))
+    }
+
+    /// Whether the open phrase has no words yet.
+    pub(super) fn is_empty(&self) -> bool {
+        let phrase = self.open.and_then(|open| self.request.phrases.get(open));
+        phrase.is_some_and(|phrase| phrase.words.is_empty())
     }
 
     /// Whether something is computed of a phrase so far.

@@ -82,6 +82,8 @@ pub(super) struct Request {
     pub(super) total: bool,
     /// Whether it asks for one more value: `and when was it founded`.
     pub(super) and_value: bool,
+    /// The phrases before those that a sentence lists: they name what the columns are of.
+    pub(super) subjects: Vec<usize>,
     /// Whether what is listed belongs to what was asked for: `Give their titles.`
     pub(super) listed_of: bool,
     /// Whether rows are ordered, and if so, whether the last comes first.
@@ -141,8 +143,12 @@ impl Request {
                 .phrases
                 .iter_mut()
                 .take(self.listed.unwrap_or_default());
-            for phrase in before.filter(|one| one.role == Role::Column) {
+            for (at, phrase) in before
+                .enumerate()
+                .filter(|(_, one)| one.role == Role::Column)
+            {
                 phrase.role = Role::Condition;
+                self.subjects.push(at);
             }
         }
     }
