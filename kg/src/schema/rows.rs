@@ -62,15 +62,26 @@ pub(super) fn row_names(
         }
     }
     (tables.iter())
-        .filter_map(|(table, columns)| named(table, columns))
+        .filter_map(|(table, columns)| {
+            named(table, columns).or_else(|| described(graph, table, columns))
+        })
         .collect()
 }
 
-/// A name in lower case without separators; `nm` at its end is short for `name`.
+/// A name in lower case without separators; `nm` at its end is short for `name`, and `desc` for `description`.
 fn plain(name: &str) -> String {
     let lower = name.to_lowercase();
     // Not the metres of `len_m`.
-    let long = lower.strip_suffix("nm").map(|start| format!("{start}name"));
+    const SHORT: [(&str, &str); 3] = [
+        ("nm", "name"),
+        ("descr", "description"),
+        ("desc", "description"),
+    ];
+    let mut long = SHORT.iter().filter_map(|(short, long)| {
+        let start = lower.strip_suffix(short)?;
+        Some(format!("{start}{long}"))
+    });
+    let long = long.next();
     long.unwrap_or(lower).replace(['_', '-'], "")
 }
 
@@ -140,8 +151,31 @@ fn named(table: &str, columns: &[(String, RelId)]) -> Option<Vec<RelId>> {
         .filter(|(foreign, title, _)| !(*foreign && *title))
         .collect();
     others.sort_unstable();
-    let name = others.first().map(|(_, _, id)| *id);
-    name.or_else(|| one_of(&["description"])).map(|id| vec![id])
+    others.first().map(|(_, _, id)| vec![*id])
+}
+
+/// The column with short descriptions of the rows of a table without names: `type_description` of `room_type`.
+fn described(
+    graph: &dyn SchemaSource,
+    table: &str,
+    columns: &[(String, RelId)],
+) -> Option<Vec<RelId>> {
+    let of_table = |column: &str| {
+        let start = column.strip_suffix("description");
+        start.is_some_and(|start| start.is_empty() || is_of_table(start, table))
+    };
+    let short = |id: RelId| {
+        let sample = graph.pairs(id, SAMPLE);
+        let texts = sample.iter().filter_map(|(_, value)| {
+            let term = graph.term(*value);
+            Some(term.as_literal()?.lexical.chars().count())
+        });
+        texts.sum::<usize>() <= NAME_CHARS * sample.len()
+    };
+    let column = columns
+        .iter()
+        .find(|(column, id)| of_table(column) && short(*id));
+    column.map(|(_, id)| vec![*id])
 }
 
 /// The column with a part of a person's name, which may begin with a short form of its table: `stu_fname` of `student`.

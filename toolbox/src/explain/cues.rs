@@ -16,8 +16,7 @@ fn follows(all: &[String], first: &str, second: &[&str]) -> bool {
 }
 
 /// Words that say what is not so, as words of a question: `aren't` is `aren` and `t`.
-const NEGATIONS: &str =
-    "not without never neither nobody lack lacking isn aren wasn weren don doesn didn hasn haven";
+const NEGATIONS: &str = "not without never neither none nobody lack lacking isn aren wasn weren don doesn didn hasn haven";
 
 /// Whether a word says what is not so. `no` does so too, except in `no longer`.
 pub(super) fn is_negation(word: &str) -> bool {
@@ -234,6 +233,9 @@ pub(super) fn sorts(words: &[impl AsRef<str>]) -> Option<([Extreme; 2], usize)> 
         (serving, "first", "") if serving.ends_with("ing") => 3,
         ("to", other, _) if superlative(other).is_some() => 3,
         ("to", "the", other) if superlative(other).is_some() => 4,
+        // `from the oldest band to the newest`.
+        (_, "to", other) if superlative(other).is_some() => 4,
+        (_, "to", "the") if superlative(word(4)).is_some() => 5,
         _ => return None,
     };
     Some((first, length))

@@ -4,7 +4,7 @@ use kg::value::{Extreme, Op};
 
 use super::super::adjective::{Degree, adjective};
 use super::super::cues::{is_negation, sorts, superlative};
-use super::reading::{LISTING, Reader, Token};
+use super::reading::{ASKED_OF, LISTING, Reader, Token};
 use super::request::{Phrase, Role, is_of_quantity, is_one_of, number};
 use crate::call::Aggregate;
 
@@ -188,7 +188,8 @@ impl Reader<'_> {
             ("how", "many" | "much") => {
                 self.begin(Role::Computed(Aggregate::Average));
                 self.open_phrase(self.tokens[at].at);
-                Some(2)
+                let asked = |at: &usize| is_one_of(self.word(*at), ASKED_OF);
+                Some(2 + (at + 2..).take_while(asked).count())
             }
             ("how", word) if adjective(word).is_some() => {
                 self.begin(Role::Computed(Aggregate::Average));
@@ -246,6 +247,15 @@ impl Reader<'_> {
             "least" | "fewest" | "lowest" | "smallest" => Extreme::Min,
             _ => return None,
         };
+        // `which three albums sold the most copies`.
+        let which =
+            matches!(self.word(0), "which" | "what") && at > 3 && self.word(at - 1) == "the";
+        if let Some(first) = number(self.word(1)).filter(|&first| which && first > 1) {
+            self.request.first = Some(first);
+            self.request.order = Some(extreme == Extreme::Max);
+            self.begin(Role::Order);
+            return Some(1);
+        }
         let with = at.checked_sub(2).filter(|&with| {
             self.word(at - 1) == "the" && matches!(self.word(with), "with" | "have" | "having")
         })?;

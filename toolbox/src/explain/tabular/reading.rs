@@ -25,8 +25,8 @@ pub(super) const LISTING: [&str; 6] = ["list", "show", "give", "return", "find",
 /// Those of them that ask a question.
 const QUESTION: [&str; 3] = ["what", "how", "tell"];
 /// Words between `when` and what happened then: `when were they hired`.
-const ASKED_OF: &str =
-    "was were is are did do does has have had they it he she each one of them the that";
+pub(super) const ASKED_OF: &str =
+    "was were is are did do does has have had they it he she each one of them a an the that";
 /// A word of the question.
 pub(super) struct Token {
     pub(super) at: usize,
@@ -217,7 +217,8 @@ impl Reader<'_> {
                 self.beside &= !(token.apart && QUESTION.contains(&word));
                 self.beside |= at > 0 && !QUESTION.contains(&word);
             }
-            "belong" | "belongs" | "exist" | "live" | "work" | "reside" | "study"
+            "belong" | "belongs" | "exist" | "live" | "living" | "working" | "work" | "reside"
+            | "study"
                 if self.role == Role::Counted && !self.is_empty() =>
             {
                 self.begin(Role::Condition);
