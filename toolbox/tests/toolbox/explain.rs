@@ -1087,7 +1087,7 @@ fn check_rows(cases: &[(&str, &[&str])]) {
 }
 
 /// Decides each question with extended tools and compares the rows, written with `between` between them.
-fn check_answers(kg: &FrozenKg, between: &str, cases: &[(&str, &str)]) {
+pub(crate) fn check_answers(kg: &FrozenKg, between: &str, cases: &[(&str, &str)]) {
     let mut wrong = Vec::new();
     for (question, answer) in cases {
         let found = tabled(kg, question);
