@@ -102,7 +102,7 @@ proptest! {
 
 /// The labels of the first row of each table, if the columns are named by `column` from table and name.
 fn rows(key: &str, column: impl Fn(&str, &str) -> String) -> Vec<(&'static str, Option<String>)> {
-    const TABLES: [(&str, &[(&str, &str)]); 7] = [
+    const TABLES: [(&str, &[(&str, &str)]); 10] = [
         ("department", &[("dept_code", "D7"), ("dept_name", "Sales")]),
         (
             "employee",
@@ -120,6 +120,15 @@ fn rows(key: &str, column: impl Fn(&str, &str) -> String) -> Vec<(&'static str, 
         ),
         ("venue", &[("name", "Hall"), ("street_name", "Elm Street")]),
         ("route", &[("route_nm", "Harbour")]),
+        ("berth", &[("len_m", "180")]),
+        ("room_kind", &[("kind_desc", "Double")]),
+        (
+            "product",
+            &[(
+                "description",
+                "A folding chair for the garden, of oiled wood",
+            )],
+        ),
     ];
     let row = |table: &str| format!("http://a.example/db/{table}/{key}1");
     let text: String = (TABLES.iter())
@@ -154,6 +163,10 @@ fn rows_are_named_by_their_columns() {
             ("supplier", "Acme"),
             ("venue", "Hall"),
             ("route", "Harbour"),
+            // Metres are no name, and a long text is none.
+            ("berth", "berth 1"),
+            ("room_kind", "Double"),
+            ("product", "product 1"),
         ];
         let wanted: Vec<_> = wanted
             .map(|(table, name)| (table, Some(name.to_owned())))

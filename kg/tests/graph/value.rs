@@ -129,6 +129,12 @@ fn the_kind_is_that_of_most_tails() {
     assert_eq!(kind(&["10", "9"]), Kind::Int);
     assert_eq!(kind(&["10", "9.5"]), Kind::Float);
     assert_eq!(kind(&["10", "nine"]), Kind::Text);
+    // Days without a datatype, but not what only begins like one, and no years.
+    assert_eq!(kind(&["1957-01-18", "2011-05-01 10:30:00"]), Kind::Time);
+    assert_eq!(kind(&["1957-01-18", "unknown"]), Kind::Text);
+    assert_eq!(kind(&["1957-13-18"]), Kind::Text);
+    assert_eq!(kind(&["1957-01-18^^string"]), Kind::Text);
+    assert_eq!(kind(&["1957", "1958"]), Kind::Int);
 }
 
 #[test]

@@ -106,12 +106,12 @@ fn numbers_are_summed_counted_and_bounded() {
                 "What are the lowest and the highest rate of the room kinds?",
                 "60 | 90",
             ),
-            ("How many guests live in each home city?", "Malmo | 1; Porto | 2"),
-            ("How many different home cities are there?", "2"),
             (
-                "Which stays have more nights than the average stay?",
-                "K8",
+                "How many guests live in each home city?",
+                "Malmo | 1; Porto | 2",
             ),
+            ("How many different home cities are there?", "2"),
+            ("Which stays have more nights than the average stay?", "K8"),
         ],
     );
 }
@@ -127,7 +127,10 @@ fn a_sentence_behind_the_question_lists_the_columns() {
                 "Which guests live in Porto? First and last names please.",
                 "Ana | Reis; Cy | Dale",
             ),
-            ("Which hotels have no pool? Give their names.", "Quay Inn Vale Lodge"),
+            (
+                "Which hotels have no pool? Give their names.",
+                "Quay Inn Vale Lodge",
+            ),
         ],
     );
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod call;
+mod databases;
 mod entity_selection;
 mod exec;
 mod explain;
