@@ -200,3 +200,115 @@ fn follows<A: Acceptor>(acceptor: &A, state: &A::State) -> [u64; 4] {
     }
     bits
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A language given by its steps; it may end in state 9.
+    struct Steps(fn(u8, u8) -> Option<u8>);
+
+    impl Acceptor for Steps {
+        type State = u8;
+
+        fn start(&self) -> u8 {
+            0
+        }
+
+        fn step(&self, state: &u8, byte: u8) -> Option<u8> {
+            self.0(*state, byte)
+        }
+
+        fn may_end(&self, state: &u8) -> bool {
+            *state == 9
+        }
+    }
+
+    fn completion(step: fn(u8, u8) -> Option<u8>) -> Option<String> {
+        let text = shortest(&Steps(step), &0)?;
+        Some(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    #[test]
+    fn free_text_is_extended_by_one_byte_of_each_kind_and_all_punctuation() {
+        let text = |looped| PartialText {
+            link: 0,
+            state: (),
+            bytes: [u64::MAX; 4],
+            looped,
+        };
+        assert_eq!(text(false).tries(), (0..=255).collect::<Vec<u8>>());
+        let others = (0..128u8).filter(|byte| !byte.is_ascii_alphanumeric());
+        let mut wanted: Vec<u8> = others.chain([b'a', b'A', b'0', 0x80]).collect();
+        wanted.sort_unstable();
+        assert_eq!(text(true).tries(), wanted);
+        // The bytes that may not follow are not tried.
+        let few = PartialText {
+            bytes: [0, 1 << (b'q' % 64) | 1 << (b'x' % 64), 1 << 63, 1],
+            ..text(true)
+        };
+        assert_eq!(few.tries(), [b'q', 191]);
+    }
+
+    #[test]
+    fn a_completion_is_short() {
+        // The first byte of free text may be any letter, so the one that ends it is found.
+        let letter_ends = |state, byte| match (state, byte) {
+            (0, b'<') => Some(1),
+            (1, b'q') => Some(9),
+            (1, _) => Some(1),
+            _ => None,
+        };
+        assert_eq!(completion(letter_ends).as_deref(), Some("<q"));
+        let quoted = |state, byte| match (state, byte) {
+            (0, b'"') => Some(1),
+            (1, b'"') => Some(2),
+            (1, _) => Some(1),
+            (2, b')') => Some(9),
+            _ => None,
+        };
+        assert_eq!(completion(quoted).as_deref(), Some("\"\")"));
+        // Of two ways the shorter one, though it is tried later.
+        let ways = |state, byte| match (state, byte) {
+            (0, b'a') => Some(1),
+            (1, b'a') => Some(2),
+            (0, b'z') => Some(2),
+            (2, b'.') => Some(9),
+            _ => None,
+        };
+        assert_eq!(completion(ways).as_deref(), Some("z."));
+        assert_eq!(shortest(&Steps(ways), &9), Some(Vec::new()));
+        // A dead end has none.
+        assert_eq!(
+            completion(|state, byte| (state == 0 && byte == b'a').then_some(1)),
+            None
+        );
+    }
+
+    #[test]
+    fn only_bytes_without_an_alternative_are_forced() {
+        let steps = Steps(|state, byte| match (state, byte) {
+            (0, b'a') => Some(1),
+            (1, b'b') => Some(2),
+            (2, b'c') => Some(9),
+            (2, b'd') => Some(3),
+            (3, b'e') => Some(9),
+            (9, b'f') => Some(9),
+            _ => None,
+        });
+        let text = |from| {
+            let mut out = Vec::new();
+            let state = forced(&steps, from, &mut out);
+            (out, state)
+        };
+        assert_eq!(text(0), (b"ab".to_vec(), 2));
+        assert_eq!(text(3), (b"e".to_vec(), 9));
+        assert_eq!(text(9), (Vec::new(), 9));
+        assert_eq!(next_bytes(&steps, &2, 9), b"cd");
+        assert_eq!(next_bytes(&steps, &2, 1), b"c");
+        // A loop without an end is left.
+        let mut out = Vec::new();
+        forced(&Steps(|_, byte| (byte == b'x').then_some(1)), 0, &mut out);
+        assert_eq!(out.len(), MAX_FORCED);
+    }
+}

@@ -8,9 +8,10 @@ use kg::value::{Extreme, Op};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use toolbox::call::{
-    Arg, Call, CallAcceptor, HandleKind, Live, LiveSet, Tool, parse_call, parse_program,
-    print_program,
+    Arg, Call, CallAcceptor, HandleKind, Live, LiveColumn, LiveSet, LiveTable, Tool, parse_call,
+    parse_program, print_name, print_program,
 };
+use toolbox::limits::MAX_SET_ARGS;
 
 fn name() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -302,4 +303,152 @@ fn a_number_with_a_leading_zero_is_no_index() {
     assert_eq!(call.args, names);
     assert!(parse_call("v01 = count(e0)").is_err());
     assert!(parse_program("v0 = first(e0, 02)").is_err());
+}
+
+#[test]
+fn names_that_look_like_other_arguments_stand_in_angle_brackets() {
+    let like_variables = ["v3", "v3.k0", "e0", "r12", "c1", "x2", "m0"];
+    let like_words = ["argmax", "argmin", "ans", "NOW", "!", "!=", "!x"];
+    let like_literals = ["2011", "-5", "+5", "2.5", "2009-01-01", "1e5"];
+    let with_delimiters = [
+        "", "a b", "a,b", "a(b", "a[b]", "a=b", "~a", "a;b", "a\u{a0}b",
+    ];
+    for name in (like_variables.iter().chain(&like_words))
+        .chain(&like_literals)
+        .chain(&with_delimiters)
+    {
+        assert_eq!(print_name(name), format!("<{name}>"));
+    }
+    for (name, printed) in [
+        ("a>b", r"<a\>b>"),
+        ("a\\b", r"<a\\b>"),
+        ("a\nb\r", r"<a\nb\r>"),
+    ] {
+        assert_eq!(print_name(name), printed);
+    }
+    for name in [
+        "v", "w3", "v3a", "k0", "a.k0", "v3.x", "v3.k", "a!b", "2.", "-", "2011x", "é", "maximum",
+    ] {
+        assert_eq!(print_name(name), name);
+        let call = parse_call(&format!("v0 = judge(e0, r, =, {name})")).unwrap();
+        assert_eq!(call.args[3], Arg::Name(name.to_owned()));
+    }
+}
+
+#[test]
+fn a_literal_may_have_a_datatype_or_a_language() {
+    let value = |text: &str| {
+        let call = parse_call(&format!("v0 = judge(e0, r, =, {text})"));
+        call.map(|call| call.args[3].clone())
+    };
+    let typed = |datatype: String| {
+        Arg::Literal(Literal {
+            datatype: Some(datatype),
+            ..Literal::plain("5")
+        })
+    };
+    for (text, datatype) in [
+        (r#""5"^^xsd:integer"#, format!("{XSD}integer")),
+        (r#""5"^^<http://e/metre>"#, "http://e/metre".to_owned()),
+    ] {
+        assert_eq!(value(text).unwrap(), typed(datatype), "{text}");
+        assert_eq!(value(text).unwrap().to_string(), text);
+    }
+    let full = format!(r#""5"^^<{XSD}date>"#);
+    assert_eq!(value(&full).unwrap().to_string(), r#""5"^^xsd:date"#);
+    assert_eq!(value(r#""5"^^metre"#).unwrap(), typed("metre".to_owned()));
+    let german = Literal {
+        lang: Some("de".to_owned()),
+        ..Literal::plain("5")
+    };
+    assert_eq!(value(r#""5"@DE"#).unwrap(), Arg::Literal(german));
+    for bad in [r#""5"^^"#, r#""5"^^<>"#, r#""5"^^<http://e/metre"#] {
+        assert!(value(bad).is_err(), "{bad}");
+    }
+    // Only literals escape tabs.
+    assert_eq!(value(r"<a\tb>").unwrap(), Arg::Name("atb".to_owned()));
+}
+
+/// Tables of one column, `v0`, `v1`, …, and one of nine columns.
+fn live_tables(narrow: usize) -> CallAcceptor {
+    let table = |index: usize, width: usize| {
+        let text = format!("v{index}");
+        let columns = (0..width).map(|k| LiveColumn {
+            text: format!("{text}.k{k}"),
+            ..LiveColumn::default()
+        });
+        LiveTable {
+            columns: columns.collect(),
+            text: text.clone(),
+            empty: false,
+            stands_in: false,
+        }
+    };
+    let mut tables: Vec<LiveTable> = (0..narrow).map(|index| table(index, 1)).collect();
+    tables.push(table(narrow, MAX_SET_ARGS + 1));
+    // A set, which stands for a table of one column.
+    tables.push(LiveTable {
+        stands_in: true,
+        ..table(narrow + 1, 1)
+    });
+    CallAcceptor::new(Live {
+        next_var: 20,
+        extended: true,
+        tables,
+        ..Live::default()
+    })
+}
+
+#[test]
+fn a_union_takes_different_tables_of_one_width_up_to_the_limit() {
+    let union = |places: &[usize]| {
+        let names: Vec<String> = places.iter().map(|place| format!("v{place}")).collect();
+        format!("v20 = union({})", names.join(", "))
+    };
+    let many = live_tables(MAX_SET_ARGS + 1);
+    let all: Vec<usize> = (0..=MAX_SET_ARGS).collect();
+    assert!(many.accepts(&union(&all[..MAX_SET_ARGS])));
+    assert!(!many.accepts(&union(&all)));
+    assert!(many.accepts(&union(&[8, 0])));
+    let three = live_tables(3);
+    assert!(three.accepts(&union(&[2, 0, 1])));
+    // One table, one twice, one that is wider, one that is a set.
+    for wrong in [
+        &[0][..],
+        &[0, 0],
+        &[0, 1, 0],
+        &[0, 3],
+        &[3, 0],
+        &[0, 4],
+        &[4, 0],
+    ] {
+        assert!(!three.accepts(&union(wrong)), "{wrong:?}");
+    }
+    // A single table has no other to be united with.
+    let one = live_tables(1);
+    let first = one.continuations(&one.start());
+    assert!(
+        !first.iter().any(|text| text.contains("union")),
+        "{first:?}"
+    );
+}
+
+#[test]
+fn each_column_is_named_once_up_to_the_limit() {
+    let acceptor = live_tables(0);
+    let columns = |keys: &[usize]| {
+        let keys: Vec<String> = keys.iter().map(|key| format!("k{key}")).collect();
+        format!("v20 = columns(v0, {})", keys.join(", "))
+    };
+    let all: Vec<usize> = (0..=MAX_SET_ARGS).collect();
+    assert!(acceptor.accepts(&columns(&all[..MAX_SET_ARGS])));
+    assert!(!acceptor.accepts(&columns(&all)));
+    assert!(acceptor.accepts(&columns(&[8, 0])));
+    assert!(!acceptor.accepts(&columns(&[8, 0, 8])));
+    // A table of one column: a second word is another aggregate of it.
+    let one = live_tables(1);
+    assert!(one.accepts("v20 = columns(v0, k0)"));
+    assert!(!one.accepts("v20 = columns(v0, k0, k0)"));
+    assert!(one.accepts("v20 = group(v0, distinct k0, max k0, count, min k0, k0)"));
+    assert!(!one.accepts("v20 = group(v0, sum k0)"));
 }

@@ -31,7 +31,7 @@ pub(crate) const GRAPH: &str = r#"
 :shop1 :in :north . :north :in :land . :land :in :north .
 "#;
 
-fn begin(kg: &FrozenKg, tools: ToolTable) -> Session<'_> {
+pub(crate) fn begin(kg: &FrozenKg, tools: ToolTable) -> Session<'_> {
     let options = ExecOptions {
         tools,
         ..ExecOptions::default()
@@ -49,9 +49,9 @@ fn rows(program: &str) -> Result<Vec<String>, ToolError> {
     Ok(Answer::of(&session).texts())
 }
 
-const PERSONS: &str = "v0 = get_entity_by_type(<http://e/Person>); ";
+pub(crate) const PERSONS: &str = "v0 = get_entity_by_type(<http://e/Person>); ";
 
-fn of_persons(rest: &str) -> Result<Vec<String>, ToolError> {
+pub(crate) fn of_persons(rest: &str) -> Result<Vec<String>, ToolError> {
     let rest = rest.replace('@', "http://e/");
     rows(&format!("{PERSONS}{rest}"))
 }
@@ -263,7 +263,7 @@ fn errors_say_what_would_be_right() {
 }
 
 /// The answer of a program, which running it on its evidence must give again.
-fn with_its_evidence(rest: &str) -> Answer {
+pub(crate) fn with_its_evidence(rest: &str) -> Answer {
     let kg = graph_of(GRAPH);
     let program = format!("{PERSONS}{}", rest.replace('@', "http://e/"));
     let calls = parse_program(&program).unwrap();
@@ -394,7 +394,7 @@ fn parts_of_dates_are_offered_where_all_values_have_them() {
 }
 
 /// Whether an acceptor allows a whole text.
-fn accepts(acceptor: &CallAcceptor, text: &str) -> bool {
+pub(crate) fn accepts(acceptor: &CallAcceptor, text: &str) -> bool {
     let mut bytes = text.bytes();
     let end = bytes.try_fold(acceptor.start(), |state, byte| acceptor.step(&state, byte));
     end.is_some_and(|state| acceptor.may_end(&state))

@@ -320,3 +320,96 @@ fn missing(call: &Call) -> ToolError {
         ),
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::call::{ToolTable, parse_call, parse_program};
+    use crate::exec::table::{Table, TableColumn};
+    use crate::exec::types::ExecOptions;
+    use crate::limits::{SESSION_SIZE, SET_SIZE};
+    use crate::link::Linked;
+    use kg::FrozenKg;
+    use kg::term::{Literal, Term};
+
+    /// A node with ten numbers.
+    fn numbers() -> FrozenKg {
+        let iri = |text: &str| Term::Iri(text.to_owned());
+        FrozenKg::from_triples((0..10).map(|i| {
+            let number = Literal::xsd((2 * i + 1).to_string(), "integer");
+            [iri("x:top"), iri("x:n"), Term::Literal(number)]
+        }))
+    }
+
+    fn begin(kg: &FrozenKg) -> Session<'_> {
+        let options = ExecOptions {
+            lists: false,
+            tools: ToolTable::Extended,
+            ..ExecOptions::default()
+        };
+        Session::new(kg, "", Linked::default(), &[], options).unwrap()
+    }
+
+    fn run(session: &mut Session<'_>, call: &str) -> Result<(), ToolError> {
+        session.run(&parse_call(call).unwrap()).map(|_| ())
+    }
+
+    #[test]
+    fn sets_and_tables_count_for_the_size_of_a_session() {
+        let kg = numbers();
+        let mut session = begin(&kg);
+        let mut held = 0;
+        for (call, more) in [
+            ("v0 = get_tail_entity(<x:top>, <x:n>)", 10),
+            ("v1 = columns(v0, k0, k0)", 20),
+            ("v2 = count(v1)", 0),
+            // Whole numbers take no memory of their own; other computed values do.
+            ("v3 = compute(v1.k0, *, 2)", 30),
+            ("v4 = compute(v1.k0, /, 2)", 30 + 10 * COMPUTED_SIZE),
+            ("v5 = columns(v4, k2)", 10 + 10 * COMPUTED_SIZE),
+            ("v6 = first(v5, 3)", 3),
+            ("v7 = exists(v6)", 0),
+            // A list is a new set.
+            ("v8 = count([v0])", 10),
+        ] {
+            run(&mut session, call).unwrap();
+            held += more;
+            assert_eq!(session.held, held, "{call}");
+        }
+        let last = "v9 = columns(v0, k0, k0)";
+        session.held = SESSION_SIZE - 19;
+        let limit = SESSION_SIZE;
+        let error = run(&mut session, last).unwrap_err();
+        assert_eq!(error, ToolError::TooLarge { limit });
+        assert_eq!(session.variables(), 9);
+        session.held = SESSION_SIZE - 20;
+        run(&mut session, last).unwrap();
+        assert_eq!(session.held, SESSION_SIZE);
+    }
+
+    #[test]
+    fn a_result_may_be_as_large_as_the_limit() {
+        let kg = numbers();
+        let half = u32::try_from(SET_SIZE / 2).unwrap();
+        let set: EntSet = (0..half).map(NodeId).collect();
+        let column = TableColumn::computed("n".to_owned());
+        let cells = vec![Cell::number(1); SET_SIZE / 2];
+        let table = Arc::new(Table::new(vec![column], cells, false));
+        for (value, one) in [
+            (Value::Set(set), "get_tail_entity(<x:top>, <x:n>)"),
+            (Value::Table(table), "columns(v0, k0)"),
+        ] {
+            let mut session = begin(&kg);
+            let first = parse_program("v0 = get_tail_entity(<x:top>, <x:n>)").unwrap();
+            session.run(&first[0]).unwrap();
+            session.variables.push(value);
+            run(&mut session, &format!("v2 = {one}")).unwrap();
+            let error = run(&mut session, "v3 = union(v1, v1, v2)").unwrap_err();
+            assert_eq!(error, ToolError::TooLarge { limit: SET_SIZE });
+            run(&mut session, "v3 = union(v1, v1)").unwrap();
+        }
+    }
+}
