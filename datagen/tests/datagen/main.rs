@@ -1,6 +1,7 @@
 //! Readers, conversion, generation and exports.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
+mod contexts;
 mod coverage;
 mod export;
 mod extended;

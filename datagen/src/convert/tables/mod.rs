@@ -78,3 +78,30 @@ fn visible(pattern: &GraphPattern) -> Vec<String> {
     });
     names
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use toolbox::call::{Arg, Tool};
+    use toolbox::limits::MAX_STEPS;
+
+    use super::*;
+
+    /// Without a graph no session counts the calls that are undone.
+    #[test]
+    fn calls_that_are_undone_count() {
+        let vocabulary = Vocabulary::new(None);
+        let names = CallNames {
+            kg: None,
+            vocabulary: &vocabulary,
+        };
+        let mut calls = CallWriter::new(names).unwrap();
+        let count = |calls: &mut CallWriter<'_>| calls.emit(Tool::Count, vec![Arg::Var(0)]);
+        for _ in 0..8 * MAX_STEPS {
+            let here = calls.snapshot();
+            assert_eq!(count(&mut calls), Ok(Arg::Var(0)));
+            calls.restore(here);
+        }
+        assert_eq!(count(&mut calls), Err(Refusal::TooLong));
+    }
+}
