@@ -12,7 +12,7 @@ use super::kinship::Lineage;
 use super::name_parts::with_name_parts;
 use super::naming::{aliases, class_nouns, class_words, is_event, is_mutual, nouns_of, same_kind};
 use super::plan::{Hop, Plan, PlanStep, Start, Way, bit};
-use super::vocabulary::{compounds, domain_stems, shortens, split, stems};
+use super::vocabulary::{compounds, domain_stems, is_opposite, shortens, split, stems};
 use super::words::{Explainer, is_part_of_name, speaks};
 use crate::exec::Relation;
 use crate::rank::stem;
@@ -178,18 +178,13 @@ impl Explainer<'_, '_> {
 
     /// Whether the question says the opposite of a flag: `unpaid`, or `no longer active`.
     pub(super) fn denies(&self, relation: Relation) -> bool {
-        const OPPOSITE: [&str; 3] = ["un", "in", "non"];
         let (own, _) = self.relation_words(relation);
         let all = words(self.session.question());
         let ended = |three: &[String]| {
             three[0] == "no" && three[1] == "longer" && own.contains(&stem(&three[2]))
         };
         let opposite = |word: &String| {
-            let mut rests = OPPOSITE
-                .iter()
-                .filter_map(|prefix| word.strip_prefix(prefix));
-            !own.contains(&stem(word))
-                && rests.any(|rest| rest.len() > 2 && own.contains(&stem(rest)))
+            !own.contains(&stem(word)) && own.iter().any(|name| is_opposite(word, name))
         };
         all.windows(3).any(ended) || all.iter().any(opposite)
     }

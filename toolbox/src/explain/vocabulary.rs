@@ -147,6 +147,15 @@ pub(super) fn shortens(name: &str, word: &str) -> bool {
     (name.chars()).all(|wanted| letters.any(|letter| letter == wanted))
 }
 
+/// Whether a word says the opposite of a stem: `unpaid` of `paid`.
+pub(super) fn is_opposite(word: &str, name: &str) -> bool {
+    const OPPOSITE: [&str; 3] = ["un", "in", "non"];
+    let mut rests = OPPOSITE
+        .iter()
+        .filter_map(|prefix| word.strip_prefix(prefix));
+    rests.any(|rest| rest.len() > 2 && stem(rest) == name)
+}
+
 /// The longest known stem that a word begins with, if what follows is a misspelt ending
 /// (`populaton`).
 pub(super) fn before_misspelt_ending(word: &str, known: impl Fn(&str) -> bool) -> Option<&str> {

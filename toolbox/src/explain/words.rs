@@ -18,7 +18,7 @@ use super::plan::{Hop, Way};
 use super::possessive::{self, SPOKEN_OF};
 use super::question::Asked;
 use super::table::WordTables;
-use super::vocabulary::{shortens, split};
+use super::vocabulary::{is_opposite, shortens, split};
 use crate::exec::{Relation, Session};
 use crate::rank::{dice, stem, word_grams};
 
@@ -276,7 +276,12 @@ impl<'s, 'g> Explainer<'s, 'g> {
             .max(short)
             .max(self.by_letters(&word.stem, name))
             .max(self.measured(word, name))
-            .max(SAME * self.asked.abbreviated(word, name))
+            .max(
+                SAME * self
+                    .asked
+                    .abbreviated(word, name)
+                    .max(f32::from(is_opposite(&word.word, name))),
+            )
     }
 
     /// The probability with which a word is explained by a name that is like it. Two words that the

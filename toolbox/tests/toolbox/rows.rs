@@ -316,6 +316,12 @@ fn rows_of_each_kind_of_path_have_their_own_evidence() {
             "Porto",
             &["ann city Porto", "ann type Person"],
         ),
+        // A part of a date is of the row whose date has it.
+        (
+            "v1 = extend(v0, <@born>); v2 = columns(v1, year k1); ans = end(v2)",
+            "1991",
+            &["bob born 1991", "bob type Person"],
+        ),
         (
             "v1 = extend(v0, <@city>); v2 = group(v1, k1, count); ans = end(v2)",
             "Oslo | 2",

@@ -109,7 +109,7 @@ impl Derivation<'_, '_> {
                 Some(Value::Table(table)) => {
                     for (place, other) in table.rows().enumerate() {
                         self.clock.tick()?;
-                        if became(call, other, row) {
+                        if self.became(call, other, row) {
                             wanted.entry(*index).or_default().insert(place);
                             // A group is made from all its rows, another row from one.
                             if call.tool != Tool::Group {
@@ -121,7 +121,7 @@ impl Derivation<'_, '_> {
                 Some(Value::Set(set)) => {
                     let nodes = set
                         .iter()
-                        .filter(|&&node| became(call, &[Cell::Node(node)], row));
+                        .filter(|&&node| self.became(call, &[Cell::Node(node)], row));
                     let nodes: Vec<_> = nodes.copied().collect();
                     self.need(&Arg::Var(*index), nodes);
                 }
@@ -130,16 +130,21 @@ impl Derivation<'_, '_> {
         }
         Ok(())
     }
-}
 
-/// Whether a call made a row from another one.
-fn became(call: &Call, before: &[Cell], row: &[Cell]) -> bool {
-    if !matches!(call.tool, Tool::Group | Tool::Columns) {
-        return before == row;
+    /// Whether a call made a row from another one.
+    fn became(&self, call: &Call, before: &[Cell], row: &[Cell]) -> bool {
+        if !matches!(call.tool, Tool::Group | Tool::Columns) {
+            return before == row;
+        }
+        let fields = call.args.iter().skip(1).zip(row);
+        fields.into_iter().all(|(field, cell)| match field {
+            Arg::Field(Field::Key(column)) => before.get(*column as usize) == Some(cell),
+            Arg::Field(Field::Part(part, column)) => {
+                let date = before.get(*column as usize);
+                let made = date.map(|date| self.session.part_of(date, *part, *column));
+                made.is_some_and(|made| made.as_ref() == Ok(cell))
+            }
+            _ => true,
+        })
     }
-    let fields = call.args.iter().skip(1).zip(row);
-    fields.into_iter().all(|(field, cell)| match field {
-        Arg::Field(Field::Key(column)) => before.get(*column as usize) == Some(cell),
-        _ => true,
-    })
 }

@@ -241,7 +241,12 @@ impl Session<'_> {
     }
 
     /// A part of the date in a cell of column `named`.
-    fn part_of(&self, cell: &Cell, part: DatePart, named: u32) -> Result<Cell, ToolError> {
+    pub(in crate::exec) fn part_of(
+        &self,
+        cell: &Cell,
+        part: DatePart,
+        named: u32,
+    ) -> Result<Cell, ToolError> {
         let term = cell.term(self.kg);
         let found = term.as_literal().and_then(|literal| part.of(literal));
         found

@@ -387,9 +387,15 @@ impl Reader<'_> {
         // `the highest average salary`.
         let best = self.superlative_before(at);
         self.request.best = self.request.best.or(best);
-        let before = (at.saturating_sub(3)..at).map(|at| self.word(at).to_owned());
+        let before = (at.saturating_sub(4)..at).map(|at| self.word(at).to_owned());
+        // What is compared: `dearer than`, `more nights than`.
         let degree = |at: &usize| {
-            adjective(self.word(*at)).is_some_and(|(_, degree)| degree == Degree::Comparative)
+            let more = at
+                .checked_sub(1)
+                .is_some_and(|more| is_one_of(self.word(more), "more fewer less"));
+            let noun = more && self.tokens[*at].content.is_some();
+            noun || adjective(self.word(*at))
+                .is_some_and(|(_, degree)| degree == Degree::Comparative)
         };
         let compared = (at.saturating_sub(3)..at).rev().find(degree);
         let mut op = before.filter_map(|word| match word.as_str() {
