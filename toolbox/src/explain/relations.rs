@@ -222,11 +222,10 @@ impl Explainer<'_, '_> {
             }
             stems
         };
-        // `no` is no negation in `emp_no`.
-        let number = last
-            .strip_suffix("no")
-            .filter(|start| start.ends_with(is_separator));
-        let last = number.map_or(Cow::Borrowed(last), |start| {
+        // `no` is no negation in `emp_no`, nor in `bill_no` of a bill.
+        let start = last.strip_suffix("no");
+        let start = start.filter(|start| start.is_empty() || start.ends_with(is_separator));
+        let last = start.map_or(Cow::Borrowed(last), |start| {
             Cow::Owned(format!("{start}number"))
         });
         let mut own = parts(&last);
