@@ -10,8 +10,8 @@ const INN: &str = r#"
 <hotel/hotel_id=1> a <hotel> ; <hotel#hotel_id> 1 ; <hotel#hotel_name> "Mill House" ; <hotel#country> "Portugal" ; <hotel#opened_on> "1931-05-01" ; <hotel#has_pool> true .
 <hotel/hotel_id=2> a <hotel> ; <hotel#hotel_id> 2 ; <hotel#hotel_name> "Quay Inn" ; <hotel#country> "Spain" ; <hotel#opened_on> "1999-03-04" ; <hotel#has_pool> false .
 <hotel/hotel_id=3> a <hotel> ; <hotel#hotel_id> 3 ; <hotel#hotel_name> "Vale Lodge" ; <hotel#country> "Portugal" ; <hotel#opened_on> "1975-08-09" ; <hotel#has_pool> false .
-<room_kind/kind_cd=SGL> a <room_kind> ; <room_kind#kind_cd> "SGL" ; <room_kind#kind_desc> "Single" ; <room_kind#rate> 60 .
-<room_kind/kind_cd=DBL> a <room_kind> ; <room_kind#kind_cd> "DBL" ; <room_kind#kind_desc> "Double" ; <room_kind#rate> 90 .
+<room_kind/kind_cd=SGL> a <room_kind> ; <room_kind#kind_cd> "SGL" ; <room_kind#kind_desc> "Single" ; <room_kind#price> 60 .
+<room_kind/kind_cd=DBL> a <room_kind> ; <room_kind#kind_cd> "DBL" ; <room_kind#kind_desc> "Double" ; <room_kind#price> 90 .
 <room/room_no=A%201> a <room> ; <room#room_no> "A 1" ; <room#len_m> 4 ; <room#ref-hotel_id> <hotel/hotel_id=1> ; <room#ref-kind_cd> <room_kind/kind_cd=SGL> .
 <room/room_no=A%202> a <room> ; <room#room_no> "A 2" ; <room#len_m> 6 ; <room#ref-hotel_id> <hotel/hotel_id=1> ; <room#ref-kind_cd> <room_kind/kind_cd=DBL> .
 <room/room_no=B%201> a <room> ; <room#room_no> "B 1" ; <room#len_m> 5 ; <room#ref-hotel_id> <hotel/hotel_id=2> ; <room#ref-kind_cd> <room_kind/kind_cd=DBL> .
@@ -103,7 +103,7 @@ fn numbers_are_summed_counted_and_bounded() {
         &[
             ("What is the total number of nights of the stays?", "10"),
             (
-                "What are the lowest and the highest rate of the room kinds?",
+                "What are the lowest and the highest price of the room kinds?",
                 "60 | 90",
             ),
             (
@@ -111,7 +111,10 @@ fn numbers_are_summed_counted_and_bounded() {
                 "Malmo | 1; Porto | 2",
             ),
             ("How many different home cities are there?", "2"),
-            ("Which stays have more nights than the average stay?", "K8"),
+            (
+                "Which room kinds are dearer than the average room kind?",
+                "Double",
+            ),
         ],
     );
 }

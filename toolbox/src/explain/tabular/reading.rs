@@ -1,7 +1,7 @@
 //! Reading what a question asks of a table from its words. English.
 
 use super::super::adjective::adjective;
-use super::super::cues::{superlative, whole_words};
+use super::super::cues::whole_words;
 use super::super::focus::is_content;
 use super::super::name_parts::name_part;
 use super::super::question::Asked;
@@ -121,18 +121,7 @@ impl Reader<'_> {
     fn token(&mut self, at: usize) -> usize {
         let token = &self.tokens[at];
         if token.apart {
-            // `Who are our guests? First and last names please.`
-            if token.asked && !self.request.phrases.is_empty() && token.word != "and" {
-                self.request.listed = Some(self.request.phrases.len());
-                self.close();
-                self.beside = true;
-            } else if !token.colon {
-                self.join(token);
-            }
-            self.close();
-            if !matches!(self.role, Role::Order | Role::Column) {
-                self.role = Role::Column;
-            }
+            self.mark(token);
         }
         if let Some(read) = self.cue(at) {
             for read in &self.tokens[at..(at + read).min(self.tokens.len())] {
@@ -171,18 +160,7 @@ impl Reader<'_> {
                 self.close();
                 (self.role, self.beside) = (Role::Column, true);
             }
-            // `and when was it founded`, `and how tall is she`.
-            "when" | "how" if self.asks_for_value(at) => {
-                self.close();
-                (self.role, self.beside) = (Role::Column, true);
-                self.request.and_value = true;
-                if word == "how" {
-                    self.add(&self.tokens[at + 1], None);
-                }
-                let read = 1 + usize::from(word == "how");
-                let asked = |at: &usize| is_one_of(self.word(*at), ASKED_OF);
-                return read + (at + read..).take_while(asked).count();
-            }
+            "when" | "how" if self.asks_for_value(at) => return self.value(at),
             _ if CONDITIONS.contains(&word) && at > 0 => {
                 self.close();
                 let together = matches!(self.word(at - 1), "along" | "together");
@@ -204,7 +182,6 @@ impl Reader<'_> {
                     self.role = Role::Condition;
                 }
             }
-            "list" if self.is_listed(at) && token.content.is_some() => self.add(token, None),
             _ if ASKING.contains(&word) && self.role != Role::Order => {
                 self.close();
                 if LISTING.contains(&word) && token.apart && at > 0 {
@@ -228,6 +205,36 @@ impl Reader<'_> {
             _ => {}
         }
         1
+    }
+
+    /// Reads a mark before a token.
+    fn mark(&mut self, token: &Token) {
+        // `Who are our guests? First and last names please.`
+        if token.asked && !self.request.phrases.is_empty() && token.word != "and" {
+            self.request.listed = Some(self.request.phrases.len());
+            self.close();
+            self.beside = true;
+        } else if !token.colon {
+            self.join(token);
+        }
+        self.close();
+        if !matches!(self.role, Role::Order | Role::Column) {
+            self.role = Role::Column;
+        }
+    }
+
+    /// Begins one more column at `and when was it founded` or `and how tall is she`, and returns how many tokens were read.
+    fn value(&mut self, at: usize) -> usize {
+        self.close();
+        (self.role, self.beside) = (Role::Column, true);
+        self.request.and_value = true;
+        let mut read = 1;
+        if self.word(at) == "how" {
+            self.add(&self.tokens[at + 1], None);
+            read += 1;
+        }
+        let asked = |at: &usize| is_one_of(self.word(*at), ASKED_OF);
+        read + (at + read..).take_while(asked).count()
     }
 
     /// Adds a word to the open phrase, or opens one.
@@ -286,17 +293,6 @@ impl Reader<'_> {
             .tokens
             .get(at + 1)
             .is_some_and(|next| next.content.is_some())
-    }
-
-    /// Whether `list` at `at` is a part of a name: `the highest list price`.
-    fn is_listed(&self, at: usize) -> bool {
-        const BEFORE: &str = "its their the average mean total maximum minimum";
-        let before = at.checked_sub(1).map_or("", |before| self.word(before));
-        let noun = self
-            .tokens
-            .get(at + 1)
-            .is_some_and(|next| next.content.is_some() && !next.apart);
-        noun && (is_one_of(before, BEFORE) || superlative(before).is_some())
     }
 
     /// Whether `when` or `how` at `at` asks for one more thing, behind `and`.
