@@ -167,7 +167,7 @@ fn cells(row: &[Option<Term>], text: &dyn Fn(&Term) -> String) -> Vec<String> {
 fn value(term: &Term) -> String {
     match term {
         Term::Iri(iri) => iri.clone(),
-        Term::Literal(literal) => written(literal).to_owned(),
+        Term::Literal(literal) => written(literal),
         Term::Blank(_) => term.to_string(),
     }
 }
