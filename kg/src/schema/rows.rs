@@ -209,8 +209,8 @@ pub fn row_key(iri: &str) -> Option<(String, String)> {
     if !local.contains('=') {
         return None;
     }
-    let parts: Option<Vec<String>> = (local.split([';', '&']))
-        .map(|part| part.split_once('=').map(|(_, value)| value.to_owned()))
+    let parts: Option<Vec<&str>> = (local.split([';', '&']))
+        .map(|part| part.split_once('=').map(|(_, value)| value))
         .collect();
     Some((table, parts?.join(" ")))
 }
