@@ -121,7 +121,7 @@ fn a_list_or_a_union_may_have_the_topic_entity() {
     }
 }
 
-/// The answer of a query's program on a graph, or why there is none.
+/// The answer that a query's program gives on a graph, or the reason why the query has no program.
 fn answer(kg: &FrozenKg, pattern: &str, when: ExcludeWhen) -> Result<Vec<Term>, String> {
     let query = format!("{PREFIX}SELECT DISTINCT ?y {{ {pattern} }}");
     let context = Context {

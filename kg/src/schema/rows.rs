@@ -70,13 +70,13 @@ pub(super) fn row_names(
 
 /// A name in lower case without separators; `nm` at its end is short for `name`, and `desc` for `description`.
 fn plain(name: &str) -> String {
-    let lower = name.to_lowercase();
-    // Not the metres of `len_m`.
     const SHORT: [(&str, &str); 3] = [
         ("nm", "name"),
         ("descr", "description"),
         ("desc", "description"),
     ];
+    // Before separators are removed: `len_m` does not end in `nm`.
+    let lower = name.to_lowercase();
     let mut long = SHORT.iter().filter_map(|(short, long)| {
         let start = lower.strip_suffix(short)?;
         Some(format!("{start}{long}"))

@@ -163,7 +163,7 @@ fn rows_are_named_by_their_columns() {
             ("supplier", "Acme"),
             ("venue", "Hall"),
             ("route", "Harbour"),
-            // Metres are no name, and a long text is none.
+            // A length in metres is not a name. A long text is not a name either.
             ("berth", "berth 1"),
             ("room_kind", "Double"),
             ("product", "product 1"),

@@ -126,20 +126,19 @@ pub(super) fn stand_for_places(question: &str, linked: &Linked) -> bool {
     })
 }
 
-/// For each linked entity, the values that its mention writes too, as bits: `Central Africa` is a region, and like the
-/// name of a country.
+/// For each linked entity, the values with the same text as its mention, as bits: `Central Africa` may be a region, or
+/// mean a country with a similar name.
 pub(super) fn as_values(session: &Session<'_>) -> Vec<u64> {
     let linked = session.linked();
     let of = |entity: usize| {
         let span = linked.span(entity);
         let text = span.and_then(|(start, end)| session.question().get(start..end));
         let same =
-            |value: &&Literal| text.is_some_and(|text| text.eq_ignore_ascii_case(&value.lexical));
-        let mut all = 0;
-        for at in (0..linked.values.len()).filter(|&at| same(&&linked.values[at])) {
-            all |= bit(at);
-        }
-        all
+            |value: &Literal| text.is_some_and(|text| text.eq_ignore_ascii_case(&value.lexical));
+        let values = linked.values.iter().enumerate();
+        values
+            .filter(|(_, value)| same(value))
+            .fold(0, |all, (at, _)| all | bit(at))
     };
     (0..linked.entities.len()).map(of).collect()
 }

@@ -74,13 +74,18 @@ impl Explainer<'_, '_> {
         speaks(&words, self)
     }
 
-    /// Whether a hop leads from a place to what is in it, and the question says so: `in the Netherlands`.
-    pub(super) fn is_within(&self, hop: Hop, plan: &Plan, places: &[NodeId]) -> bool {
+    /// Whether a plan is at its first entity, and the question asks for what is in it.
+    fn begins_within(&self, plan: &Plan) -> bool {
         let said = match plan.start {
             Start::Entity(entity) => self.asked.within & bit(entity) != 0,
             Start::Entities | Start::Class(_) => false,
         };
         said && plan.steps.is_empty()
+    }
+
+    /// Whether a hop leads from a place to what is in it, and the question says so: `in the Netherlands`.
+    pub(super) fn is_within(&self, hop: Hop, plan: &Plan, places: &[NodeId]) -> bool {
+        self.begins_within(plan)
             && hop.way == Way::In
             && self.are_places(places)
             && !self.symmetric(hop.relation)
@@ -95,11 +100,7 @@ impl Explainer<'_, '_> {
     /// Whether a hop leads from a place to a thing that is not said to be in it, and the question asks for what is: the
     /// towns in a country are not its capital.
     pub(super) fn leaves(&mut self, hop: Hop, plan: &Plan, places: &[NodeId]) -> bool {
-        let said = match plan.start {
-            Start::Entity(entity) => self.asked.within & bit(entity) != 0,
-            Start::Entities | Start::Class(_) => false,
-        };
-        said && plan.steps.is_empty()
+        self.begins_within(plan)
             && hop.way == Way::Out
             && self.class_asked
             && self.are_places(places)

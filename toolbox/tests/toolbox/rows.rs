@@ -131,7 +131,7 @@ fn a_variable_with_one_value_is_that_value() {
     }
 }
 
-/// Rule D.2: texts are compared where there are texts, and names where there are none.
+/// Rule D.2: a test on texts reads the labels of entities only in a column without texts.
 #[test]
 fn an_entity_among_texts_has_no_text() {
     let kg = graph_of(

@@ -99,17 +99,21 @@ impl<'c> Composer<'c, '_, '_> {
         columns
     }
 
+    /// The path that was chosen with this index.
+    fn chosen_path(&self, index: usize) -> Option<&'c Path> {
+        let chosen = self.chosen.get(index)?;
+        self.paths.iter().find(|path| path.hops == *chosen)
+    }
+
     /// Whether the path with this index leads to numbers.
     pub(super) fn is_number(&self, path: usize) -> bool {
-        let chosen = self.chosen.get(path);
-        let found = self.paths.iter().find(|path| Some(&path.hops) == chosen);
+        let found = self.chosen_path(path);
         found.is_some_and(|path| path.leads_to_numbers(self.explainer.session.kg()))
     }
 
     /// Whether the path with this index leads to keys.
     pub(super) fn is_key(&self, path: usize) -> bool {
-        let chosen = self.chosen.get(path);
-        let found = self.paths.iter().find(|path| Some(&path.hops) == chosen);
+        let found = self.chosen_path(path);
         found.is_some_and(|path| path.key)
     }
 
@@ -129,8 +133,7 @@ impl<'c> Composer<'c, '_, '_> {
     /// Whether the path with this index leads from one thing to one value, of which nothing is
     /// computed.
     fn is_one(&self, path: usize) -> bool {
-        let chosen = self.chosen.get(path);
-        let found = self.paths.iter().find(|path| Some(&path.hops) == chosen);
+        let found = self.chosen_path(path);
         self.base.nodes.len() < 2 && found.is_some_and(Path::leads_to_one)
     }
 

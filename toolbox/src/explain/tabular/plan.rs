@@ -67,16 +67,9 @@ impl TablePlan {
     /// What is computed of the values that a relation leads to from the members of a plan.
     pub(super) fn of_one(base: Plan, hop: Hop, aggregate: Aggregate) -> Self {
         Self {
-            base,
-            without: None,
-            paths: vec![vec![hop]],
             keys: Some(Vec::new()),
             shown: vec![Shown::Computed(aggregate, 0)],
-            kept: None,
-            mean: None,
-            order: None,
-            first: None,
-            count: false,
+            ..Self::of_columns(base, &[hop])
         }
     }
 
