@@ -287,11 +287,6 @@ pub(super) fn comparison(all: &[String]) -> Option<[Op; 2]> {
             }
             // `summits that top 6,500 metres`.
             ("top" | "tops" | "topped", _) if exceeds(all, i) => Some([Op::Gt; 2]),
-            // `not as high as the other`.
-            ("as", _) if before == "not" => {
-                let measured = adjective(next).map(|(found, _)| found.comparisons());
-                measured.map(|ops| ops.map(opposite))
-            }
             ("since", _) => Some([Op::Ge; 2]),
             ("after" | "past", _) => Some([Op::Gt; 2]),
             ("before" | "until" | "till" | "prior", _) => Some([Op::Lt; 2]),
@@ -302,7 +297,7 @@ pub(super) fn comparison(all: &[String]) -> Option<[Op; 2]> {
         };
         let said = said.map(|ops| {
             ops.map(|op| match before {
-                "no" | "not" if word != "as" => negated(op),
+                "no" | "not" => negated(op),
                 "or" => inclusive(op),
                 _ => op,
             })
@@ -332,15 +327,6 @@ fn exceeds(all: &[String], at: usize) -> bool {
         .map_or("the", |before| all[before].as_str());
     let large = all.get(at + 1).is_some_and(|next| next.len() > 2);
     before != "the" && number_follows(all, at) && (all[at] != "top" || large)
-}
-
-/// The comparison to the other side.
-fn opposite(op: Op) -> Op {
-    match op {
-        Op::Gt => Op::Lt,
-        Op::Lt => Op::Gt,
-        other => other,
-    }
 }
 
 /// The comparison that holds where `op` does not: `no more than 3`.

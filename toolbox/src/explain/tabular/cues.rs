@@ -247,15 +247,6 @@ impl Reader<'_> {
             "least" | "fewest" | "lowest" | "smallest" => Extreme::Min,
             _ => return None,
         };
-        // `which three albums sold the most copies`.
-        let which =
-            matches!(self.word(0), "which" | "what") && at > 3 && self.word(at - 1) == "the";
-        if let Some(first) = number(self.word(1)).filter(|&first| which && first > 1) {
-            self.request.first = Some(first);
-            self.request.order = Some(extreme == Extreme::Max);
-            self.begin(Role::Order);
-            return Some(1);
-        }
         let with = at.checked_sub(2).filter(|&with| {
             self.word(at - 1) == "the" && matches!(self.word(with), "with" | "have" | "having")
         })?;
