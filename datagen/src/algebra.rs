@@ -294,13 +294,22 @@ pub(crate) fn map_parts(
     mapped
 }
 
-/// Replaces every variable of an expression, except in the patterns of EXISTS.
+/// The expression with every variable replaced, except in the patterns of EXISTS.
 pub(crate) fn replace(
     expression: &Expression,
     with: &mut dyn FnMut(&Variable) -> Expression,
 ) -> Expression {
-    match expression {
-        Expression::Variable(variable) => with(variable),
-        _ => map_parts(expression, &mut |part| replace(part, with)),
+    let mut replaced = expression.clone();
+    replace_in(&mut replaced, with);
+    replaced
+}
+
+fn replace_in(expression: &mut Expression, with: &mut dyn FnMut(&Variable) -> Expression) {
+    if let Expression::Variable(variable) = expression {
+        *expression = with(variable);
+        return;
+    }
+    for operand in operands(expression) {
+        replace_in(operand, with);
     }
 }

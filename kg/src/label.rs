@@ -102,7 +102,10 @@ pub fn placed_words(text: &str) -> Vec<(usize, String)> {
         }
         (open, lower) = (true, c.is_lowercase());
         if let Some((_, word)) = words.last_mut() {
-            word.extend(c.to_lowercase());
+            match c.is_ascii() {
+                true => word.push(c.to_ascii_lowercase()),
+                false => word.extend(c.to_lowercase()),
+            }
         }
     }
     words

@@ -81,7 +81,9 @@ type Alive = [bool; SPELLINGS];
 /// The string literal that equals `words` in one of the case variations and is the value of an
 /// attribute.
 pub(crate) fn value_of(kg: &dyn Kg, words: &str) -> Option<Literal> {
-    text_value(kg, words, &[true; SPELLINGS])
+    // Most words begin no literal, which is cheaper to see than that none equals them.
+    let alive = prefixes(kg, words, &[(0, words.len())]);
+    text_value(kg, words, alive.first()?)
 }
 
 /// [`value_of`] with the case variations of `alive`.
@@ -168,9 +170,13 @@ fn with_bracket(text: &str, start: usize, end: usize) -> &str {
 /// The text with its first letter in upper case.
 fn capital(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(chars).collect()
-    })
+    let Some(first) = chars.next() else {
+        return String::new();
+    };
+    let mut capital = String::with_capacity(text.len());
+    capital.extend(first.to_uppercase());
+    capital.push_str(chars.as_str());
+    capital
 }
 
 /// The text with the first mention of each value replaced by its handle (`x0`): the spelling of a

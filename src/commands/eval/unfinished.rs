@@ -43,8 +43,19 @@ pub(in crate::commands) struct Unfinished {
     answered: AtomicUsize,
 }
 
+/// A record of the journal as it is written; read as [`EvaluatedRecord`].
+#[derive(Serialize)]
+struct RecordToWrite<'a> {
+    scored: &'a Scored,
+    linking: Option<(Vec<u32>, Vec<u32>, Duration)>,
+    prediction: &'a Prediction,
+    value: &'a AnswerValue,
+    events: &'a [TraceEvent],
+    wording: Option<&'a Wording>,
+}
+
 /// A record of the journal.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct EvaluatedRecord {
     scored: Scored,
     /// Gold and linked entities, and the time of linking.
@@ -137,16 +148,16 @@ impl Unfinished {
     pub(super) fn add(&self, question: &GoldQuestion, done: &EvaluatedQuestion) -> Result<()> {
         let ids = |nodes: &[NodeId]| nodes.iter().map(|node| node.0).collect::<Vec<_>>();
         let linking = done.linking.as_ref();
-        let record = json!({
-            "scored": done.scored,
-            "linking": linking.map(|(gold, linked, took)| (ids(gold), ids(linked), took)),
-            "prediction": done.prediction,
-            "value": done.prediction.value,
-            "events": done.events,
-            "wording": done.wording,
-        });
+        let record = RecordToWrite {
+            scored: &done.scored,
+            linking: linking.map(|(gold, linked, took)| (ids(gold), ids(linked), *took)),
+            prediction: &done.prediction,
+            value: &done.prediction.value,
+            events: &done.events,
+            wording: done.wording.as_ref(),
+        };
         self.journal
-            .append(piece(question), record.to_string().as_bytes())?;
+            .append(piece(question), &serde_json::to_vec(&record)?)?;
         self.answered.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }

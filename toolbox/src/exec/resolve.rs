@@ -14,13 +14,17 @@ impl Session<'_> {
     /// # Errors
     /// Returns [`ToolError::UnknownHandle`] for a handle that refers to nothing.
     pub fn with_names(&self, call: &Call) -> Result<Call, ToolError> {
-        let mut named = call.clone();
         let out = call.tool != Tool::GetHeadEntity;
-        for i in 0..named.args.len() {
-            let arg = self.arg_with_name(&named.args[i].clone(), named.args.first(), out)?;
-            named.args[i] = arg;
+        let mut args: Vec<Arg> = Vec::with_capacity(call.args.len());
+        for arg in &call.args {
+            let named = self.arg_with_name(arg, args.first().or(call.args.first()), out)?;
+            args.push(named);
         }
-        Ok(named)
+        Ok(Call {
+            target: call.target,
+            tool: call.tool,
+            args,
+        })
     }
 
     fn arg_with_name(&self, arg: &Arg, set: Option<&Arg>, out: bool) -> Result<Arg, ToolError> {

@@ -79,7 +79,7 @@ pub fn literals(question: &str) -> Vec<Literal> {
             }
             i = end;
             continue;
-        } else if c.is_alphabetic() && !may_be_number(&chars, i) {
+        } else if !c.is_alphabetic() || !may_be_number(&chars, i) {
             i += 1;
             continue;
         } else if let Some((decade, length)) = decade_word(&chars, i) {

@@ -39,7 +39,8 @@ pub(super) fn words(question: &str) -> Vec<Word> {
 /// Whether a word never names anything alone: articles, prepositions, pronouns, auxiliaries,
 /// question words and the verbs of requests for a list.
 pub(super) fn is_stop(word: &str) -> bool {
-    let lower = word.to_lowercase().replace(['\'', '’'], "");
+    let mut lower = word.to_lowercase();
+    lower.retain(|c| !matches!(c, '\'' | '’'));
     STOP_WORDS.binary_search(&lower.as_str()).is_ok()
 }
 
