@@ -56,6 +56,7 @@ impl Search<'_> {
         let other = (class || column) && !explainer.asked.times;
         let things = !state.statements || !other;
         let counts = things
+            && (explainer.asked.times || !leaves_counted(state, explainer))
             && !state.named
             && !is_value(explainer.session, &state.nodes)
             && !has_one(state, explainer);
@@ -142,6 +143,22 @@ fn is_named(state: &State, explainer: &mut Explainer<'_, '_>) -> bool {
         let of = explainer.class(class);
         words.clone().any(|at| names(&of, Some(at)))
     })
+}
+
+/// Whether a plan begins at the class that the question counts and ends at other things: `how many players` counts no
+/// rankings of theirs.
+fn leaves_counted(state: &State, explainer: &mut Explainer<'_, '_>) -> bool {
+    let Start::Class(class) = state.plan.start else {
+        return false;
+    };
+    let walks = matches!(state.plan.steps.last(), Some(PlanStep::Walk(_)));
+    let class = explainer.class(class);
+    // Where a value stands between, as in `how many female players`, any word may be what is counted.
+    let mut asked = match explainer.focus {
+        Some(at) => at..at + 1,
+        None => 0..class.len(),
+    };
+    walks && !state.class_said && asked.any(|at| names(&class, Some(at)))
 }
 
 /// Whether what the question counts is the name of a relation that a plan did not follow.

@@ -144,11 +144,17 @@ impl<'c> Composer<'c, '_, '_> {
         known.next() == Some(true) && known.all(|known| known)
     }
 
+    /// Whether a column of the set is called by the words of a phrase: the `job` of an employee.
+    fn is_column(&self, phrase: &Phrase) -> bool {
+        let called = |path: &Path| path.is_called_better(&phrase.words, &self.known);
+        self.paths.iter().any(called)
+    }
+
     /// The path that a column shows: of a phrase that names the members, these themselves.
     fn shown_by(&mut self, phrase: &Phrase) -> Option<usize> {
         let alone = phrase.words.is_empty() && phrase.label == Some(Label::Name);
         let member = match phrase.label {
-            None => self.is_known(phrase),
+            None => self.is_known(phrase) && !self.is_column(phrase),
             Some(_) => alone && !nameless(self.explainer.session, &self.base.nodes),
         };
         if alone && member {

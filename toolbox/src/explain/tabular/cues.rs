@@ -202,28 +202,36 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads `the lowest and the highest` of a salary: the least and the greatest of its values.
+    /// Reads `the lowest and the highest` of a salary, or `the lowest, the highest and the average`: the least and the
+    /// greatest of its values.
     fn both_ends(&mut self, at: usize) -> Option<usize> {
-        let the = usize::from(self.word(at + 2) == "the");
+        let comma = self.tokens.get(at + 1).is_some_and(|next| next.apart);
+        let mut second = at + 1 + usize::from(self.word(at + 1) == "and");
+        let joined = comma || second > at + 1;
+        second += usize::from(self.word(second) == "the");
         let [one, other] =
-            [at, at + 2 + the].map(|at| superlative(self.word(at)).map(|[extreme, _]| extreme));
+            [at, second].map(|at| superlative(self.word(at)).map(|[extreme, _]| extreme));
         let (one, other) = (one?, other?);
+        let average = ["and", "the"].iter().fold(second + 1, |at, word| {
+            at + usize::from(self.word(at) == *word)
+        });
+        let average = matches!(self.word(average), "average" | "mean");
         // The minimum is no adjective and is read as what is computed.
-        let measured = self.stands_before_a_word(at + 2 + the)
+        let measured = (average || self.stands_before_a_word(second))
             && self.role == Role::Column
             && !matches!(self.word(at), "minimum" | "maximum");
-        if self.word(at + 1) != "and" || one == other || !measured {
+        if !joined || one == other || !measured {
             return None;
         }
-        for (place, extreme) in [(at, one), (at + 2 + the, other)] {
+        for (place, extreme) in [(at, one), (second, other)] {
             self.begin(Role::Computed(match extreme {
                 Extreme::Min => Aggregate::Min,
                 Extreme::Max => Aggregate::Max,
             }));
             self.open_phrase(self.tokens[place].at);
         }
-        let number = self.word(at + 3 + the) == "number" && self.word(at + 4 + the) == "of";
-        Some(3 + the + if number { 2 } else { 0 })
+        let number = self.word(second + 1) == "number" && self.word(second + 2) == "of";
+        Some(second + 1 - at + if number { 2 } else { 0 })
     }
 
     /// Whether `by` at `at` says who did something: `held by members`, `by Irish writers`.
@@ -268,10 +276,10 @@ impl Reader<'_> {
             "in" if next == "total" => Some(2),
             "each" if next == "time" => Some(2),
             // `list each museum name`.
-            "each" | "every" if at > 0 && LISTING.contains(&self.word(at - 1)) => Some(1),
+            "each" | "every" if self.is_listed(at) => Some(1),
             "per" | "each" | "every" if !self.begins_of() => {
                 self.begin(Role::Key);
-                self.request.grouped |= word != "every";
+                self.request.grouped |= word != "every" || self.request.count.is_some();
                 Some(1)
             }
             "each" | "every" if self.is_computed() => {
@@ -299,6 +307,13 @@ impl Reader<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Whether the token at `at` stands behind `list` or `give me`.
+    fn is_listed(&self, at: usize) -> bool {
+        let back = |back: usize| at.checked_sub(back).map_or("", |at| self.word(at));
+        let me = usize::from(matches!(back(1), "me" | "us"));
+        LISTING.contains(&back(1 + me))
     }
 
     /// Reads `how many`, `the number of`, and numbers of things: `at least two`, `3 or more`.
@@ -443,7 +458,9 @@ impl Reader<'_> {
     /// The extreme that the word before `at` asks for, which is then said.
     fn superlative_before(&mut self, at: usize) -> Option<Extreme> {
         let token = self.tokens.get(at.checked_sub(1)?)?;
-        let [found, _] = superlative(&token.word)?;
+        // `the minimum, maximum and average` are three things.
+        let apart = self.tokens.get(at).is_some_and(|token| token.apart);
+        let [found, _] = superlative(&token.word).filter(|_| !apart)?;
         self.request.said.extend(token.content);
         Some(found)
     }

@@ -222,7 +222,8 @@ fn measures_counted(state: &State, request: &Request, explainer: &mut Explainer<
 }
 
 /// Adds the members of each class that the question names to which something is linked, by each relation
-/// that leads to them: those who have ordered something, for `who never ordered anything`.
+/// that leads to or from them: those who have ordered something, for `who never ordered anything`, and those with an
+/// address, for `guests without an email address`.
 ///
 /// # Errors
 /// [`Cancelled`] when `cancel` says so.
@@ -239,15 +240,22 @@ fn linked_members(
             continue;
         }
         let start = State::start(Start::Class(class), all, explainer);
-        for one in session.adjacent(&start.nodes).iter().filter(|one| !one.out) {
+        for one in session.adjacent(&start.nodes) {
             cancel.check()?;
-            let [there, back] = [Way::In, Way::Out].map(|way| Hop {
+            let ways = match one.out {
+                true => [Way::Out, Way::In],
+                false => [Way::In, Way::Out],
+            };
+            let [there, back] = ways.map(|way| Hop {
                 relation: one.relation,
                 way,
             });
             let between = reached(session, &start.nodes, there);
             let linked = reached(session, &between, back);
-            if linked.is_empty() || linked.len() >= start.nodes.len() {
+            let others = linked
+                .iter()
+                .any(|node| start.nodes.binary_search(node).is_err());
+            if others || linked.is_empty() || linked.len() >= start.nodes.len() {
                 continue;
             }
             let mut state = start

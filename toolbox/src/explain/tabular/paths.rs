@@ -38,8 +38,10 @@ const NAMELESS: f32 = 0.4;
 const UNNAMED: f32 = 3.0;
 /// What it costs that a column has keys where the question does not ask for them.
 const CODED: f32 = 1.0;
-/// What it costs that a name stands in a relation that is not called `name`.
+/// What it costs that a name stands in a relation that is not called `name`, and that it may be the name of something
+/// else: `coach_name` of a player.
 const OTHERWISE: f32 = 0.3;
+const OF_ANOTHER: f32 = 0.4;
 /// Probability from which a word counts as explained by the set itself, or as what rows are grouped
 /// by.
 pub(super) const KNOWN: f32 = 0.15;
@@ -237,11 +239,14 @@ fn label_of(
         let class = kg.types(subject).into_iter().next();
         class.is_some_and(|class| stems(split(&kg.name(class)).0) == stems(own))
     };
-    let alias = kg.schema().alias_relations.contains(&relation);
+    let schema = kg.schema();
+    let alias = schema.alias_relations.contains(&relation)
+        || schema.row_names.iter().any(|names| names.contains(&relation));
     match own {
         "name" => Some((Label::Name, 0.0)),
         "id" => Some((Label::Key, 0.0)),
-        _ if alias || own.ends_with("name") || class() => Some((Label::Name, OTHERWISE)),
+        _ if alias || class() => Some((Label::Name, OTHERWISE)),
+        _ if own.ends_with("name") => Some((Label::Name, OF_ANOTHER)),
         _ if own.ends_with("id") && key() => Some((Label::Key, OTHERWISE)),
         _ => None,
     }
@@ -270,6 +275,13 @@ impl Path {
             && words
                 .iter()
                 .all(|&at| is_part_of_name(&self.last, Some(at)))
+    }
+
+    /// Whether it is one relation that is called by these words, which the class of its subjects explains less well.
+    pub(super) fn is_called_better(&self, words: &[usize], class: &[f32]) -> bool {
+        let p = |of: &[f32], at: usize| of.get(at).copied().unwrap_or_default();
+        self.is_called(words)
+            && (words.iter()).all(|&at| p(&self.last, at) > BETTER * p(class, at))
     }
 
     /// Whether it leads to numbers or times.

@@ -37,7 +37,7 @@ pub(super) struct Token {
     pub(super) value: bool,
     /// Whether a comma or another mark stands before it.
     pub(super) apart: bool,
-    /// Whether that is a question mark.
+    /// Whether that is a question mark, or a dash.
     asked: bool,
     /// Whether that is a colon.
     colon: bool,
@@ -68,11 +68,12 @@ pub(super) fn read(bare: &str, asked: &Asked) -> Request {
             let content = asked.placed(at);
             Token {
                 value: content.is_some_and(|at| asked.words[at].value.is_some()),
-                asked: between.contains('?'),
+                // `clubs founded before 1930 - name and town`
+                asked: between.contains('?') || between.contains(" - "),
                 content,
                 behind_entity: entity && between.trim_matches([' ', ',']).is_empty(),
                 before_entity: (asked.mentions.iter().flatten()).any(|&(from, _)| from == end + 1),
-                apart: between.contains([',', ';', ':', '.', '?', '!']),
+                apart: between.contains([',', ';', ':', '.', '?', '!']) || between.contains(" - "),
                 colon: between.contains(':'),
                 at,
                 word,
@@ -132,12 +133,24 @@ impl Reader<'_> {
         let word = token.word.as_str();
         match word {
             "of" if self.open.is_some() => self.of = true,
-            "the" | "all" | "each" | "every" | "their" | "its" | "s" | "different" if self.of => {}
+            "the" | "all" | "each" | "every" | "their" | "its" | "his" | "her" | "s" | "different"
+                if self.of => {}
+            // `of his or her club`
+            "or" if matches!(self.word(at + 1), "her" | "she") => return 2,
             "and" | "or" => {
                 self.join(token);
                 self.close();
                 if matches!(self.role, Role::Computed(_) | Role::Key) {
                     self.role = Role::Column;
+                }
+                // `clubs in either Spain or Malta, and their towns`
+                let column = |one: &Phrase| one.role == Role::Column;
+                if word == "and"
+                    && matches!(self.word(at + 1), "its" | "their")
+                    && self.role == Role::Condition
+                    && self.request.phrases.iter().any(column)
+                {
+                    (self.role, self.beside) = (Role::Column, true);
                 }
             }
             "name" if self.is_order(at) => {}
