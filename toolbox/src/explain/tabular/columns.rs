@@ -180,6 +180,15 @@ impl<'c> Composer<'c, '_, '_> {
 
     /// The path that fits a phrase best. What the class of the set explains may still be a column.
     fn best(&self, phrase: &Phrase) -> Option<&'c Path> {
+        // `the continent name` of a country, where continents are no things.
+        let text = |path: &&Path| {
+            path.is_text(self.explainer.session.kg()) && path.is_called_better(&phrase.words, &self.known)
+        };
+        if phrase.label == Some(Label::Name)
+            && let Some(path) = self.paths.iter().find(text)
+        {
+            return Some(path);
+        }
         let known = Known {
             class: &self.known,
             set: &self.base.words,
@@ -240,6 +249,15 @@ impl<'c> Composer<'c, '_, '_> {
         self.relations += path.hops.len() - 1;
         self.chosen.push(shown.hops.clone());
         self.chosen.len() - 1
+    }
+
+    /// The path to the members of the set themselves.
+    pub(super) fn own_path(&mut self) -> usize {
+        let known = self.chosen.iter().position(Vec::is_empty);
+        known.unwrap_or_else(|| {
+            self.chosen.push(Vec::new());
+            self.chosen.len() - 1
+        })
     }
 
     /// The path to the members of the set, or to their names if they have none of their own.

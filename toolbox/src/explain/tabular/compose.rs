@@ -108,8 +108,17 @@ impl Composer<'_, '_, '_> {
             || !computed && grouped_count && without.is_none()
             || computed && (!columns.keys.is_empty() || request.grouped && columns.own_key)
             || computed && request.best.is_some();
-        let count = self.count.is_some() && without.is_some() && columns.shown.is_empty();
-        if count {
+        let kept_number = matches!(kept, Some(Kept::Number(..)));
+        let counts_kept = kept_number && without.is_none() && self.counts_members();
+        let count = counts_kept
+            || self.count.is_some() && without.is_some() && columns.shown.is_empty();
+        if counts_kept {
+            // `how many countries have more than two makers`: the members are the groups.
+            self.cues += 2;
+            let own = self.own_path();
+            columns.keys = vec![own];
+            columns.shown = vec![(0, Shown::Path(own))];
+        } else if count {
             self.cues += 1;
         } else if grouping {
             self.key_columns(&mut columns, computed, kept.is_some())?;
@@ -215,6 +224,13 @@ impl Composer<'_, '_, '_> {
             .most
             .filter(|_| self.base.tally.extremes == 0)
             .map(|extreme| Kept::Extreme(extreme, Shown::Count)))
+    }
+
+    /// Whether the question counts the members of the set, and not what each has a number of.
+    fn counts_members(&self) -> bool {
+        let phrases = self.request.phrases.iter().enumerate();
+        let mut counted = phrases.filter(|(at, one)| one.role == Role::Counted && *at < self.request.had);
+        self.count.is_some() && counted.any(|(_, one)| self.is_known(one))
     }
 
     /// Whether the plan explains what the question compares the number of.

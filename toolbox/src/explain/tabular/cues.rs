@@ -46,6 +46,23 @@ impl Reader<'_> {
             self.begin(Role::Column);
             return Some(2 + most);
         }
+        // `the three best paid employees`.
+        let paid = at + 2;
+        let best = match next.as_str() {
+            "best" | "highest" => Some(true),
+            "worst" | "lowest" => Some(false),
+            _ => None,
+        };
+        if let (Some(first), Some(last)) = (number(&word), best)
+            && (self.word(paid) == "paid" || self.word(paid).ends_with("ed"))
+        {
+            self.request.first = Some(first);
+            self.request.order = Some(last);
+            self.begin(Role::Order);
+            self.add(&self.tokens[paid], None);
+            self.begin(Role::Column);
+            return Some(3);
+        }
         if let Some((order, read)) = sorts(&self.tokens[at..]) {
             // `from the cheapest to the dearest`, `oldest first`.
             self.request.sorted = self.request.sorted.or(Some(order));
@@ -404,6 +421,15 @@ impl Reader<'_> {
                 .is_some_and(|(_, degree)| degree == Degree::Comparative)
         };
         let compared = (at.saturating_sub(3)..at).rev().find(degree);
+        // `paid more than the average teacher`
+        let verb = || {
+            let more = (at.saturating_sub(3)..at)
+                .rev()
+                .find(|&more| is_one_of(self.word(more), "more less"))?;
+            more.checked_sub(1)
+                .filter(|&verb| self.tokens[verb].content.is_some())
+        };
+        let compared = compared.or_else(verb);
         let mut op = before.filter_map(|word| match word.as_str() {
             "above" | "over" | "exceeding" => Some(Op::Gt),
             "below" | "under" => Some(Op::Lt),

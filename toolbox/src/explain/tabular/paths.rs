@@ -268,6 +268,16 @@ impl Path {
         })
     }
 
+    /// Whether it leads to texts that are neither keys nor names.
+    pub(super) fn is_text(&self, kg: &dyn Kg) -> bool {
+        let literal = |&node: &NodeId| matches!(kg.term(node), Term::Literal(_));
+        self.ends.first().is_some_and(literal)
+            && !self.key
+            && !self.coded
+            && self.label.is_none()
+            && !self.leads_to_numbers(kg)
+    }
+
     /// Whether it is one relation that is called by these words.
     pub(super) fn is_called(&self, words: &[usize]) -> bool {
         self.hops.len() == 1

@@ -59,7 +59,7 @@ pub(in super::super) struct TablePlan {
     pub(super) order: Option<(Shown, bool)>,
     /// How many rows are kept.
     pub(super) first: Option<u64>,
-    /// Whether the number of members is the answer.
+    /// Whether the number of members is the answer; where rows are grouped, that of the groups.
     pub(super) count: bool,
 }
 
@@ -115,7 +115,7 @@ impl Program<'_, '_, '_> {
             let all = self.writer.plan(&Plan::at(Start::Class(class)));
             set = self.writer.assign(Tool::Difference, vec![all, set]);
         }
-        if self.plan.count {
+        if self.plan.count && self.plan.keys.is_none() {
             return self.writer.assign(Tool::Count, vec![set]);
         }
         let plain = self.plan.keys.is_none()
@@ -269,7 +269,11 @@ impl Program<'_, '_, '_> {
         if let (Arg::Var(variable), [only], true) = (&groups, shown.as_slice(), unordered)
             && matches!(self.plan.shown.as_slice(), [Shown::Path(_)])
         {
-            return Arg::Column(*variable, *only);
+            let column = Arg::Column(*variable, *only);
+            return match self.plan.count {
+                true => self.writer.assign(Tool::Count, vec![column]),
+                false => column,
+            };
         }
         if shown.len() == fields.len() {
             return groups;

@@ -173,6 +173,13 @@ impl Reader<'_> {
                 self.close();
                 (self.role, self.beside) = (Role::Column, true);
             }
+            // `and what is its population`
+            "what" if self.asks_what_is(at) => {
+                self.close();
+                (self.role, self.beside) = (Role::Column, true);
+                self.request.and_value = true;
+                return 3;
+            }
             "when" | "how" if self.asks_for_value(at) => return self.value(at),
             _ if CONDITIONS.contains(&word) && at > 0 => {
                 self.close();
@@ -306,6 +313,17 @@ impl Reader<'_> {
             .tokens
             .get(at + 1)
             .is_some_and(|next| next.content.is_some())
+    }
+
+    /// Whether `what` at `at` asks for one more thing of what was asked for: `and what is its population`.
+    fn asks_what_is(&self, at: usize) -> bool {
+        let and = at
+            .checked_sub(1)
+            .is_some_and(|before| self.word(before) == "and");
+        let is = matches!(self.word(at + 1), "is" | "are" | "was" | "were");
+        let its = matches!(self.word(at + 2), "its" | "their" | "his" | "her");
+        let column = |one: &Phrase| one.role == Role::Column;
+        and && is && its && self.request.phrases.iter().any(column)
     }
 
     /// Whether `when` or `how` at `at` asks for one more thing, behind `and`.
