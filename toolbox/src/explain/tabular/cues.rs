@@ -16,6 +16,8 @@ const BEHIND_ORDERED: &str = "by in from alphabetically descending ascending";
 const COMMON: &str = "common frequent commonly frequently";
 /// Words behind `most` that ask for what happened most.
 const OFTEN: &str = "often frequently times";
+/// Words for what is computed of numbers.
+const COMPUTED: &str = "average mean maximum minimum total sum";
 /// Words that say that equal rows are one.
 const DIFFERENT: &str = "different distinct unique corresponding respective";
 
@@ -293,7 +295,15 @@ impl Reader<'_> {
             "in" if next == "total" => Some(2),
             "each" if next == "time" => Some(2),
             // `list each museum name`.
-            "each" | "every" if self.is_listed(at) => Some(1),
+            // And `list each genre with the average length`.
+            "each" | "every" if self.is_listed(at) => {
+                let computed = |one: &Token| is_one_of(&one.word, COMPUTED);
+                if self.tokens[at..].iter().any(computed) {
+                    self.begin(Role::Key);
+                    self.request.grouped = true;
+                }
+                Some(1)
+            }
             "per" | "each" | "every" if !self.begins_of() => {
                 self.begin(Role::Key);
                 self.request.grouped |= word != "every" || self.request.count.is_some();
@@ -391,7 +401,12 @@ impl Reader<'_> {
             _ => return None,
         };
         // Nothing has 25,000 of something in a graph that one asks by words.
-        if is_of_quantity(self.word(at + read)) || number > LARGEST_COUNT {
+        // And where nothing follows, as in `that cost more than 10`, nothing is counted.
+        let follows = self
+            .tokens
+            .get(at + read)
+            .is_some_and(|next| !next.apart);
+        if is_of_quantity(self.word(at + read)) || number > LARGEST_COUNT || !follows {
             return None;
         }
         self.request.having = Some((op, number));
