@@ -144,7 +144,10 @@ fn named(table: &str, columns: &[(String, RelId)]) -> Option<Vec<RelId>> {
     };
     let mut others: Vec<(bool, bool, RelId)> = (columns.iter())
         .filter_map(|(column, id)| {
-            let start = ending(column).filter(|start| !OTHER_NAMES.contains(&start.as_str()))?;
+            // The name of a country is the name of a row only in the table of countries.
+            let own = |start: &str| start.len() > 2 && is_of_table(start, table);
+            let other = |start: &str| OTHER_NAMES.contains(&start) && !own(start);
+            let start = ending(column).filter(|start| !other(start))?;
             let title = column.ends_with("title");
             Some((!is_of_table(&start, table), title, *id))
         })

@@ -8,6 +8,7 @@ use super::super::words::Explainer;
 use super::paths::{KNOWN, Known, Path, add, best, label_behind, name_of, named, nameless};
 use super::plan::Shown;
 use super::request::{Label, Phrase, Request, Role};
+use crate::exec::Relation;
 
 /// A plan that is being composed.
 pub(super) struct Composer<'c, 's, 'g> {
@@ -39,6 +40,8 @@ pub(super) struct Columns {
     pub(super) mean: Option<(usize, Op)>,
     /// Whether a key is the member of the set.
     pub(super) own_key: bool,
+    /// Columns with the last name beside the first, which the question does not ask for one by one.
+    pub(super) rests: usize,
 }
 
 impl<'c> Composer<'c, '_, '_> {
@@ -52,10 +55,13 @@ impl<'c> Composer<'c, '_, '_> {
                 Role::Key if request.is_shown(phrase) => {}
                 Role::Condition | Role::Without => {}
                 Role::Column => {
-                    let path = self.shown_by(phrase).map(Shown::Path);
-                    let known = |one: &Shown| columns.shown.iter().any(|(_, old)| old == one);
-                    if let Some(path) = path.filter(|one| !known(one)) {
-                        columns.shown.push((phrase.at, path));
+                    let shown = self.shown_by(phrase);
+                    let rest = shown.and_then(|path| self.rest_of_name(phrase, path));
+                    columns.rests += usize::from(rest.is_some());
+                    for path in shown.into_iter().chain(rest).map(Shown::Path) {
+                        if !columns.shown.iter().any(|(_, old)| *old == path) {
+                            columns.shown.push((phrase.at, path));
+                        }
                     }
                 }
                 Role::Computed(aggregate) => {
@@ -97,6 +103,29 @@ impl<'c> Composer<'c, '_, '_> {
             columns.counted = None;
         }
         columns
+    }
+
+    /// The path to the last name beside that to the first, where a phrase asks for names.
+    fn rest_of_name(&mut self, phrase: &Phrase, path: usize) -> Option<usize> {
+        let (last, before) = self.chosen.get(path)?.split_last()?;
+        let Relation::Plain(first) = last.relation else {
+            return None;
+        };
+        let schema = self.explainer.session.kg().schema();
+        let mut names = schema.row_names.iter();
+        let second = names.find_map(|columns| match columns.as_slice() {
+            [one, second] if *one == first => Some(Relation::Plain(*second)),
+            _ => None,
+        })?;
+        let hop = Hop {
+            relation: second,
+            ..*last
+        };
+        let hops: Vec<Hop> = before.iter().copied().chain([hop]).collect();
+        let found = self.paths.iter().find(|path| path.hops == hops)?;
+        let chosen = self.chosen_path(path)?;
+        let asked = phrase.label == Some(Label::Name) && !chosen.explains(&phrase.words);
+        asked.then(|| self.choose(found, found))
     }
 
     /// The path that was chosen with this index.
@@ -182,7 +211,8 @@ impl<'c> Composer<'c, '_, '_> {
     fn best(&self, phrase: &Phrase) -> Option<&'c Path> {
         // `the continent name` of a country, where continents are no things.
         let text = |path: &&Path| {
-            path.is_text(self.explainer.session.kg()) && path.is_called_better(&phrase.words, &self.known)
+            path.is_text(self.explainer.session.kg())
+                && path.is_called_better(&phrase.words, &self.known)
         };
         if phrase.label == Some(Label::Name)
             && let Some(path) = self.paths.iter().find(text)

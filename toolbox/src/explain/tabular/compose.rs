@@ -110,8 +110,8 @@ impl Composer<'_, '_, '_> {
             || computed && request.best.is_some();
         let kept_number = matches!(kept, Some(Kept::Number(..)));
         let counts_kept = kept_number && without.is_none() && self.counts_members();
-        let count = counts_kept
-            || self.count.is_some() && without.is_some() && columns.shown.is_empty();
+        let count =
+            counts_kept || self.count.is_some() && without.is_some() && columns.shown.is_empty();
         if counts_kept {
             // `how many countries have more than two makers`: the members are the groups.
             self.cues += 2;
@@ -133,6 +133,13 @@ impl Composer<'_, '_, '_> {
             self.member(&mut columns, without.is_some())?;
         }
         self.above_mean(&mut columns);
+        let counts_above = columns.mean.is_some() && self.counts_known();
+        let count = count || counts_above;
+        if counts_above {
+            // `how many players are taller than the average`
+            self.cues += 1;
+            columns.shown = vec![(0, Shown::Path(self.own_path()))];
+        }
         let order = self.order(&columns, grouping);
         self.cues += i32::from(without.is_some()) + i32::from(columns.mean.is_some());
         self.cues += i32::from(request.first.is_some() && order.is_some());
@@ -140,7 +147,8 @@ impl Composer<'_, '_, '_> {
         let several = shown
             .iter()
             .filter(|one| matches!(one, Shown::Path(_)))
-            .count();
+            .count()
+            .saturating_sub(columns.rests);
         // Where things have no names of their own, names are columns.
         let labels = request.wants_labels() && nameless(self.explainer.session, &self.base.nodes);
         self.cues += i32::from(several > 1 || several == 1 && labels && self.cues == 0);
@@ -229,8 +237,19 @@ impl Composer<'_, '_, '_> {
     /// Whether the question counts the members of the set, and not what each has a number of.
     fn counts_members(&self) -> bool {
         let phrases = self.request.phrases.iter().enumerate();
-        let mut counted = phrases.filter(|(at, one)| one.role == Role::Counted && *at < self.request.had);
+        let mut counted =
+            phrases.filter(|(at, one)| one.role == Role::Counted && *at < self.request.had);
         self.count.is_some() && counted.any(|(_, one)| self.is_known(one))
+    }
+
+    /// Whether what the question counts is the members of the set.
+    fn counts_known(&self) -> bool {
+        let mut counted = self
+            .request
+            .phrases
+            .iter()
+            .filter(|one| one.role == Role::Counted);
+        self.count.is_some() && counted.any(|one| self.is_known(one))
     }
 
     /// Whether the plan explains what the question compares the number of.

@@ -241,7 +241,10 @@ fn label_of(
     };
     let schema = kg.schema();
     let alias = schema.alias_relations.contains(&relation)
-        || schema.row_names.iter().any(|names| names.contains(&relation));
+        || schema
+            .row_names
+            .iter()
+            .any(|names| names.contains(&relation));
     match own {
         "name" => Some((Label::Name, 0.0)),
         "id" => Some((Label::Key, 0.0)),
@@ -278,6 +281,12 @@ impl Path {
             && !self.leads_to_numbers(kg)
     }
 
+    /// Whether its last relation explains one of these words.
+    pub(super) fn explains(&self, words: &[usize]) -> bool {
+        let p = |at: &usize| self.last.get(*at).copied().unwrap_or_default();
+        words.iter().any(|at| p(at) >= EXPLAINED)
+    }
+
     /// Whether it is one relation that is called by these words.
     pub(super) fn is_called(&self, words: &[usize]) -> bool {
         self.hops.len() == 1
@@ -290,8 +299,7 @@ impl Path {
     /// Whether it is one relation that is called by these words, which the class of its subjects explains less well.
     pub(super) fn is_called_better(&self, words: &[usize], class: &[f32]) -> bool {
         let p = |of: &[f32], at: usize| of.get(at).copied().unwrap_or_default();
-        self.is_called(words)
-            && (words.iter()).all(|&at| p(&self.last, at) > BETTER * p(class, at))
+        self.is_called(words) && (words.iter()).all(|&at| p(&self.last, at) > BETTER * p(class, at))
     }
 
     /// Whether it leads to numbers or times.

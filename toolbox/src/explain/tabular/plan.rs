@@ -115,7 +115,7 @@ impl Program<'_, '_, '_> {
             let all = self.writer.plan(&Plan::at(Start::Class(class)));
             set = self.writer.assign(Tool::Difference, vec![all, set]);
         }
-        if self.plan.count && self.plan.keys.is_none() {
+        if self.plan.count && self.plan.keys.is_none() && self.plan.mean.is_none() {
             return self.writer.assign(Tool::Count, vec![set]);
         }
         let plain = self.plan.keys.is_none()
@@ -132,6 +132,10 @@ impl Program<'_, '_, '_> {
         let mut table = self.extended(set);
         if let Some((path, op)) = self.plan.mean {
             table = self.above_mean(&table, path, op);
+            if self.plan.count {
+                let members = self.column(&table, &[]);
+                return self.writer.assign(Tool::Count, vec![members]);
+            }
         }
         match &self.plan.keys {
             Some(keys) => self.grouped(table, keys),

@@ -133,7 +133,8 @@ impl Reader<'_> {
         let word = token.word.as_str();
         match word {
             "of" if self.open.is_some() => self.of = true,
-            "the" | "all" | "each" | "every" | "their" | "its" | "his" | "her" | "s" | "different"
+            "the" | "all" | "each" | "every" | "their" | "its" | "his" | "her" | "s"
+            | "different"
                 if self.of => {}
             // `of his or her club`
             "or" if matches!(self.word(at + 1), "her" | "she") => return 2,
