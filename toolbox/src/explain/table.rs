@@ -82,11 +82,8 @@ impl WordTables {
     pub fn base_with(text: &str) -> Result<Arc<Self>, TableError> {
         let mut all = Self::base().with(&Self::parse(text)?);
         let hash = Sha256::digest(text.as_bytes());
-        all.name = hash
-            .iter()
-            .take(6)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let bytes = hash.iter().take(6);
+        all.name = bytes.map(|byte| format!("{byte:02x}")).collect();
         Ok(Arc::new(all))
     }
 
@@ -205,7 +202,7 @@ impl WordTables {
             _ => return Err(bad(0, &format!("it must be `{HEADER}`"))),
         }
         for (number, line) in lines {
-            // For fields of a few letters, comparing each letter beats the search that a single `char` gets.
+            // In short fields, comparing each letter beats the search that a single `char` gets.
             let mut fields = line.split(['\t']);
             let to_question = match fields.next() {
                 Some("q") => true,
@@ -237,8 +234,7 @@ impl WordTables {
         Ok(tables)
     }
 
-    /// Adds lines of relation words, a colon and question words that mean them; `_` joins the words
-    /// of a phrase, `#` begins a comment.
+    /// Adds lines of relation words, a colon and question words that mean them; `_` joins the words of a phrase.
     ///
     /// # Errors
     /// [`TableError`] names the first bad line.
@@ -251,13 +247,12 @@ impl WordTables {
                         .to_owned(),
                 });
             };
-            let relations: Vec<u32> = (words(relations).iter())
-                .map(|relation| self.stem(&stem(relation)))
-                .collect();
+            let relations = words(relations);
+            let relations: Vec<u32> = relations.iter().map(|one| self.stem(&stem(one))).collect();
             for question in questions.split_whitespace() {
                 let written = words(question);
-                let stems = written.iter().map(|word| stem(word));
-                let stems = stems.collect::<Vec<_>>().join(" ");
+                let stems: Vec<String> = written.iter().map(|word| stem(word)).collect();
+                let stems = stems.join(" ");
                 let question = self.stem(&stems);
                 self.phrases.add(&stems, written);
                 self.note(question, SYNONYM);

@@ -83,15 +83,7 @@ impl Composer<'_, '_, '_> {
     fn compose(mut self, without: Option<NodeId>) -> Option<Composed> {
         let mut columns = self.columns();
         let request = self.request;
-        let best = |phrase: &Phrase| {
-            matches!(phrase.role, Role::Computed(Aggregate::Max | Aggregate::Min))
-        };
-        if self.base.tally.extremes > 0
-            && (request.first.is_some()
-                || request.best.is_some()
-                || request.phrases.iter().any(best))
-        {
-            // The extremes of what is extreme already say nothing.
+        if self.repeats_extreme() {
             return None;
         }
         // A number that the graph has is compared, not counted.
@@ -108,16 +100,15 @@ impl Composer<'_, '_, '_> {
             || !computed && grouped_count && without.is_none()
             || computed && (!columns.keys.is_empty() || request.grouped && columns.own_key)
             || computed && request.best.is_some();
-        let kept_number = matches!(kept, Some(Kept::Number(..)));
-        let counts_kept = kept_number && without.is_none() && self.counts_members();
+        let members = without.is_none() && self.counts_members(&columns, kept);
         let count =
-            counts_kept || self.count.is_some() && without.is_some() && columns.shown.is_empty();
-        if counts_kept {
-            // `how many countries have more than two makers`: the members are the groups.
-            self.cues += 2;
+            members || self.count.is_some() && without.is_some() && columns.shown.is_empty();
+        if members {
+            // Where some are kept by the number of what they have, each is a group.
             let own = self.own_path();
             columns.keys = vec![own];
             columns.shown = vec![(0, Shown::Path(own))];
+            self.cues += 1 + i32::from(kept.is_some());
         } else if count {
             self.cues += 1;
         } else if grouping {
@@ -133,25 +124,11 @@ impl Composer<'_, '_, '_> {
             self.member(&mut columns, without.is_some())?;
         }
         self.above_mean(&mut columns);
-        let counts_above = columns.mean.is_some() && self.counts_known();
-        let count = count || counts_above;
-        if counts_above {
-            // `how many players are taller than the average`
-            self.cues += 1;
-            columns.shown = vec![(0, Shown::Path(self.own_path()))];
-        }
         let order = self.order(&columns, grouping);
         self.cues += i32::from(without.is_some()) + i32::from(columns.mean.is_some());
         self.cues += i32::from(request.first.is_some() && order.is_some());
         let shown: Vec<Shown> = columns.shown.iter().map(|(_, one)| *one).collect();
-        let several = shown
-            .iter()
-            .filter(|one| matches!(one, Shown::Path(_)))
-            .count()
-            .saturating_sub(columns.rests);
-        // Where things have no names of their own, names are columns.
-        let labels = request.wants_labels() && nameless(self.explainer.session, &self.base.nodes);
-        self.cues += i32::from(several > 1 || several == 1 && labels && self.cues == 0);
+        self.cues += i32::from(self.lists_columns(&shown, columns.rests));
         let keys = (grouping || computed).then(|| columns.keys.clone());
         if self.cues <= 0 || shown.is_empty() && !count {
             return None;
@@ -200,7 +177,9 @@ impl Composer<'_, '_, '_> {
     /// numbers of staff`.
     fn show_measured(&mut self, columns: &mut Columns) -> bool {
         let total = |path: usize| self.request.total && self.is_key(path);
-        let measured = (columns.counted).filter(|&path| self.is_number(path) && !total(path));
+        let measured = (columns.counted)
+            .filter(|&path| self.is_number(path) && !total(path))
+            .filter(|_| !self.counts_members(columns, None));
         if let (Some(at), Some(path)) = (self.count, measured) {
             columns.shown.push(if self.request.total {
                 self.cues += 1;
@@ -234,22 +213,38 @@ impl Composer<'_, '_, '_> {
             .map(|extreme| Kept::Extreme(extreme, Shown::Count)))
     }
 
-    /// Whether the question counts the members of the set, and not what each has a number of.
-    fn counts_members(&self) -> bool {
-        let phrases = self.request.phrases.iter().enumerate();
-        let mut counted =
-            phrases.filter(|(at, one)| one.role == Role::Counted && *at < self.request.had);
-        self.count.is_some() && counted.any(|(_, one)| self.is_known(one))
+    /// Whether the question counts the members of the set, of which it keeps some: `how many countries have more than two
+    /// makers`, `how many players are taller than the average`.
+    fn counts_members(&self, columns: &Columns, kept: Option<Kept>) -> bool {
+        let number = matches!(kept, Some(Kept::Number(..)));
+        let until = match number {
+            true => self.request.had,
+            false => self.request.phrases.len(),
+        };
+        let mut phrases = self.request.phrases.iter().take(until);
+        let counted = phrases.any(|one| one.role == Role::Counted && self.is_known(one));
+        self.count.is_some() && counted && (number || columns.mean.is_some())
     }
 
-    /// Whether what the question counts is the members of the set.
-    fn counts_known(&self) -> bool {
-        let mut counted = self
-            .request
-            .phrases
-            .iter()
-            .filter(|one| one.role == Role::Counted);
-        self.count.is_some() && counted.any(|one| self.is_known(one))
+    /// Whether the request asks for the extremes of what is extreme already, which say nothing.
+    fn repeats_extreme(&self) -> bool {
+        let best = |phrase: &Phrase| {
+            matches!(phrase.role, Role::Computed(Aggregate::Max | Aggregate::Min))
+        };
+        let request = self.request;
+        let asks =
+            request.first.is_some() || request.best.is_some() || request.phrases.iter().any(best);
+        self.base.tally.extremes > 0 && asks
+    }
+
+    /// Whether the question lists columns, apart from `rests` of names. Where things have no names of their own, names are
+    /// columns.
+    fn lists_columns(&self, shown: &[Shown], rests: usize) -> bool {
+        let paths = shown.iter().filter(|one| matches!(one, Shown::Path(_)));
+        let several = paths.count().saturating_sub(rests);
+        let labels =
+            || self.request.wants_labels() && nameless(self.explainer.session, &self.base.nodes);
+        several > 1 || several == 1 && self.cues == 0 && labels()
     }
 
     /// Whether the plan explains what the question compares the number of.

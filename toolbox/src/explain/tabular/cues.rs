@@ -3,8 +3,8 @@
 use kg::value::{Extreme, Op};
 
 use super::super::adjective::{Degree, adjective};
-use super::super::cues::{is_negation, sorts, superlative};
-use super::reading::{ASKED_OF, LISTING, Reader, Token};
+use super::super::cues::{is_negation, sorts};
+use super::reading::{LISTING, Reader, Token};
 use super::request::{Phrase, Role, is_of_quantity, is_one_of, number};
 use crate::call::Aggregate;
 
@@ -180,79 +180,6 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads `how old` or `how many` where `on average` says that a mean is asked for, and these words themselves.
-    fn on_average(&mut self, at: usize) -> Option<usize> {
-        let mut pairs = self.tokens.windows(2);
-        let on = |pair: &[Token]| pair[0].word == "on" && pair[1].word == "average";
-        let asks = pairs.any(on) && !self.stands_before_a_word(self.place("average")?);
-        if !asks {
-            return None;
-        }
-        let next = self.tokens.get(at + 1)?;
-        match (self.word(at), next.word.as_str()) {
-            ("on", "average") => {
-                self.close();
-                if !self.computes()
-                    && let Some(last) = self
-                        .request
-                        .phrases
-                        .iter_mut()
-                        .rev()
-                        .find(|one| one.role == Role::Column)
-                {
-                    last.role = Role::Computed(Aggregate::Average);
-                }
-                Some(2)
-            }
-            ("how", "many" | "much") => {
-                self.begin(Role::Computed(Aggregate::Average));
-                self.open_phrase(self.tokens[at].at);
-                let asked = |at: &usize| is_one_of(self.word(*at), ASKED_OF);
-                Some(2 + (at + 2..).take_while(asked).count())
-            }
-            ("how", word) if adjective(word).is_some() => {
-                self.begin(Role::Computed(Aggregate::Average));
-                self.open_phrase(self.tokens[at].at);
-                self.add(&self.tokens[at + 1], None);
-                self.begin(Role::Condition);
-                Some(2)
-            }
-            _ => None,
-        }
-    }
-
-    /// Reads `the lowest and the highest` of a salary, or `the lowest, the highest and the average`: the least and the
-    /// greatest of its values.
-    fn both_ends(&mut self, at: usize) -> Option<usize> {
-        let comma = self.tokens.get(at + 1).is_some_and(|next| next.apart);
-        let mut second = at + 1 + usize::from(self.word(at + 1) == "and");
-        let joined = comma || second > at + 1;
-        second += usize::from(self.word(second) == "the");
-        let [one, other] =
-            [at, second].map(|at| superlative(self.word(at)).map(|[extreme, _]| extreme));
-        let (one, other) = (one?, other?);
-        let average = ["and", "the"].iter().fold(second + 1, |at, word| {
-            at + usize::from(self.word(at) == *word)
-        });
-        let average = matches!(self.word(average), "average" | "mean");
-        // The minimum is no adjective and is read as what is computed.
-        let measured = (average || self.stands_before_a_word(second))
-            && self.role == Role::Column
-            && !matches!(self.word(at), "minimum" | "maximum");
-        if !joined || one == other || !measured {
-            return None;
-        }
-        for (place, extreme) in [(at, one), (second, other)] {
-            self.begin(Role::Computed(match extreme {
-                Extreme::Min => Aggregate::Min,
-                Extreme::Max => Aggregate::Max,
-            }));
-            self.open_phrase(self.tokens[place].at);
-        }
-        let number = self.word(second + 1) == "number" && self.word(second + 2) == "of";
-        Some(second + 1 - at + if number { 2 } else { 0 })
-    }
-
     /// Whether `by` at `at` says who did something: `held by members`, `by Irish writers`.
     fn done_by(&self, at: usize) -> bool {
         const DONE: &str =
@@ -260,11 +187,6 @@ impl Reader<'_> {
         let before = at.checked_sub(1).map_or("", |before| self.word(before));
         let next = self.tokens.get(at + 1);
         before.ends_with("ed") || is_one_of(before, DONE) || next.is_some_and(|next| next.value)
-    }
-
-    /// The last token with this word.
-    fn place(&self, word: &str) -> Option<usize> {
-        self.tokens.iter().rposition(|token| token.word == word)
     }
 
     /// Reads `most` in `the three museums with the most staff`.
@@ -416,61 +338,6 @@ impl Reader<'_> {
         Some(read)
     }
 
-    /// Reads what is computed of a column; behind a comparison it is what the column is compared
-    /// with.
-    fn computed(&mut self, at: usize, aggregate: Aggregate) -> usize {
-        // `the highest average salary`.
-        let best = self.superlative_before(at);
-        self.request.best = self.request.best.or(best);
-        let before = (at.saturating_sub(4)..at).map(|at| self.word(at).to_owned());
-        // What is compared: `dearer than`, `more nights than`.
-        let degree = |at: &usize| {
-            let more = at
-                .checked_sub(1)
-                .is_some_and(|more| is_one_of(self.word(more), "more fewer less"));
-            let noun = more && self.tokens[*at].content.is_some();
-            noun || adjective(self.word(*at))
-                .is_some_and(|(_, degree)| degree == Degree::Comparative)
-        };
-        let compared = (at.saturating_sub(3)..at).rev().find(degree);
-        // `paid more than the average teacher`
-        let verb = || {
-            let more = (at.saturating_sub(3)..at)
-                .rev()
-                .find(|&more| is_one_of(self.word(more), "more less"))?;
-            more.checked_sub(1)
-                .filter(|&verb| self.tokens[verb].content.is_some())
-        };
-        let compared = compared.or_else(verb);
-        let mut op = before.filter_map(|word| match word.as_str() {
-            "above" | "over" | "exceeding" => Some(Op::Gt),
-            "below" | "under" => Some(Op::Lt),
-            other => match adjective(other) {
-                Some((found, Degree::Comparative)) => Some(found.comparisons()[0]),
-                _ => matches!(other, "more" | "greater")
-                    .then_some(Op::Gt)
-                    .or_else(|| matches!(other, "less" | "fewer").then_some(Op::Lt)),
-            },
-        });
-        let role = match op.next_back().filter(|_| aggregate == Aggregate::Average) {
-            Some(op) => Role::Mean(op),
-            None => Role::Computed(aggregate),
-        };
-        self.begin(role);
-        self.open_phrase(self.tokens[at].at);
-        let compared = compared.filter(|_| self.stands_before_a_word(at));
-        if let (Role::Mean(_), Some(compared)) = (role, compared) {
-            // `dearer than the average book` is of prices.
-            self.add(&self.tokens[compared], None);
-        }
-        // `the average number of injuries` is the mean of a number that the graph has.
-        match (self.word(at + 1), self.word(at + 2)) {
-            ("number" | "amount", "of") => 3,
-            ("of", _) => 2,
-            _ => 1,
-        }
-    }
-
     /// Makes what was said last what is counted: `booked` of `booked most often`.
     fn count_last(&mut self) -> bool {
         self.close();
@@ -491,16 +358,6 @@ impl Reader<'_> {
         let noun =
             (at + 2..at + 4).any(|at| self.tokens.get(at).is_some_and(|one| one.content.is_some()));
         matches!(before, "do" | "did" | "have" | "are" | "were") && noun
-    }
-
-    /// The extreme that the word before `at` asks for, which is then said.
-    fn superlative_before(&mut self, at: usize) -> Option<Extreme> {
-        let token = self.tokens.get(at.checked_sub(1)?)?;
-        // `the minimum, maximum and average` are three things.
-        let apart = self.tokens.get(at).is_some_and(|token| token.apart);
-        let [found, _] = superlative(&token.word).filter(|_| !apart)?;
-        self.request.said.extend(token.content);
-        Some(found)
     }
 
     /// Whether `much` at `at` asks for a sum: `how much did they cost altogether`.

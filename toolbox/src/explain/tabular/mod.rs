@@ -2,7 +2,7 @@
 //! proposed where a question has a cue for them, and extend the sets that the search finds.
 //!
 //! ```text
-//! request   what a question asks of a table; reading, cues: from its words
+//! request   what a question asks of a table; reading, cues, computed: from its words
 //! paths     the columns that a set can have
 //! plan      the program
 //! compose   makes a plan from a set, its paths and the request; columns: what the phrases name
@@ -10,6 +10,7 @@
 
 mod columns;
 mod compose;
+mod computed;
 mod cues;
 mod paths;
 mod plan;

@@ -138,22 +138,7 @@ impl Reader<'_> {
                 if self.of => {}
             // `of his or her club`
             "or" if matches!(self.word(at + 1), "her" | "she") => return 2,
-            "and" | "or" => {
-                self.join(token);
-                self.close();
-                if matches!(self.role, Role::Computed(_) | Role::Key) {
-                    self.role = Role::Column;
-                }
-                // `clubs in either Spain or Malta, and their towns`
-                let column = |one: &Phrase| one.role == Role::Column;
-                if word == "and"
-                    && matches!(self.word(at + 1), "its" | "their")
-                    && self.role == Role::Condition
-                    && self.request.phrases.iter().any(column)
-                {
-                    (self.role, self.beside) = (Role::Column, true);
-                }
-            }
+            "and" | "or" => self.and(at),
             "name" if self.is_order(at) => {}
             _ if name_part(self.tokens, at).is_some() => self.add(token, Some(Label::Name)),
             "name" | "names" => self.add(token, Some(Label::Name)),
@@ -226,6 +211,22 @@ impl Reader<'_> {
             _ => {}
         }
         1
+    }
+
+    /// Reads `and` or `or`.
+    fn and(&mut self, at: usize) {
+        let token = &self.tokens[at];
+        self.join(token);
+        self.close();
+        if matches!(self.role, Role::Computed(_) | Role::Key) {
+            self.role = Role::Column;
+        }
+        // `clubs in either Spain or Malta, and their towns`
+        let column = |one: &Phrase| one.role == Role::Column;
+        let their = token.word == "and" && matches!(self.word(at + 1), "its" | "their");
+        if their && self.role == Role::Condition && self.request.phrases.iter().any(column) {
+            (self.role, self.beside) = (Role::Column, true);
+        }
     }
 
     /// Reads a mark before a token.
