@@ -9,6 +9,7 @@ use super::paths::{KNOWN, Known, Path, add, best, label_behind, name_of, named, 
 use super::plan::Shown;
 use super::request::{Label, Phrase, Request, Role};
 use crate::exec::Relation;
+use crate::rank::stem;
 
 /// A plan that is being composed.
 pub(super) struct Composer<'c, 's, 'g> {
@@ -175,8 +176,24 @@ impl<'c> Composer<'c, '_, '_> {
 
     /// Whether a column of the set is called by the words of a phrase: the `job` of an employee.
     fn is_column(&self, phrase: &Phrase) -> bool {
-        let called = |path: &Path| path.is_called_better(&phrase.words, &self.known);
-        self.paths.iter().any(called)
+        self.paths.iter().any(|path| self.says_whole(phrase, path))
+    }
+
+    /// Whether a phrase says the whole name of a column, up to a general word at its end: `job` is `job_title`, and `song` is
+    /// no `song_release_year`. What the class explains as well is no column.
+    fn says_whole(&self, phrase: &Phrase, path: &Path) -> bool {
+        const GENERAL: &str = "title type kind code status description";
+        let [hop] = path.hops.as_slice() else {
+            return false;
+        };
+        let (mut own, _) = self.explainer.relation_words(hop.relation);
+        let general = |name: &String| GENERAL.split(' ').any(|word| stem(word) == *name);
+        if own.len() > 1 && own.last().is_some_and(general) {
+            own.pop();
+        }
+        let asked = &self.explainer.asked.words;
+        let said = |name: &String| phrase.words.iter().any(|&at| asked[at].stem == *name);
+        path.is_called_better(&phrase.words, &self.known) && own.iter().all(said)
     }
 
     /// The path that a column shows: of a phrase that names the members, these themselves.
@@ -211,8 +228,7 @@ impl<'c> Composer<'c, '_, '_> {
     fn best(&self, phrase: &Phrase) -> Option<&'c Path> {
         // `the continent name` of a country, where continents are no things.
         let text = |path: &&Path| {
-            path.is_text(self.explainer.session.kg())
-                && path.is_called_better(&phrase.words, &self.known)
+            path.is_text(self.explainer.session.kg()) && self.says_whole(phrase, path)
         };
         if phrase.label == Some(Label::Name)
             && let Some(path) = self.paths.iter().find(text)
