@@ -137,3 +137,124 @@ fn a_sentence_behind_the_question_lists_the_columns() {
         ],
     );
 }
+
+/// Clubs, their players and who ranks where. One club has no website, and players have the name of their coach.
+const CLUBS: &str = r#"
+@base <http://clubs.example/> .
+<countries/country_id=1> a <countries> ; <countries#country_id> 1 ; <countries#country_name> "Malta" ; <countries#continent> "Europe" .
+<countries/country_id=2> a <countries> ; <countries#country_id> 2 ; <countries#country_name> "Kenya" ; <countries#continent> "Africa" .
+<clubs/club_id=1> a <clubs> ; <clubs#club_id> 1 ; <clubs#club_name> "Old Mill" ; <clubs#town> "Sliema" ; <clubs#founded_year> 1921 ; <clubs#fee> 100 ; <clubs#website> "mill.example" ; <clubs#ref-country_id> <countries/country_id=1> .
+<clubs/club_id=2> a <clubs> ; <clubs#club_id> 2 ; <clubs#club_name> "Racquets" ; <clubs#town> "Sliema" ; <clubs#founded_year> 1988 ; <clubs#fee> 60 ; <clubs#website> "rac.example" ; <clubs#ref-country_id> <countries/country_id=1> .
+<clubs/club_id=3> a <clubs> ; <clubs#club_id> 3 ; <clubs#club_name> "Acacia" ; <clubs#town> "Nyeri" ; <clubs#founded_year> 1929 ; <clubs#fee> 20 ; <clubs#ref-country_id> <countries/country_id=2> .
+<players/player_id=11> a <players> ; <players#player_id> 11 ; <players#coach_name> "Eva Lund" ; <players#fname> "Ana" ; <players#lname> "Zupan" ; <players#gender> "F" ; <players#job_title> "teacher" ; <players#height_cm> 170 ; <players#salary> 900 ; <players#ref-club_id> <clubs/club_id=1> .
+<players/player_id=12> a <players> ; <players#player_id> 12 ; <players#coach_name> "Eva Lund" ; <players#fname> "Bo" ; <players#lname> "Borg" ; <players#gender> "M" ; <players#job_title> "smith" ; <players#height_cm> 190 ; <players#salary> 500 ; <players#ref-club_id> <clubs/club_id=1> .
+<players/player_id=13> a <players> ; <players#player_id> 13 ; <players#fname> "Cleo" ; <players#lname> "Eide" ; <players#gender> "F" ; <players#job_title> "smith" ; <players#height_cm> 186 ; <players#salary> 700 ; <players#ref-club_id> <clubs/club_id=2> .
+<rankings/rank_id=21> a <rankings> ; <rankings#rank_id> 21 ; <rankings#points> 40 ; <rankings#ref-player_id> <players/player_id=11> .
+<rankings/rank_id=22> a <rankings> ; <rankings#rank_id> 22 ; <rankings#points> 30 ; <rankings#ref-player_id> <players/player_id=11> .
+<rankings/rank_id=23> a <rankings> ; <rankings#rank_id> 23 ; <rankings#points> 20 ; <rankings#ref-player_id> <players/player_id=13> .
+"#;
+
+#[test]
+fn what_has_no_value_of_a_column_is_found() {
+    let kg = graph_of(CLUBS);
+    check_answers(
+        &kg,
+        "; ",
+        &[
+            ("Which clubs have no website?", "Acacia"),
+            ("names of clubs that don't have a website", "Acacia"),
+            ("clubs without a website", "Acacia"),
+        ],
+    );
+}
+
+#[test]
+fn members_are_counted_and_not_what_they_have() {
+    let kg = graph_of(CLUBS);
+    check_answers(
+        &kg,
+        "; ",
+        &[
+            ("How many female players do we have?", "2"),
+            ("How many clubs have more than 1 player?", "1"),
+            ("What is the number of clubs with at least one player?", "2"),
+            ("How many players are taller than the average?", "2"),
+            ("How many clubs have a fee below the average?", "1"),
+            (
+                "How many players does every club have? List the club name and the count.",
+                "Old Mill | 2; Racquets | 1",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn columns_are_named_in_many_places() {
+    let kg = graph_of(CLUBS);
+    check_answers(
+        &kg,
+        "; ",
+        &[
+            (
+                "clubs founded before 1930 - name and town",
+                "Acacia | Nyeri; Old Mill | Sliema",
+            ),
+            (
+                "Give me every club's name along with its town",
+                "Acacia | Nyeri; Old Mill | Sliema; Racquets | Sliema",
+            ),
+            (
+                "Show the first name, last name and job of each player.",
+                "Ana | Zupan | teacher; Bo | Borg | smith; Cleo | Eide | smith",
+            ),
+            (
+                "List the last name of each player together with the name of his or her club.",
+                "Borg | Old Mill; Eide | Racquets; Zupan | Old Mill",
+            ),
+            (
+                "What are the names and heights of the female players?",
+                "Ana | Zupan | 170; Cleo | Eide | 186",
+            ),
+            ("Which countries are in Africa?", "Kenya"),
+        ],
+    );
+}
+
+#[test]
+fn several_things_are_computed_of_a_column() {
+    let kg = graph_of(CLUBS);
+    check_answers(
+        &kg,
+        "; ",
+        &[
+            (
+                "Show the minimum, maximum and average fee of the clubs.",
+                "20 | 100 | 60",
+            ),
+            (
+                "Give the smallest, the largest and the average fee of a club.",
+                "20 | 100 | 60",
+            ),
+            (
+                "List each town with the average fee of its clubs.",
+                "Nyeri | 20; Sliema | 80",
+            ),
+            (
+                "Show the last names of the two best paid players.",
+                "Zupan; Eide",
+            ),
+            (
+                "Which players are paid more than the average player? Give last name and salary.",
+                "Zupan | 900",
+            ),
+        ],
+    );
+    check_answers(
+        &graph_of(INN),
+        "; ",
+        &[(
+            "Show the description and the price of the room kinds that cost more than 70.",
+            "Double | 90",
+        )],
+    );
+}

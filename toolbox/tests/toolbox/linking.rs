@@ -37,6 +37,7 @@ const GRAPH: &str = r#"
 :historical rdfs:label "historical fiction" ; :code "h" .
 :show1 :starts "10:00" ; rdfs:label "Seal Show" ; :place :pool1 . :show2 :starts "11:00" ; rdfs:label "Seal Show" ; :place :pool2 .
 :pool1 :zone :north . :north :zone_of :zoo1 . :zoo1 :founded 1901 ; rdfs:label "Arctic Hall" .
+:anna_curtiz a :person ; rdfs:label "Anna Curtiz" . :real :captain :anna_curtiz .
 :pool2 :zone :south . :south :zone_of :zoo2 . :zoo2 :founded 1902 ; rdfs:label "Ocean Bay" .
 "#;
 
@@ -155,4 +156,13 @@ fn every_way_of_naming_an_entity_is_masked() {
         let linked = Linked::new(&kg, question, &nodes);
         assert_eq!(linked.mask(question), masked);
     }
+}
+
+/// Both have the surname, and only one of them has directed a film.
+#[test]
+fn what_is_by_somebody_tells_who() {
+    check(&[
+        ("films by Curtiz", &["curtiz"]),
+        ("a film directed by curtiz", &["curtiz"]),
+    ]);
 }
