@@ -216,6 +216,14 @@ fn columns_are_named_in_many_places() {
                 "Ana | Zupan | 170; Cleo | Eide | 186",
             ),
             ("Which countries are in Africa?", "Kenya"),
+            (
+                "Which clubs are in Malta or Kenya, and their towns?",
+                "Acacia | Nyeri; Old Mill | Sliema; Racquets | Sliema",
+            ),
+            (
+                "What town is Old Mill in and what is its fee?",
+                "Sliema | 100",
+            ),
         ],
     );
 }

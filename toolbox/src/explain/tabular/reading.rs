@@ -224,7 +224,8 @@ impl Reader<'_> {
         // `clubs in either Spain or Malta, and their towns`
         let column = |one: &Phrase| one.role == Role::Column;
         let their = token.word == "and" && matches!(self.word(at + 1), "its" | "their");
-        if their && self.role == Role::Condition && self.request.phrases.iter().any(column) {
+        let columns = matches!(self.role, Role::Condition | Role::Column);
+        if their && columns && self.request.phrases.iter().any(column) {
             (self.role, self.beside) = (Role::Column, true);
         }
     }
