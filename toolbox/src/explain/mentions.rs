@@ -278,9 +278,7 @@ pub(super) fn is_vocabulary(session: &Session<'_>, word: &str) -> bool {
     const LETTERS: usize = 4;
     let stemmed = stem(word);
     let prefix: String = stemmed.chars().take(LETTERS).collect();
-    // Who are members of a club stand in a table of memberships.
-    let ship = |other: &str| other.strip_prefix(word).is_some_and(|end| end == "ship");
-    let same = |other: &str| stem(other) == stemmed || ship(other);
+    let same = |other: &str| stem(other) == stemmed;
     let index = session.kg().label_index();
     index.is_ok_and(|index| index.is_vocabulary(&prefix, &same).unwrap_or(false))
 }

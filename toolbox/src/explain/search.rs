@@ -12,7 +12,8 @@ use super::plan::{Against, Hop, PlanStep, Start, Way};
 use super::state::{Found, State};
 use super::terms::{TermWeights, of_state};
 use super::values::{
-    is_range, is_unasked_key, kind_of, ops, reached, said_classes, truth, year_used,
+    is_of_every_row, is_range, is_unasked_key, kind_of, ops, reached, said_classes, truth,
+    year_used,
 };
 use super::ways::{ways, without_texts};
 use super::words::Explainer;
@@ -304,7 +305,10 @@ impl Search<'_> {
         let either = state.either_condition(explainer);
         let members = either.as_ref().unwrap_or(&state.nodes);
         for (index, value) in values.iter().enumerate() {
-            if year_used(values, index, state.tally.values) {
+            if year_used(values, index, state.tally.values)
+                || (session.kg().types(state.nodes[0]).into_iter())
+                    .any(|class| is_of_every_row(session.kg(), class, value))
+            {
                 continue;
             }
             let unit = unit_of(session.question(), value);

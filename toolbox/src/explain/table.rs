@@ -234,7 +234,8 @@ impl WordTables {
         Ok(tables)
     }
 
-    /// Adds lines of relation words, a colon and question words that mean them; `_` joins the words of a phrase.
+    /// Adds lines of relation words, a colon and question words that mean them; `_` joins the words of a phrase, and
+    /// `#` begins a comment.
     ///
     /// # Errors
     /// [`TableError`] names the first bad line.

@@ -1,12 +1,14 @@
 //! What the search asks of the graph: the kinds of values, the comparisons that fit them, the classes
 //! that a question names, and sets.
 
+use kg::Kg;
 use kg::term::{Literal, NodeId, Term};
 use kg::value::{Kind, Op};
+use kg::words;
 
 use super::compared::may_be_year;
 use super::mentions;
-use super::naming::class_words;
+use super::naming::{class_texts, class_words};
 use super::nodes::{has_reference, is_key_of, measurable};
 use super::plan::{Hop, PlanStep, Start, Way, bit};
 use super::state::State;
@@ -158,6 +160,16 @@ pub(super) fn is_range(explainer: &Explainer<'_, '_>) -> bool {
     let values = &explainer.session.linked().values;
     explainer.asked.between
         && (values.iter()).all(|value| bound(explainer, &value.lexical).is_some())
+}
+
+/// Whether a value says what all rows of a class are: who is in a table of memberships is a member, whatever their role is
+/// called.
+pub(super) fn is_of_every_row(kg: &dyn Kg, class: NodeId, value: &Literal) -> bool {
+    let row = format!("{}ship", value.lexical.to_lowercase());
+    class_texts(kg, class)
+        .iter()
+        .flat_map(|text| words(text))
+        .any(|word| word == row || word.strip_suffix('s') == Some(&row))
 }
 
 /// Whether a plan has used the same year as a value of the question: a year is also its last day, two

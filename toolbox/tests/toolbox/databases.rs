@@ -266,3 +266,35 @@ fn several_things_are_computed_of_a_column() {
         )],
     );
 }
+
+/// Who sings in which choir, with a role that may be that of a member.
+const CHOIRS: &str = r#"
+@base <http://choir.example/> .
+<choirs/choir_id=1> a <choirs> ; <choirs#choir_id> 1 ; <choirs#choir_name> "Altos" .
+<choirs/choir_id=2> a <choirs> ; <choirs#choir_id> 2 ; <choirs#choir_name> "Basses" .
+<singers/singer_id=1> a <singers> ; <singers#singer_id> 1 ; <singers#fname> "Ana" ; <singers#lname> "Reis" .
+<singers/singer_id=2> a <singers> ; <singers#singer_id> 2 ; <singers#fname> "Bo" ; <singers#lname> "Lind" .
+<singers/singer_id=3> a <singers> ; <singers#singer_id> 3 ; <singers#fname> "Cy" ; <singers#lname> "Dale" .
+<choir_membership/m_id=1> a <choir_membership> ; <choir_membership#m_id> 1 ; <choir_membership#role_cd> "member" ; <choir_membership#ref-choir_id> <choirs/choir_id=1> ; <choir_membership#ref-singer_id> <singers/singer_id=1> .
+<choir_membership/m_id=2> a <choir_membership> ; <choir_membership#m_id> 2 ; <choir_membership#role_cd> "chair" ; <choir_membership#ref-choir_id> <choirs/choir_id=1> ; <choir_membership#ref-singer_id> <singers/singer_id=2> .
+<choir_membership/m_id=3> a <choir_membership> ; <choir_membership#m_id> 3 ; <choir_membership#role_cd> "member" ; <choir_membership#ref-choir_id> <choirs/choir_id=2> ; <choir_membership#ref-singer_id> <singers/singer_id=3> .
+<choir_membership/m_id=4> a <choir_membership> ; <choir_membership#m_id> 4 ; <choir_membership#role_cd> "member" ; <choir_membership#ref-choir_id> <choirs/choir_id=2> ; <choir_membership#ref-singer_id> <singers/singer_id=2> .
+"#;
+
+#[test]
+fn all_rows_of_memberships_are_of_members() {
+    check_answers(
+        &graph_of(CHOIRS),
+        "; ",
+        &[
+            (
+                "Which singers are members of Altos?",
+                "Ana | Reis; Bo | Lind",
+            ),
+            (
+                "How many members does each choir have?",
+                "Altos | 2; Basses | 2",
+            ),
+        ],
+    );
+}

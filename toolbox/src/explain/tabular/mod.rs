@@ -27,7 +27,7 @@ use super::plan::{Against, Hop, Plan, PlanStep, Start, Way, bit};
 use super::search::{Results, SearchLimits};
 use super::state::{Found, State};
 use super::terms::{DecisionTerm, TermWeights, Terms, of_found, of_state};
-use super::values::{reached, said_classes};
+use super::values::{is_of_every_row, reached, said_classes};
 use super::words::{Explainer, strength};
 use crate::call::{Aggregate, Call, ToolTable};
 use crate::exec::{EntSet, Relation, Value, intersection, sorted};
@@ -301,7 +301,7 @@ fn with_texts(
             classes.dedup();
             for class in classes {
                 let all = kg.instances(class);
-                if all.len() > limits.class {
+                if all.len() > limits.class || is_of_every_row(kg, class, value) {
                     continue;
                 }
                 let nodes: EntSet = intersection(&[&*heads, &*all]).into();
