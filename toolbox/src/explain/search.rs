@@ -8,11 +8,11 @@ use kg::term::{Literal, NodeId};
 use kg::value::{Kind, Op};
 
 use super::nodes::{has_reference, is_key_of};
-use super::plan::{Against, Hop, PlanStep, Start, Way};
+use super::plan::{Against, Hop, PlanStep, Start, Way, bit};
 use super::state::{Found, State};
 use super::terms::{TermWeights, of_state};
 use super::values::{
-    is_of_every_row, is_range, is_unasked_key, kind_of, ops, reached, said_classes, truth,
+    is_of_every_row, is_range, is_unasked_key, kind_of, of_rows, ops, reached, said_classes, truth,
     year_used,
 };
 use super::ways::{ways, without_texts};
@@ -89,6 +89,7 @@ pub(super) fn search(
         rows: Vec::new(),
         held: Cell::new(0),
         denied: false,
+        of_rows: of_rows(explainer.session),
     };
     search.run(explainer)?;
     Ok(Results {
@@ -112,6 +113,8 @@ pub(super) struct Search<'c> {
     held: Cell<usize>,
     /// Two of the question's entities are not linked by a relation that it names.
     pub(super) denied: bool,
+    /// The values that may describe every row of a table, as bits.
+    of_rows: u64,
 }
 
 impl Search<'_> {
@@ -305,10 +308,10 @@ impl Search<'_> {
         let either = state.either_condition(explainer);
         let members = either.as_ref().unwrap_or(&state.nodes);
         for (index, value) in values.iter().enumerate() {
-            if year_used(values, index, state.tally.values)
-                || (session.kg().types(state.nodes[0]).into_iter())
-                    .any(|class| is_of_every_row(session.kg(), class, value))
-            {
+            let described = self.of_rows & bit(index) != 0
+                && (session.kg().types(state.nodes[0]).into_iter())
+                    .any(|class| is_of_every_row(session, class, value));
+            if described || year_used(values, index, state.tally.values) {
                 continue;
             }
             let unit = unit_of(session.question(), value);

@@ -1,7 +1,6 @@
 //! What the search asks of the graph: the kinds of values, the comparisons that fit them, the classes
 //! that a question names, and sets.
 
-use kg::Kg;
 use kg::term::{Literal, NodeId, Term};
 use kg::value::{Kind, Op};
 use kg::words;
@@ -162,11 +161,26 @@ pub(super) fn is_range(explainer: &Explainer<'_, '_>) -> bool {
         && (values.iter()).all(|value| bound(explainer, &value.lexical).is_some())
 }
 
-/// Whether a value says what all rows of a class are: who is in a table of memberships is a member, whatever their role is
-/// called.
-pub(super) fn is_of_every_row(kg: &dyn Kg, class: NodeId, value: &Literal) -> bool {
-    let row = format!("{}ship", value.lexical.to_lowercase());
-    class_texts(kg, class)
+/// The values of the question that may describe every row of a table, as bits: `member`, if the graph has the word
+/// `membership`.
+pub(super) fn of_rows(session: &Session<'_>) -> u64 {
+    let values = session.linked().values.iter().enumerate();
+    let word = |value: &Literal| value.lexical.chars().all(char::is_alphabetic);
+    let found =
+        values.filter(|(_, value)| word(value) && mentions::is_vocabulary(session, &row_of(value)));
+    found.fold(0, |all, (at, _)| all | bit(at))
+}
+
+/// The word for a row about what a value says: `membership` for `member`.
+fn row_of(value: &Literal) -> String {
+    format!("{}ship", value.lexical.to_lowercase())
+}
+
+/// Whether a value describes every row of a class. Each row in a table of memberships stands for a member,
+/// so `members of the choir` does not ask for rows with the role `member`.
+pub(super) fn is_of_every_row(session: &Session<'_>, class: NodeId, value: &Literal) -> bool {
+    let row = row_of(value);
+    class_texts(session.kg(), class)
         .iter()
         .flat_map(|text| words(text))
         .any(|word| word == row || word.strip_suffix('s') == Some(&row))

@@ -160,25 +160,27 @@ fn is_named(kg: &dyn Kg, class: NodeId, named: &[String]) -> bool {
 
 /// Whether a node is linked with instances of a class with one of these names.
 fn is_linked(kg: &dyn Kg, node: NodeId, named: &[String]) -> bool {
-    let heads = kg.in_relations(node).into_iter().take(RELATIONS);
-    let heads = heads.filter_map(|relation| kg.heads(relation, node).first().copied());
     let tails = kg.out_relations(node).into_iter().take(RELATIONS);
     let tails = tails.filter_map(|relation| kg.tails(node, relation).first().copied());
-    heads
+    heads_of(kg, node)
         .chain(tails)
         .flat_map(|other| kg.types(other))
         .any(|class| is_named(kg, class, named))
 }
 
+/// The first node from which each relation leads to a node.
+fn heads_of(kg: &dyn Kg, node: NodeId) -> impl Iterator<Item = NodeId> {
+    let relations = kg.in_relations(node).into_iter().take(RELATIONS);
+    relations.filter_map(move |relation| kg.heads(relation, node).first().copied())
+}
+
 /// Whether a relation leads to a node from instances of a class whose name ends with one of these stems.
 fn has_made(kg: &dyn Kg, node: NodeId, named: &[String]) -> bool {
-    let heads = kg.in_relations(node).into_iter().take(RELATIONS);
-    let heads = heads.filter_map(|relation| kg.heads(relation, node).first().copied());
     let ends = |class: NodeId| {
         let last = stems(&kg.name(class)).pop();
         last.is_some_and(|last| named.contains(&last))
     };
-    heads.flat_map(|head| kg.types(head)).any(ends)
+    heads_of(kg, node).flat_map(|head| kg.types(head)).any(ends)
 }
 
 /// Whether a fact connects two nodes.

@@ -41,7 +41,7 @@ pub(super) struct Columns {
     pub(super) mean: Option<(usize, Op)>,
     /// Whether a key is the member of the set.
     pub(super) own_key: bool,
-    /// Columns with the last name beside the first, which the question does not ask for one by one.
+    /// How many last names were added because the question asks for names.
     pub(super) rests: usize,
 }
 
@@ -106,7 +106,7 @@ impl<'c> Composer<'c, '_, '_> {
         columns
     }
 
-    /// The path to the last name beside that to the first, where a phrase asks for names.
+    /// The path to the last name, if `path` leads to the first name and the phrase asks for names.
     fn rest_of_name(&mut self, phrase: &Phrase, path: usize) -> Option<usize> {
         let (last, before) = self.chosen.get(path)?.split_last()?;
         let Relation::Plain(first) = last.relation else {
@@ -186,6 +186,9 @@ impl<'c> Composer<'c, '_, '_> {
         let [hop] = path.hops.as_slice() else {
             return false;
         };
+        if !path.is_called_better(&phrase.words, &self.known) {
+            return false;
+        }
         let (mut own, _) = self.explainer.relation_words(hop.relation);
         let general = |name: &String| GENERAL.split(' ').any(|word| stem(word) == *name);
         if own.len() > 1 && own.last().is_some_and(general) {
@@ -193,7 +196,7 @@ impl<'c> Composer<'c, '_, '_> {
         }
         let asked = &self.explainer.asked.words;
         let said = |name: &String| phrase.words.iter().any(|&at| asked[at].stem == *name);
-        path.is_called_better(&phrase.words, &self.known) && own.iter().all(said)
+        own.iter().all(said)
     }
 
     /// The path that a column shows: of a phrase that names the members, these themselves.
@@ -299,9 +302,14 @@ impl<'c> Composer<'c, '_, '_> {
 
     /// The path to the members of the set themselves.
     pub(super) fn own_path(&mut self) -> usize {
-        let known = self.chosen.iter().position(Vec::is_empty);
+        self.index_of(Vec::new())
+    }
+
+    /// The index of a chosen path, which is added if it is new.
+    fn index_of(&mut self, hops: Vec<Hop>) -> usize {
+        let known = self.chosen.iter().position(|known| *known == hops);
         known.unwrap_or_else(|| {
-            self.chosen.push(Vec::new());
+            self.chosen.push(hops);
             self.chosen.len() - 1
         })
     }
@@ -314,10 +322,6 @@ impl<'c> Composer<'c, '_, '_> {
         } else {
             Vec::new()
         };
-        let known = self.chosen.iter().position(|known| *known == hops);
-        Some(known.unwrap_or_else(|| {
-            self.chosen.push(hops);
-            self.chosen.len() - 1
-        }))
+        Some(self.index_of(hops))
     }
 }

@@ -128,7 +128,7 @@ impl Composer<'_, '_, '_> {
         self.cues += i32::from(without.is_some()) + i32::from(columns.mean.is_some());
         self.cues += i32::from(request.first.is_some() && order.is_some());
         let shown: Vec<Shown> = columns.shown.iter().map(|(_, one)| *one).collect();
-        self.cues += i32::from(self.lists_columns(&shown, columns.rests));
+        self.cues += i32::from(self.shows_columns(&shown, columns.rests));
         let keys = (grouping || computed).then(|| columns.keys.clone());
         if self.cues <= 0 || shown.is_empty() && !count {
             return None;
@@ -237,9 +237,9 @@ impl Composer<'_, '_, '_> {
         self.base.tally.extremes > 0 && asks
     }
 
-    /// Whether the question lists columns, apart from `rests` of names. Where things have no names of their own, names are
-    /// columns.
-    fn lists_columns(&self, shown: &[Shown], rests: usize) -> bool {
+    /// Whether the plan shows several columns, not counting `rests`, the last names that were added. Where things have no
+    /// names of their own, one column with names is enough.
+    fn shows_columns(&self, shown: &[Shown], rests: usize) -> bool {
         let paths = shown.iter().filter(|one| matches!(one, Shown::Path(_)));
         let several = paths.count().saturating_sub(rests);
         let labels =

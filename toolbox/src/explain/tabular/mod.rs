@@ -27,7 +27,7 @@ use super::plan::{Against, Hop, Plan, PlanStep, Start, Way, bit};
 use super::search::{Results, SearchLimits};
 use super::state::{Found, State};
 use super::terms::{DecisionTerm, TermWeights, Terms, of_found, of_state};
-use super::values::{is_of_every_row, reached, said_classes};
+use super::values::{is_of_every_row, of_rows, reached, said_classes};
 use super::words::{Explainer, strength};
 use crate::call::{Aggregate, Call, ToolTable};
 use crate::exec::{EntSet, Relation, Value, intersection, sorted};
@@ -285,7 +285,9 @@ fn with_texts(
     let session = explainer.session;
     let kg = session.kg();
     let mut states = Vec::new();
+    let of_rows = of_rows(session);
     for (index, value) in session.linked().values.iter().enumerate() {
+        let described = of_rows & bit(index) != 0;
         let text = value.lexical.chars().any(char::is_alphabetic);
         let Some(node) = kg.find(&Term::Literal(value.clone())).filter(|_| text) else {
             continue;
@@ -301,7 +303,7 @@ fn with_texts(
             classes.dedup();
             for class in classes {
                 let all = kg.instances(class);
-                if all.len() > limits.class || is_of_every_row(kg, class, value) {
+                if all.len() > limits.class || described && is_of_every_row(session, class, value) {
                     continue;
                 }
                 let nodes: EntSet = intersection(&[&*heads, &*all]).into();

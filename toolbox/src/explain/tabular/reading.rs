@@ -60,6 +60,8 @@ pub(super) fn read(bare: &str, asked: &Asked) -> Request {
         .into_iter()
         .map(|(at, word)| {
             let between = bare.get(end..at).unwrap_or_default();
+            // `clubs founded before 1930 - name and town`
+            let dash = between.contains(" - ");
             let mentions = asked.mentions.iter().flatten();
             let entity = mentions
                 .into_iter()
@@ -68,12 +70,11 @@ pub(super) fn read(bare: &str, asked: &Asked) -> Request {
             let content = asked.placed(at);
             Token {
                 value: content.is_some_and(|at| asked.words[at].value.is_some()),
-                // `clubs founded before 1930 - name and town`
-                asked: between.contains('?') || between.contains(" - "),
+                asked: dash || between.contains('?'),
                 content,
                 behind_entity: entity && between.trim_matches([' ', ',']).is_empty(),
                 before_entity: (asked.mentions.iter().flatten()).any(|&(from, _)| from == end + 1),
-                apart: between.contains([',', ';', ':', '.', '?', '!']) || between.contains(" - "),
+                apart: dash || between.contains([',', ';', ':', '.', '?', '!']),
                 colon: between.contains(':'),
                 at,
                 word,
@@ -222,10 +223,9 @@ impl Reader<'_> {
             self.role = Role::Column;
         }
         // `clubs in either Spain or Malta, and their towns`
-        let column = |one: &Phrase| one.role == Role::Column;
         let their = token.word == "and" && matches!(self.word(at + 1), "its" | "their");
         let columns = matches!(self.role, Role::Condition | Role::Column);
-        if their && columns && self.request.phrases.iter().any(column) {
+        if their && columns && self.has_column() {
             (self.role, self.beside) = (Role::Column, true);
         }
     }
@@ -282,8 +282,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn open_phrase(&mut self, at: usize) {
-        let column = |one: &Phrase| one.role == Role::Column;
-        if self.role == Role::Column && !self.beside && self.request.phrases.iter().any(column) {
+        if self.role == Role::Column && !self.beside && self.has_column() {
             // What is not joined to a column says something about it.
             self.role = Role::Condition;
         }
@@ -320,24 +319,28 @@ impl Reader<'_> {
 
     /// Whether `what` at `at` asks for one more thing of what was asked for: `and what is its population`.
     fn asks_what_is(&self, at: usize) -> bool {
-        let and = at
-            .checked_sub(1)
-            .is_some_and(|before| self.word(before) == "and");
         let is = matches!(self.word(at + 1), "is" | "are" | "was" | "were");
         let its = matches!(self.word(at + 2), "its" | "their" | "his" | "her");
-        let column = |one: &Phrase| one.role == Role::Column;
-        and && is && its && self.request.phrases.iter().any(column)
+        self.follows_and(at) && is && its && self.has_column()
     }
 
     /// Whether `when` or `how` at `at` asks for one more thing, behind `and`.
     fn asks_for_value(&self, at: usize) -> bool {
-        let and = at
-            .checked_sub(1)
-            .is_some_and(|before| self.word(before) == "and");
         let next = self.word(at + 1);
         let measure = next == "much" || adjective(next).is_some();
+        self.follows_and(at) && (self.word(at) == "when" || measure) && self.has_column()
+    }
+
+    /// Whether `and` stands before the token at `at`.
+    fn follows_and(&self, at: usize) -> bool {
+        at.checked_sub(1)
+            .is_some_and(|before| self.word(before) == "and")
+    }
+
+    /// Whether a phrase names a column so far.
+    fn has_column(&self) -> bool {
         let column = |one: &Phrase| one.role == Role::Column;
-        and && (self.word(at) == "when" || measure) && self.request.phrases.iter().any(column)
+        self.request.phrases.iter().any(column)
     }
 
     /// Whether `called` at `at` asks what something is called: no name follows.
