@@ -45,12 +45,12 @@ step() {
     fi
     echo "$(date -u +%H:%M:%S) $name"
     begun=$(date +%s)
-    timeout "${minutes}m" "$@" >"$log" 2>&1
+    timeout -k 10 "${minutes}m" "$@" >"$log" 2>&1
     code=$?
     ended=$(date +%s)
     case $code in
         0) said=$(bash -c "$figure" <"$log" 2>/dev/null | tail -1) && touch "$row.done" ;;
-        124) said="stopped after $minutes minutes, see logs/$(basename "$log")" ;;
+        124 | 137) said="stopped after $minutes minutes, see logs/$(basename "$log")" ;;
         *) said="failed with $code, see logs/$(basename "$log")" ;;
     esac
     printf '| %s | %s | %s |\n' "$name" "$((ended - begun))" "${said:-done}" >"$row"

@@ -1,5 +1,4 @@
-//! Operations that burn has not in this form. Norms, softmax and rotation are computed in f32; on a GPU
-//! burn fuses their steps.
+//! Operations that burn has not in this form. Norms, softmax and rotation are computed in f32.
 
 use burn::tensor::{FloatDType, Tensor, activation};
 
