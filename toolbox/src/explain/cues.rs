@@ -114,6 +114,33 @@ pub(super) fn amounts(all: &[String]) -> bool {
     follows(all, "how", &["much"]) && !follows(all, "how", &["many"])
 }
 
+/// Whether a word is the superlative of an adjective that is not known to measure anything: `the richest`.
+fn is_other_superlative(before: &str, word: &str) -> bool {
+    const NOUNS: &str = "arrest conquest contest digest forest harvest honest interest manifest modest northwest \
+protest request rest southwest suggest west";
+    let stands = matches!(before, "" | "the" | "s" | "what" | "whats" | "whos");
+    let superlative = word.ends_with("est") && word.len() > "guest".len();
+    stands && superlative && !NOUNS.split(' ').any(|noun| noun == word)
+}
+
+/// The word that says what is extreme: `coldest`, `visited` of `most visited`. The `biggest` may be so in anything.
+pub(super) fn degree_word(all: &[String]) -> Option<usize> {
+    const ENDINGS: [&str; 4] = ["ed", "ive", "ous", "ful"];
+    const ANY: [&str; 8] = [
+        "high", "low", "big", "large", "great", "small", "early", "late",
+    ];
+    (0..all.len()).find(|&at| {
+        let word = &all[at];
+        let before = at.checked_sub(1).map_or("", |at| all[at].as_str());
+        let most = matches!(before, "most" | "least");
+        match adjective(word) {
+            Some((found, degree)) => degree == Degree::Superlative && !ANY.contains(&found.plain),
+            None if most => ENDINGS.iter().any(|end| word.ends_with(end)),
+            None => is_other_superlative(before, word),
+        }
+    })
+}
+
 /// The extreme that a question asks for (`longest`, `most recent`, `with the fewest`), and the one by
 /// which it asks for one of two (`longer … or …`).
 pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
@@ -165,6 +192,9 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
             _ => {}
         }
         let Some((found, degree)) = adjective(word) else {
+            if extreme.is_none() && is_other_superlative(before, word) {
+                extreme = Some([Extreme::Max; 2]);
+            }
             continue;
         };
         // "how long did it last", "last name".

@@ -57,7 +57,7 @@ impl Search<'_> {
         let things = !state.statements || !other;
         let counts = things
             && (explainer.asked.times || !leaves_counted(state, explainer))
-            && !state.named
+            && state.named.is_none()
             && !is_value(explainer.session, &state.nodes)
             && !has_one(state, explainer);
         if explainer.asked.count && (steps || named) && counts {

@@ -10,8 +10,7 @@ use super::marks::base;
 use super::plan::{Hop, Way, bit};
 use super::table::WordTables;
 use crate::exec::Session;
-use crate::link::{Linked, is_nationality, number_of_word};
-use crate::rank::stem;
+use crate::link::{Linked, is_nationality, is_vocabulary, number_of_word};
 
 /// How surely a word of a mention means a relation, so that it may be meant instead.
 const KNOWN: f32 = 0.2;
@@ -266,21 +265,11 @@ pub(super) fn everyday(session: &Session<'_>) -> u64 {
     let everyday = |value: &&Literal| {
         let text = value.lexical.to_lowercase();
         let word = text.chars().all(char::is_alphabetic);
-        word && find_written(session.question(), &text) && is_vocabulary(session, &text)
+        word && find_written(session.question(), &text) && is_vocabulary(session.kg(), &text)
     };
     let values = session.linked().values.iter().enumerate();
     let found = values.filter(|(_, value)| everyday(value));
     found.fold(0, |all, (at, _)| all | bit(at))
-}
-
-/// Whether the name of a class or relation of the graph has a word with this word's stem.
-pub(super) fn is_vocabulary(session: &Session<'_>, word: &str) -> bool {
-    const LETTERS: usize = 4;
-    let stemmed = stem(word);
-    let prefix: String = stemmed.chars().take(LETTERS).collect();
-    let same = |other: &str| stem(other) == stemmed;
-    let index = session.kg().label_index();
-    index.is_ok_and(|index| index.is_vocabulary(&prefix, &same).unwrap_or(false))
 }
 
 /// Whether a question has a word in this case.

@@ -7,8 +7,8 @@ use super::adjective::adjective;
 use super::asked_word::AskedWord;
 use super::compared::{Compared, compared};
 use super::cues::{
-    amounts, comparison, counts, degrees, gives_range, joins_by_or, judges, negates, others, rank,
-    tells, whole_words,
+    amounts, comparison, counts, degree_word, degrees, gives_range, joins_by_or, judges, negates,
+    others, rank, tells, whole_words,
 };
 use super::focus::{BE, COUNTING, focus, is_content, is_extreme, is_noun};
 use super::marks::{asking_marks, base};
@@ -19,11 +19,14 @@ use super::plan::bit;
 use super::table::WordTables;
 use super::vocabulary::is_chatter;
 use crate::link::{
-    Linked, has_date, is_month, is_size, number_of_word, words_of_nation, words_of_sex,
+    Linked, has_date, is_code_of, is_month, is_size, number_of_word, words_of_nation, words_of_sex,
 };
 
 /// Words that ask for keys.
 const KEYS: &str = "number numbers no nr id ids code codes key keys identifier";
+
+/// How surely a word that may be written as a code must mean a relation to mean no code: `published`.
+const KNOWN: f32 = 0.3;
 
 /// An analysed question.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +43,8 @@ pub(super) struct Asked {
     pub(super) is: bool,
     /// It asks for an extreme: of a number, and of a time.
     pub(super) extreme: Option<[Extreme; 2]>,
+    /// The word that says what is extreme: `coldest`, `visited` of `most visited`.
+    pub(super) superlative: Option<usize>,
     /// The word that names what is asked for stands next to that extreme.
     pub(super) extreme_of_focus: bool,
     /// Which in the order of that extreme: 1 for `longest`, 2 for `second longest`.
@@ -137,7 +142,13 @@ impl Asked {
         let one = |word: &str| word.strip_suffix('s').unwrap_or(word).to_owned();
         let of_value = |word: &String| {
             let same = |part: &String| part == word || *part == one(word);
-            values.iter().position(|value| value.iter().any(same))
+            let said = values.iter().position(|value| value.iter().any(same));
+            said.or_else(|| {
+                let written = |text: &str| all.contains(&text.to_lowercase());
+                let meant = tables.known(&base(word)) < KNOWN;
+                let codes = |text: &str| meant && is_code_of(text, word) && !written(text);
+                (linked.values.iter()).position(|value| codes(&value.lexical))
+            })
         };
         let stems: Vec<String> = all.iter().map(|word| base(word)).collect();
         let mut skip = 0;
@@ -210,6 +221,8 @@ impl Asked {
             })
             .collect();
         [asked.extreme, asked.either] = degrees(&all);
+        let superlative = degree_word(&all).filter(|_| asked.extreme.is_some());
+        asked.superlative = superlative.and_then(|at| asked.index(&all[at]));
         asked.rank = rank(&all);
         asked.compare = comparison(&all);
         asked.or_clause = joins_by_or(&all);

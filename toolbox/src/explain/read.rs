@@ -58,7 +58,7 @@ pub(super) fn found(
             distance: reader.way.distance,
             lineage: reader.way.lineage,
             progress: reader.way.progress,
-            named: false,
+            named: None,
             tally: reader.tally,
         },
         answer: answer.clone(),
@@ -200,7 +200,12 @@ impl Reader {
     }
 
     /// Notes a comparison or an extreme.
-    fn constrained(&mut self, session: &Session<'_>, step: &Step, explainer: &Explainer<'_, '_>) {
+    fn constrained(
+        &mut self,
+        session: &Session<'_>,
+        step: &Step,
+        explainer: &mut Explainer<'_, '_>,
+    ) {
         let extreme = step
             .call
             .args

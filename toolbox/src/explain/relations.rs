@@ -12,6 +12,7 @@ use super::kinship::Lineage;
 use super::name_parts::with_name_parts;
 use super::naming::{aliases, class_nouns, class_words, is_event, is_mutual, nouns_of, same_kind};
 use super::plan::{Hop, Plan, PlanStep, Start, Way, bit};
+use super::possessive::SPOKEN_OF;
 use super::vocabulary::{compounds, domain_stems, is_opposite, shortens, split, stems};
 use super::words::{Explainer, is_part_of_name, speaks};
 use crate::exec::Relation;
@@ -141,6 +142,22 @@ impl Explainer<'_, '_> {
     pub(super) fn dated(&self, relation: Relation) -> bool {
         let (own, _) = self.relation_words(relation);
         own.iter().any(|stem| is_event(stem))
+    }
+
+    /// Whether the question has a word for an attribute: `tallest` for the height.
+    pub(super) fn says_attribute(&mut self, relation: Relation) -> bool {
+        let way = Way::Out;
+        let explained = self.hop(Hop { relation, way });
+        speaks(&explained.words, self)
+    }
+
+    /// Whether an attribute may be what the question's superlative is about.
+    pub(super) fn says_extreme(&mut self, relation: Relation) -> bool {
+        let way = Way::Out;
+        match self.asked.superlative {
+            Some(at) => self.hop(Hop { relation, way }).words[at] >= SPOKEN_OF,
+            None => self.says_attribute(relation),
+        }
     }
 
     /// Whether the question has a word for what a relation says of a thing, without the words for what

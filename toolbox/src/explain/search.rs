@@ -214,7 +214,8 @@ impl Search<'_> {
         explainer: &mut Explainer<'_, '_>,
         next: &mut Vec<State>,
     ) -> Searched {
-        if state.nodes.is_empty() || state.nodes.len() > self.limits.class || state.named {
+        if state.nodes.is_empty() || state.nodes.len() > self.limits.class || state.named.is_some()
+        {
             return Ok(());
         }
         if state.nodes.len() <= self.limits.set {

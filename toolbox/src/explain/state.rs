@@ -39,8 +39,8 @@ pub(super) struct State {
     pub(super) lineage: Lineage,
     /// How far it has come in what the question says of its first entity.
     pub(super) progress: Progress,
-    /// Whether the set consists of the names of things, which end a plan.
-    pub(super) named: bool,
+    /// The things, if the set consists of their names, which end a plan.
+    pub(super) named: Option<EntSet>,
     pub(super) tally: Tally,
 }
 
@@ -49,6 +49,15 @@ pub(super) struct State {
 pub(super) struct Found {
     pub(super) state: State,
     pub(super) answer: Value,
+}
+
+/// Whether a hop leads to a column that names rows together with others: first and last names.
+fn is_part_of_names(hop: Hop, explainer: &Explainer<'_, '_>) -> bool {
+    let Relation::Plain(relation) = hop.relation else {
+        return false;
+    };
+    let names = &explainer.session.kg().schema().row_names;
+    hop.way == Way::Out && (names.iter()).any(|all| all.len() > 1 && all.contains(&relation))
 }
 
 /// What a plan explains after one more step. Marks of question words ask about the answer, so only
@@ -151,7 +160,7 @@ impl State {
             distance: None,
             lineage: Lineage::default(),
             progress: Progress::default(),
-            named: false,
+            named: None,
             tally,
         };
         state.see_classes(explainer);
@@ -190,7 +199,7 @@ impl State {
                 plan: self.plan.and(PlanStep::Walk(hop)),
                 nodes,
                 words: joined(&self.words, &explained.words),
-                named: true,
+                named: Some(self.nodes.clone()),
                 tally,
                 ..self.clone()
             };
@@ -243,11 +252,14 @@ impl State {
                 strength(&explained.words, explainer.focus)
             },
             relation_said: !away && is_part_of_name(&explained.words, explainer.focus),
-            class_said: false,
+            // `the rowers, last names please`: a part of a name stands for the thing.
+            class_said: self.class_said
+                && is_part_of_names(hop, explainer)
+                && speaks(&explained.words, explainer),
             distance: distance.or(self.distance),
             lineage,
             progress: self.progress,
-            named: false,
+            named: None,
             tally,
         };
         // At first only the words that the classes of the new set explain.
@@ -352,7 +364,10 @@ impl State {
                     words[at] = 1.0;
                 }
             }
-            Against::Own(_) => tally.compared += 1,
+            Against::Own(_) => {
+                tally.compared += 1;
+                tally.contrary += 2 * usize::from(!explainer.says_attribute(relation));
+            }
             Against::Value(index) | Against::Converted(index, _) => {
                 tally.everyday += usize::from(explainer.everyday & bit(index) != 0);
                 used_value(index, &mut words, &mut tally, explainer);
@@ -413,7 +428,8 @@ impl State {
         tally.extremes += 1;
         // `the biggest stadium` is the biggest of stadiums, not in the biggest city.
         let of_focus = explainer.asked.extreme_of_focus && explainer.class_asked;
-        tally.misplaced += usize::from(of_focus && !self.class_said);
+        let other = !explainer.says_extreme(relation);
+        tally.misplaced += usize::from(of_focus && !self.class_said || other);
         Self {
             plan: self.plan.and(PlanStep::Extreme(relation, extreme, rank)),
             nodes,

@@ -100,6 +100,7 @@ terms! {
     NamesUnused "names unused",
     WordingRead "wording read in training",
     NamesUnlinked "names unlinked",
+    FocusUnexplained "focus unexplained",
 }
 
 /// The terms of one candidate.
@@ -270,9 +271,10 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     let has_mark = |marks: &[&str]| (asked.words.iter()).any(|word| marks.contains(&&*word.stem));
     let tally = &state.tally;
     let mut terms = of_state(state, explainer);
+    // Names stand for the things that have them.
     let kind = state
         .literal_kind(explainer.session)
-        .filter(|_| state.plan.finish == Finish::Set);
+        .filter(|_| state.plan.finish == Finish::Set && state.named.is_none());
     let when = has_mark(&["#when", "#what-year"]);
     // `in what year was it founded` may be answered by a number.
     let year = when && kind == Some(Kind::Int) && are_years(state, explainer);
@@ -282,7 +284,7 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     let judged = matches!(found.answer, Value::Bool(_));
     let who = has_mark(&["#who", "#where"]) || asked.wants_place;
     let set = match &found.answer {
-        Value::Set(set) => Some(set),
+        Value::Set(set) => Some(state.named.as_ref().unwrap_or(set)),
         Value::Int(_) | Value::Bool(_) | Value::Table(_) => None,
     };
     let people = || {
@@ -332,6 +334,11 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     terms[DecisionTerm::TextAnswer] = flag(kind == Some(Kind::Text));
     terms[DecisionTerm::NumberNotAsked] = flag(number && !asked.count);
     terms[DecisionTerm::FocusLast] = state.last;
+    let focus = explainer.focus.filter(|&at| {
+        let word = &asked.words[at];
+        !word.is_mark() && word.value.is_none() && explainer.mentioned[at].is_none()
+    });
+    terms[DecisionTerm::FocusUnexplained] = flag(focus.is_some_and(|at| state.words[at] < FLOOR));
     let content = || {
         asked
             .words

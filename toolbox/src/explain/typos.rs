@@ -6,10 +6,11 @@ use kg::words;
 
 use super::adjective::adjective;
 use super::focus::is_content;
-use super::mentions::{blanked, is_vocabulary};
+use super::mentions::blanked;
 use super::table::WordTables;
 use super::vocabulary::is_chatter;
 use crate::exec::Session;
+use crate::link::is_vocabulary;
 use crate::rank::stem;
 
 /// Length of the shortest word that is corrected.
@@ -25,7 +26,7 @@ pub(super) fn found(session: &Session<'_>, tables: &WordTables) -> Vec<(String, 
     let values: Vec<String> = (linked.values.iter())
         .flat_map(|value| words(&value.lexical))
         .collect();
-    let in_graph = |word: &str| is_vocabulary(session, word);
+    let in_graph = |word: &str| is_vocabulary(session.kg(), word);
     let mut found: Vec<(String, String)> = Vec::new();
     for word in words(&blanked(question, linked, tables)) {
         let seen = values.contains(&word) || found.iter().any(|(known, _)| *known == word);

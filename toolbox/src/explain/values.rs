@@ -5,6 +5,7 @@ use kg::term::{Literal, NodeId, Term};
 use kg::value::{Kind, Op};
 use kg::words;
 
+use super::asked_word::AskedWord;
 use super::compared::may_be_year;
 use super::mentions;
 use super::naming::{class_texts, class_words};
@@ -13,7 +14,8 @@ use super::plan::{Hop, PlanStep, Start, Way, bit};
 use super::state::State;
 use super::words::{Explainer, is_part_of_name};
 use crate::exec::{Adjacent, EntSet, Relation, Session, sorted};
-use crate::link::{LAST_DAY, is_date, year_of};
+use crate::link::{LAST_DAY, is_date, is_short_code, is_vocabulary, year_of};
+use crate::text::find_words;
 
 /// Likeness from which a class's word counts as said by the question.
 const SAID: f32 = 0.1;
@@ -107,9 +109,18 @@ pub(super) fn ops(
                 value.is_some_and(|value| !session.step(value, one.relation, false).is_empty());
             if has { vec![Op::Ne] } else { Vec::new() }
         }
-        Some(Kind::Text) if !number => vec![Op::Eq],
+        Some(Kind::Text) if !number && !is_unsaid_code(explainer, index) => vec![Op::Eq],
         _ => Vec::new(),
     }
+}
+
+/// Whether a value is a code that no word of the question says, nor the question itself.
+fn is_unsaid_code(explainer: &Explainer<'_, '_>, index: usize) -> bool {
+    let text = &explainer.session.linked().values[index].lexical;
+    let said = |word: &AskedWord| word.value == Some(index);
+    is_short_code(text)
+        && find_words(explainer.session.question(), text).is_none()
+        && !explainer.asked.words.iter().any(said)
 }
 
 /// Whether a relation's values are whole numbers, such as years without a datatype of their own.
@@ -167,7 +178,7 @@ pub(super) fn of_rows(session: &Session<'_>) -> u64 {
     let values = session.linked().values.iter().enumerate();
     let word = |value: &Literal| value.lexical.chars().all(char::is_alphabetic);
     let found =
-        values.filter(|(_, value)| word(value) && mentions::is_vocabulary(session, &row_of(value)));
+        values.filter(|(_, value)| word(value) && is_vocabulary(session.kg(), &row_of(value)));
     found.fold(0, |all, (at, _)| all | bit(at))
 }
 

@@ -2,6 +2,7 @@
 //! contains.
 
 mod choose;
+mod codes;
 mod context;
 mod dates;
 mod detect;
@@ -16,6 +17,7 @@ mod units;
 mod words;
 
 pub use choose::choose;
+pub(crate) use codes::{is_code_of, is_short_code, is_vocabulary};
 pub(crate) use dates::{is_date, is_month};
 pub use detect::{Mention, detect};
 pub use error::{LinkError, QuestionTooLong, check_question};
@@ -154,7 +156,7 @@ pub(crate) fn has_date(values: &[Literal]) -> bool {
 
 /// The values that a text names by other words: countries and continents by codes, as far as the graph has them as
 /// countries (`NO` for `Norwegian passengers`), and by names (`Asia` for `Asian countries`); the sexes by codes (`F` for
-/// `women`); subjects by the people who practise them (`cardiology` for `cardiologists`).
+/// `women`); subjects by the people who practise them (`cardiology` for `cardiologists`); short codes (`RT` for `retired`).
 fn other_values(kg: &dyn Kg, text: &str) -> Vec<Literal> {
     const LONGEST: usize = 3;
     const COUNTRY: &str = "country countries nation nationality citizenship";
@@ -196,6 +198,7 @@ fn other_values(kg: &dyn Kg, text: &str) -> Vec<Literal> {
                 found.extend(sexes.filter(|value| is_of(value, SEX)));
                 let subjects = language::subjects_of(&name).into_iter();
                 found.extend(subjects.filter_map(|name| crate::text_values::value_of(kg, &name)));
+                found.extend(codes::coded(kg, &name));
             }
         }
     }

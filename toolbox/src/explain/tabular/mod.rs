@@ -186,7 +186,7 @@ fn bases(
     states.retain(|state| !compared(state) || measures_counted(state, request, explainer));
     let mut scored: Vec<(f32, State)> = states
         .into_iter()
-        .filter(|state| !state.named && state.nodes.first().is_some_and(thing))
+        .filter(|state| state.named.is_none() && state.nodes.first().is_some_and(thing))
         .map(|state| (weights.score(&of_state(&state, explainer)), state))
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
