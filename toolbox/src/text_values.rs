@@ -67,7 +67,7 @@ pub fn texts_of(kg: &dyn Kg, text: &str) -> Vec<Literal> {
 /// The value that a text in `s` has in the singular: `the apprentices` are those with the value
 /// `Apprentice`.
 fn one_of(kg: &dyn Kg, words: &str) -> Option<Literal> {
-    const SHORTEST: usize = 4;
+    const SHORTEST: usize = 3;
     let plain = words.strip_suffix('s').filter(|one| !one.ends_with('s'));
     let other = singular(words).filter(|one| Some(one.as_str()) != plain);
     let forms = plain.map(str::to_owned).into_iter().chain(other);

@@ -131,11 +131,25 @@ pub(super) fn is_nameless(kg: &dyn Kg, node: NodeId) -> bool {
         Term::Iri(iri) => {
             let label = kg.label(node);
             let local = readable_name(&iri);
-            local.is_none() && label.is_none()
+            local.is_none() && label.is_none() || is_row_with_code(kg, node, &iri)
         }
         Term::Blank(_) => kg.label(node).is_none(),
         Term::Literal(_) => false,
     }
+}
+
+/// Whether a node is a row that its table calls by a name and its IRI by a code: `station/NOR` with the name `Northgate`.
+fn is_row_with_code(kg: &dyn Kg, node: NodeId, iri: &str) -> bool {
+    const LONGEST: usize = 5;
+    let schema = kg.schema();
+    let has = |names: &Vec<RelId>| (names.iter()).all(|&name| !kg.tails(node, name).is_empty());
+    let local = split(iri).0;
+    local.len() <= LONGEST
+        && local
+            .bytes()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+        && schema.label_relations.is_empty()
+        && schema.row_names.iter().any(has)
 }
 
 /// Whether a set has numbers or times.

@@ -151,6 +151,16 @@ impl Explainer<'_, '_> {
         speaks(&explained.words, self)
     }
 
+    /// Whether a plan ends at the extreme of what the question asks for, and so at what has it.
+    pub(super) fn measures_focus(&self, plan: &Plan) -> bool {
+        let Some(PlanStep::Extreme(relation, ..)) = plan.steps.last() else {
+            return false;
+        };
+        let (relation, way) = (*relation, Way::Out);
+        let known = self.hops.get(&Hop { relation, way });
+        known.is_some_and(|known| is_part_of_name(&known.words, self.focus))
+    }
+
     /// Whether an attribute may be what the question's superlative is about.
     pub(super) fn says_extreme(&mut self, relation: Relation) -> bool {
         let way = Way::Out;

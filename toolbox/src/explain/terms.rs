@@ -338,7 +338,11 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
         let word = &asked.words[at];
         !word.is_mark() && word.value.is_none() && explainer.mentioned[at].is_none()
     });
-    terms[DecisionTerm::FocusUnexplained] = flag(focus.is_some_and(|at| state.words[at] < FLOOR));
+    // `the highest salary of any clerk` is a salary and no clerk.
+    let measured =
+        asked.focus_is_noun && !state.class_said && explainer.measures_focus(&state.plan);
+    let unexplained = focus.is_some_and(|at| state.words[at] < FLOOR);
+    terms[DecisionTerm::FocusUnexplained] = flag(unexplained || measured);
     let content = || {
         asked
             .words
