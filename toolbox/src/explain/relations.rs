@@ -13,6 +13,7 @@ use super::name_parts::with_name_parts;
 use super::naming::{aliases, class_nouns, class_words, is_event, is_mutual, nouns_of, same_kind};
 use super::plan::{Hop, Plan, PlanStep, Start, Way, bit};
 use super::possessive::SPOKEN_OF;
+use super::state::State;
 use super::vocabulary::{compounds, domain_stems, is_opposite, shortens, split, stems};
 use super::words::{Explainer, is_part_of_name, speaks};
 use crate::exec::Relation;
@@ -151,14 +152,26 @@ impl Explainer<'_, '_> {
         speaks(&explained.words, self)
     }
 
-    /// Whether a plan ends at the extreme of what the question asks for, and so at what has it.
-    pub(super) fn measures_focus(&self, plan: &Plan) -> bool {
-        let Some(PlanStep::Extreme(relation, ..)) = plan.steps.last() else {
+    /// Whether a plan ends at the extreme of what the question asks for, and so at what has it, or at its name.
+    pub(super) fn measures_focus(&self, state: &State) -> bool {
+        let mut steps = state.plan.steps.iter().rev();
+        let Some(PlanStep::Extreme(relation, ..)) = steps.nth(usize::from(state.named.is_some()))
+        else {
             return false;
         };
         let (relation, way) = (*relation, Way::Out);
         let known = self.hops.get(&Hop { relation, way });
         known.is_some_and(|known| is_part_of_name(&known.words, self.focus))
+    }
+
+    /// Whether a plan ends at the values of which it took the extreme, and the question asks for them.
+    pub(super) fn is_extreme_value(&self, state: &State) -> bool {
+        match state.plan.steps.as_slice() {
+            [.., PlanStep::Extreme(extreme, ..), PlanStep::Walk(hop)] => {
+                hop.relation == *extreme && state.relation_said && self.asked.extreme_of_focus
+            }
+            _ => false,
+        }
     }
 
     /// Whether an attribute may be what the question's superlative is about.

@@ -332,17 +332,17 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     terms[DecisionTerm::NumberForWhoOrWhere] =
         flag(who && kind.is_some_and(|kind| kind != Kind::Text));
     terms[DecisionTerm::TextAnswer] = flag(kind == Some(Kind::Text));
-    terms[DecisionTerm::NumberNotAsked] = flag(number && !asked.count);
+    terms[DecisionTerm::NumberNotAsked] =
+        flag(number && !asked.count && !explainer.is_extreme_value(state));
     terms[DecisionTerm::FocusLast] = state.last;
     let focus = explainer.focus.filter(|&at| {
         let word = &asked.words[at];
         !word.is_mark() && word.value.is_none() && explainer.mentioned[at].is_none()
     });
     // `the highest salary of any clerk` is a salary and no clerk.
-    let measured =
-        asked.focus_is_noun && !state.class_said && explainer.measures_focus(&state.plan);
+    let measured = asked.extreme_of_focus && !state.class_said && explainer.measures_focus(state);
     let unexplained = focus.is_some_and(|at| state.words[at] < FLOOR);
-    terms[DecisionTerm::FocusUnexplained] = flag(unexplained || measured);
+    terms[DecisionTerm::FocusUnexplained] = flag(unexplained) + 2.0 * flag(measured);
     let content = || {
         asked
             .words
