@@ -145,7 +145,7 @@ impl Asked {
             let said = values.iter().position(|value| value.iter().any(same));
             said.or_else(|| {
                 let written = |text: &str| all.contains(&text.to_lowercase());
-                let meant = tables.known(&base(word)) < KNOWN;
+                let meant = adjective(word).is_none() && tables.known(&base(word)) < KNOWN;
                 let codes = |text: &str| meant && is_code_of(text, word) && !written(text);
                 (linked.values.iter()).position(|value| codes(&value.lexical))
             })
