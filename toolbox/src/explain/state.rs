@@ -215,9 +215,13 @@ impl State {
         // What lies in a city lies in its country.
         let lies =
             before.is_some_and(|before| explainer.lies_in(before, hop, [&self.nodes, &nodes]));
+        // `the rowers, last names please`: a part of a name stands for the thing.
+        let named_in_part = self.class_said
+            && is_part_of_names(hop, explainer)
+            && speaks(&explained.words, explainer);
         if !of_kind {
             tally.asked += explained.asked;
-            tally.hops += usize::from(!statements);
+            tally.hops += usize::from(!statements && !named_in_part);
             tally.lies += usize::from(lies);
             tally.incoming += usize::from(hop.way == Way::In);
         }
@@ -252,10 +256,7 @@ impl State {
                 strength(&explained.words, explainer.focus)
             },
             relation_said: !away && is_part_of_name(&explained.words, explainer.focus),
-            // `the rowers, last names please`: a part of a name stands for the thing.
-            class_said: self.class_said
-                && is_part_of_names(hop, explainer)
-                && speaks(&explained.words, explainer),
+            class_said: named_in_part,
             distance: distance.or(self.distance),
             lineage,
             progress: self.progress,

@@ -298,3 +298,57 @@ fn all_rows_of_memberships_are_of_members() {
         ],
     );
 }
+
+/// Depots called by codes, and wagons by numbers. Their states are short codes.
+const DEPOTS: &str = r#"
+@base <http://depot.example/> .
+<depot/NOR> a <depot> ; <depot#depot_cd> "NOR" ; <depot#depot_name> "Northgate" ; <depot#num_tracks> 9 .
+<depot/QUA> a <depot> ; <depot#depot_cd> "QUA" ; <depot#depot_name> "Quayside" ; <depot#num_tracks> 4 .
+<driver/1> a <driver> ; <driver#driver_id> 1 ; <driver#fname> "Ana" ; <driver#lname> "Reis" ; <driver#ht_cm> 181 ; <driver#salary> 900 ; <driver#ref-depot_cd> <depot/NOR> .
+<driver/2> a <driver> ; <driver#driver_id> 2 ; <driver#fname> "Bo" ; <driver#lname> "Lind" ; <driver#ht_cm> 170 ; <driver#salary> 700 ; <driver#ref-depot_cd> <depot/QUA> .
+<wagon/1> a <wagon> ; <wagon#wagon_id> 1 ; <wagon#wagon_name> "Ox" ; <wagon#maker> "Alder" ; <wagon#animal> "Cat" ; <wagon#status> "RT" ; <wagon#ref-depot_cd> <depot/NOR> .
+<wagon/2> a <wagon> ; <wagon#wagon_id> 2 ; <wagon#wagon_name> "Elk" ; <wagon#maker> "Birch" ; <wagon#animal> "Dog" ; <wagon#status> "RP" ; <wagon#ref-depot_cd> <depot/NOR> .
+<wagon/3> a <wagon> ; <wagon#wagon_id> 3 ; <wagon#wagon_name> "Hind" ; <wagon#maker> "Alder" ; <wagon#animal> "Dog" ; <wagon#status> "AV" ; <wagon#ref-depot_cd> <depot/QUA> .
+<wagon/4> a <wagon> ; <wagon#wagon_id> 4 ; <wagon#wagon_name> "Mule" ; <wagon#maker> "Alder" ; <wagon#animal> "Dog" ; <wagon#status> "AV" ; <wagon#ref-depot_cd> <depot/QUA> .
+<wagon/5> a <wagon> ; <wagon#wagon_id> 5 ; <wagon#wagon_name> "Roe" ; <wagon#maker> "Birch" ; <wagon#animal> "Dog" ; <wagon#status> "AV" ; <wagon#ref-depot_cd> <depot/QUA> .
+"#;
+
+#[test]
+fn rows_called_by_numbers_or_codes_have_names_too() {
+    check_answers(
+        &graph_of(DEPOTS),
+        "; ",
+        &[
+            ("Which depot has the most tracks?", "Northgate"),
+            ("Which wagons are in Quayside?", "Hind Mule Roe"),
+            // A part of a name, where the question asks for it behind a comma.
+            ("drivers taller than 175 cm, last names", "Reis"),
+        ],
+    );
+}
+
+#[test]
+fn short_codes_are_said_by_words() {
+    check_answers(
+        &graph_of(DEPOTS),
+        "; ",
+        &[
+            ("Which wagons have been retired?", "Ox"),
+            ("wagons in for repair", "Elk"),
+            ("Number of wagons currently available", "3"),
+        ],
+    );
+}
+
+#[test]
+fn what_is_counted_and_measured_is_what_the_question_names() {
+    check_answers(
+        &graph_of(DEPOTS),
+        "; ",
+        &[
+            ("How many different makers are there?", "2"),
+            ("how many dogs are there", "4"),
+            ("whats the highest salary of any driver", "900"),
+        ],
+    );
+}
