@@ -213,7 +213,9 @@ impl Reader {
             .any(|arg| matches!(arg, Arg::Extreme(_)));
         self.tally.extremes += usize::from(extreme);
         let of_focus = explainer.asked.extreme_of_focus && explainer.class_asked;
-        let misplaced = extreme && of_focus && !self.way.class_said;
+        let mut other =
+            || (step.walked).is_some_and(|(relation, _)| !explainer.says_extreme(relation));
+        let misplaced = extreme && (of_focus && !self.way.class_said || other());
         self.tally.misplaced += usize::from(misplaced);
         self.tally.filters += usize::from(!extreme);
         self.tally.contrary += usize::from(contrary(session, step, explainer));

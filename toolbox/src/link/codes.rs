@@ -89,7 +89,7 @@ fn holds_codes(kg: &dyn Kg, column: RelId) -> bool {
 
 /// Whether a text is as short as codes are, and in capitals.
 pub(crate) fn is_short_code(text: &str) -> bool {
-    text.len() <= LONGEST + 1 && text.bytes().all(|byte| byte.is_ascii_uppercase())
+    (1..=LONGEST + 1).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
 #[cfg(test)]
