@@ -14,7 +14,7 @@ use super::plan::{Hop, PlanStep, Start, Way, bit};
 use super::state::State;
 use super::words::{Explainer, is_part_of_name};
 use crate::exec::{Adjacent, EntSet, Relation, Session, sorted};
-use crate::link::{LAST_DAY, is_date, is_short_code, is_vocabulary, year_of};
+use crate::link::{LAST_DAY, is_date, is_short_code, is_vocabulary, words_of_nation, year_of};
 use crate::text::find_words;
 
 /// Likeness from which a class's word counts as said by the question.
@@ -116,10 +116,15 @@ pub(super) fn ops(
 
 /// Whether a value is a code that no word of the question says, nor the question itself.
 fn is_unsaid_code(explainer: &Explainer<'_, '_>, index: usize) -> bool {
-    let text = &explainer.session.linked().values[index].lexical;
-    let said = |word: &AskedWord| word.value == Some(index);
-    is_short_code(text)
-        && find_words(explainer.session.question(), text).is_none()
+    let session = explainer.session;
+    let text = &session.linked().values[index].lexical;
+    // `norwegian` says `NO`, even if it says `Norwegian` too.
+    let nation = || words_of_nation(text).iter();
+    let said =
+        |word: &AskedWord| word.value == Some(index) || nation().any(|one| *one == word.word);
+    session.kg().schema().label_relations.is_empty()
+        && is_short_code(text)
+        && find_words(session.question(), text).is_none()
         && !explainer.asked.words.iter().any(said)
 }
 

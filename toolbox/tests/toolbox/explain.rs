@@ -1554,11 +1554,14 @@ fn rows_of_tables_are_asked_for_by_their_names() {
     let kg = graph_of(CLINIC);
     let cases = [
         ("who owns Fido", "22"),
-        ("animals of Ana Ruiz", "11 13"),
-        ("dogs over 50 kilos", "12"),
-        ("what's the heaviest dog?", "12"),
-        ("animals born in the 1990s", "11 13"),
-        ("which treatments did Fido get?", "51 52"),
+        ("animals of Ana Ruiz", "Rex Tom"),
+        ("dogs over 50 kilos", "Fido"),
+        ("what's the heaviest dog?", "Fido"),
+        ("animals born in the 1990s", "Rex Tom"),
+        (
+            "which treatments did Fido get?",
+            "Dental cleaning Vaccination",
+        ),
         ("how many treatments has Fido had", "2"),
         ("average weight of each species", "5 | Cat | 50 | Dog"),
         ("phone number of Bo Lind", "-"),
