@@ -70,7 +70,8 @@ pub(crate) fn is_vocabulary(kg: &dyn Kg, word: &str) -> bool {
 
 /// Whether a column has few values, which are all short and in capitals, as far as its first ones show.
 fn holds_codes(kg: &dyn Kg, column: RelId) -> bool {
-    const SAMPLE: usize = 64;
+    // Pairs are in the order of their values, so that few pairs show few values of a long column.
+    const SAMPLE: usize = 4096;
     const MOST: usize = 12;
     let mut seen = 0;
     let mut values: Vec<NodeId> = Vec::new();
