@@ -19,7 +19,8 @@ use super::plan::bit;
 use super::table::WordTables;
 use super::vocabulary::is_chatter;
 use crate::link::{
-    Linked, has_date, is_code_of, is_month, is_size, number_of_word, words_of_nation, words_of_sex,
+    Linked, has_date, is_code_of, is_month, is_short_code, is_size, number_of_word,
+    words_of_nation, words_of_sex,
 };
 
 /// Words that ask for keys.
@@ -145,8 +146,10 @@ impl Asked {
             let said = values.iter().position(|value| value.iter().any(same));
             said.or_else(|| {
                 let written = |text: &str| all.contains(&text.to_lowercase());
-                let meant = adjective(word).is_none() && tables.known(&base(word)) < KNOWN;
-                let codes = |text: &str| meant && is_code_of(text, word) && !written(text);
+                let meant = || adjective(word).is_none() && tables.known(&base(word)) < KNOWN;
+                let codes = |text: &str| {
+                    is_short_code(text) && is_code_of(text, word) && !written(text) && meant()
+                };
                 (linked.values.iter()).position(|value| codes(&value.lexical))
             })
         };
