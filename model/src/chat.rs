@@ -60,15 +60,24 @@ impl ChatFormat {
     pub fn encode(&self, turns: &[Turn]) -> Result<Encoded, ModelError> {
         let mut out = Encoded::default();
         for turn in turns {
-            let text = self.tokenizer.encode(&turn.text())?;
-            out.ids.push(self.control.role(turn.role));
+            let ids = self.encode_turn(turn)?;
             out.trained.push(false);
             out.trained
-                .extend(std::iter::repeat_n(turn.trained, text.len() + 1));
-            out.ids.extend(text);
-            out.ids.push(self.control.end);
+                .extend(std::iter::repeat_n(turn.trained, ids.len() - 1));
+            out.ids.extend(ids);
         }
         Ok(out)
+    }
+
+    /// Tokens of one turn, with those that open and end it.
+    ///
+    /// # Errors
+    /// When the tokenizer fails.
+    pub fn encode_turn(&self, turn: &Turn) -> Result<Vec<u32>, ModelError> {
+        let mut ids = vec![self.control.role(turn.role)];
+        ids.extend(self.tokenizer.encode(&turn.text())?);
+        ids.push(self.control.end);
+        Ok(ids)
     }
 }
 

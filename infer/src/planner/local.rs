@@ -204,6 +204,8 @@ pub struct LocalPlanner {
     session: DecodeSession,
     /// The question's last prompt and turn; `None` before its first turn.
     held: Option<Vec<u32>>,
+    /// The turns of the last prompt and their tokens: the next prompt begins with most of them.
+    encoded: Vec<(Turn, Vec<u32>)>,
     abstention_threshold: f64,
     prompts: PromptTokens,
 }
@@ -225,6 +227,7 @@ impl LocalPlanner {
             session: DecodeSession::new(&model.engine),
             model: Arc::clone(model),
             held: None,
+            encoded: Vec::new(),
             abstention_threshold: 1.0,
             prompts: PromptTokens::default(),
         }
@@ -263,10 +266,17 @@ impl LocalPlanner {
     }
 
     /// The prompt of an assistant turn after `turns`.
-    fn prompt(&self, turns: &[Turn]) -> Result<Vec<u32>, InferError> {
-        let mut prompt = self.model.chat.encode(turns)?.ids;
-        prompt.push(self.model.chat.open_turn(Role::Assistant));
-        Ok(prompt)
+    fn prompt(&mut self, turns: &[Turn]) -> Result<Vec<u32>, InferError> {
+        let held = self.encoded.iter().zip(turns);
+        let same = held.take_while(|((held, _), turn)| held == *turn).count();
+        self.encoded.truncate(same);
+        for turn in &turns[same..] {
+            let ids = self.model.chat.encode_turn(turn)?;
+            self.encoded.push((turn.clone(), ids));
+        }
+        let turns = self.encoded.iter().flat_map(|(_, ids)| ids).copied();
+        let opened = self.model.chat.open_turn(Role::Assistant);
+        Ok(turns.chain([opened]).collect())
     }
 
     /// Decodes one assistant turn after `turns` under the acceptor. When the model should abstain,
@@ -288,7 +298,7 @@ impl LocalPlanner {
         let cached = self.session.ids().iter().zip(&prompt);
         self.prompts.cached += cached.take_while(|(held, new)| held == new).count();
         self.prompts.all += prompt.len();
-        let read = prompt.len() - self.known_tokens(turns, &prompt)?;
+        let read = prompt.len() - self.known_tokens(&prompt);
         let chat = &self.model.chat;
         let written = engine::generate(
             &mut self.session,
@@ -318,15 +328,13 @@ impl LocalPlanner {
 
     /// How many tokens of the prompt this question has read or written before; for its first prompt
     /// the system turns, which all questions share.
-    fn known_tokens(&self, turns: &[Turn], prompt: &[u32]) -> Result<usize, InferError> {
+    fn known_tokens(&self, prompt: &[u32]) -> usize {
         if let Some(held) = &self.held {
-            return Ok(held.iter().zip(prompt).take_while(|(a, b)| a == b).count());
+            return held.iter().zip(prompt).take_while(|(a, b)| a == b).count();
         }
-        let opening = turns
-            .iter()
-            .take_while(|turn| turn.role == Role::System)
-            .count();
-        Ok(self.model.chat.encode(&turns[..opening])?.ids.len())
+        let turns = self.encoded.iter();
+        let opening = turns.take_while(|(turn, _)| turn.role == Role::System);
+        opening.map(|(_, ids)| ids.len()).sum()
     }
 
     /// Whether the unmasked model exceeds the abstention threshold anywhere in the text written
