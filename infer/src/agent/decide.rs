@@ -181,8 +181,13 @@ pub(super) fn weigh(
     begun: Instant,
     record: &mut Recorder,
 ) -> Result<Vec<Option<f64>>, InferError> {
-    let mut logprobs = Vec::new();
-    for candidate in candidates {
+    let mut logprobs = vec![None; candidates.len()];
+    // Neighbours that begin alike share what the planner computes.
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    let words_of = |at: &usize| candidates[*at].calls.iter().map(Call::to_string);
+    order.sort_by_cached_key(|at| words_of(at).collect::<Vec<_>>());
+    for at in order {
+        let candidate = &mut candidates[at];
         let left = left(task, begun, record)?;
         let (_, conversation) = replay(task, template, &candidate.calls, left)?;
         let samples = conversation.into_samples();
@@ -192,7 +197,7 @@ pub(super) fn weigh(
             true => term.max(UNUSUAL),
             false => term,
         };
-        logprobs.push(logprob);
+        logprobs[at] = logprob;
     }
     Ok(logprobs)
 }

@@ -206,8 +206,30 @@ pub struct LocalPlanner {
     held: Option<Vec<u32>>,
     /// The turns of the last prompt and their tokens: the next prompt begins with most of them.
     encoded: Vec<(Turn, Vec<u32>)>,
+    scored: Scored,
     abstention_threshold: f64,
     prompts: PromptTokens,
+}
+
+/// The conversation whose probability was asked for last: programs that begin alike share what was
+/// computed.
+#[derive(Default)]
+struct Scored {
+    ids: Vec<u32>,
+    /// The probability of each token from the first trained one on.
+    probabilities: Vec<f32>,
+}
+
+impl Scored {
+    /// The probabilities of the tokens of `ids` from `first` on that are held.
+    fn held(&self, ids: &[u32], first: usize) -> &[f32] {
+        let same = self.ids.iter().zip(ids).take_while(|(a, b)| a == b).count();
+        if self.ids.len() - self.probabilities.len() == first && same > first {
+            &self.probabilities[..same - first]
+        } else {
+            &[]
+        }
+    }
 }
 
 /// Tokens of the prompts of turns.
@@ -228,6 +250,7 @@ impl LocalPlanner {
             model: Arc::clone(model),
             held: None,
             encoded: Vec::new(),
+            scored: Scored::default(),
             abstention_threshold: 1.0,
             prompts: PromptTokens::default(),
         }
@@ -422,12 +445,17 @@ impl Planner for LocalPlanner {
             if encoded.ids.len() > self.model.engine.context() {
                 return Ok(None);
             }
-            let (prompt, text) = encoded.ids.split_at(first);
-            let probabilities = self.session.probabilities(prompt, text)?;
+            let mut probabilities = self.scored.held(&encoded.ids, first).to_vec();
+            let (before, text) = encoded.ids.split_at(first + probabilities.len());
+            probabilities.extend(self.session.probabilities(before, text)?);
             sum += (probabilities.iter().zip(&encoded.trained[first..]))
                 .filter(|(_, trained)| **trained)
                 .map(|(&probability, _)| f64::from(probability.max(f32::MIN_POSITIVE)).ln())
                 .sum::<f64>();
+            self.scored = Scored {
+                ids: encoded.ids,
+                probabilities,
+            };
         }
         Ok(Some(rounded(sum)))
     }
