@@ -195,7 +195,7 @@ fn written(events: &[TraceEvent]) -> Vec<Proposal> {
 }
 
 /// The model's log-probabilities of the candidates of a trace's decision.
-fn logprobs(events: &[TraceEvent]) -> Vec<f64> {
+fn logprobs(events: &[TraceEvent]) -> Vec<Option<f64>> {
     events
         .iter()
         .filter_map(|event| match event {
@@ -203,7 +203,7 @@ fn logprobs(events: &[TraceEvent]) -> Vec<f64> {
             _ => None,
         })
         .flatten()
-        .filter_map(|one| one.model)
+        .map(|one| one.model)
         .collect()
 }
 

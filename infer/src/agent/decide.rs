@@ -181,23 +181,19 @@ pub(super) fn weigh(
     begun: Instant,
     record: &mut Recorder,
 ) -> Result<Vec<Option<f64>>, InferError> {
-    let mut logprobs = vec![None; candidates.len()];
-    // Neighbours that begin alike share what the planner computes.
-    let mut order: Vec<usize> = (0..candidates.len()).collect();
-    let words_of = |at: &usize| candidates[*at].calls.iter().map(Call::to_string);
-    order.sort_by_cached_key(|at| words_of(at).collect::<Vec<_>>());
-    for at in order {
-        let candidate = &mut candidates[at];
+    let mut programs = Vec::new();
+    for candidate in candidates.iter() {
         let left = left(task, begun, record)?;
         let (_, conversation) = replay(task, template, &candidate.calls, left)?;
-        let samples = conversation.into_samples();
-        let logprob = record.plan(|| planner.logprob_of(&samples))?;
+        programs.push(conversation.into_samples());
+    }
+    let logprobs = record.plan(|| planner.logprobs_of(&programs))?;
+    for (candidate, logprob) in candidates.iter_mut().zip(&logprobs) {
         let term = logprob.map_or(0.0, |log| (log / LOGPROB_UNIT) as f32);
         candidate.terms[DecisionTerm::Model] = match is_extended(candidate) {
             true => term.max(UNUSUAL),
             false => term,
         };
-        logprobs[at] = logprob;
     }
     Ok(logprobs)
 }

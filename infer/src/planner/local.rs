@@ -10,7 +10,7 @@ use common::cancel::Cancel;
 use common::transcript::{Role, Turn};
 use common::wordings::{self, Wordings};
 use engine::{Batch, DecodeSession, Engine, EngineDevice, Generated, Vocab};
-use model::{ChatFormat, GgufModel, KgAgentInfo, ModelFolder, WORDS_FILE};
+use model::{ChatFormat, Encoded, GgufModel, KgAgentInfo, ModelFolder, WORDS_FILE};
 use toolbox::agent::Agent;
 use toolbox::call::{CallAcceptor, Except};
 use toolbox::explain::WordTables;
@@ -206,7 +206,6 @@ pub struct LocalPlanner {
     held: Option<Vec<u32>>,
     /// The turns of the last prompt and their tokens: the next prompt begins with most of them.
     encoded: Vec<(Turn, Vec<u32>)>,
-    scored: Scored,
     abstention_threshold: f64,
     prompts: PromptTokens,
 }
@@ -250,7 +249,6 @@ impl LocalPlanner {
             model: Arc::clone(model),
             held: None,
             encoded: Vec::new(),
-            scored: Scored::default(),
             abstention_threshold: 1.0,
             prompts: PromptTokens::default(),
         }
@@ -390,6 +388,36 @@ impl LocalPlanner {
             .enumerate()
             .any(|(at, &probability)| exceeds(probability) && !decided.contains(&at)))
     }
+
+    /// The log-probability of the trained turns of a program's samples; `None` if one is longer than the
+    /// model's context.
+    fn logprob_of(
+        &mut self,
+        samples: &[Encoded],
+        scored: &mut Scored,
+    ) -> Result<Option<f64>, InferError> {
+        let mut sum = 0.0;
+        for Encoded { ids, trained } in samples {
+            let Some(first) = trained.iter().position(|&trained| trained) else {
+                continue;
+            };
+            if ids.len() > self.model.engine.context() {
+                return Ok(None);
+            }
+            let mut probabilities = scored.held(ids, first).to_vec();
+            let (before, text) = ids.split_at(first + probabilities.len());
+            probabilities.extend(self.session.probabilities(before, text)?);
+            sum += (probabilities.iter().zip(&trained[first..]))
+                .filter(|(_, trained)| **trained)
+                .map(|(&probability, _)| f64::from(probability.max(f32::MIN_POSITIVE)).ln())
+                .sum::<f64>();
+            *scored = Scored {
+                ids: ids.clone(),
+                probabilities,
+            };
+        }
+        Ok(Some(rounded(sum)))
+    }
 }
 
 /// Rounded to six decimals so that the value survives a round trip through the trace.
@@ -435,29 +463,21 @@ impl Planner for LocalPlanner {
         self.decode(turns, &GrammarAcceptor::new(grammar), abstaining)
     }
 
-    fn logprob_of(&mut self, samples: &[Vec<Turn>]) -> Result<Option<f64>, InferError> {
-        let mut sum = 0.0;
-        for turns in samples {
-            let encoded = self.model.chat.encode(turns)?;
-            let Some(first) = encoded.trained.iter().position(|&trained| trained) else {
-                continue;
-            };
-            if encoded.ids.len() > self.model.engine.context() {
-                return Ok(None);
-            }
-            let mut probabilities = self.scored.held(&encoded.ids, first).to_vec();
-            let (before, text) = encoded.ids.split_at(first + probabilities.len());
-            probabilities.extend(self.session.probabilities(before, text)?);
-            sum += (probabilities.iter().zip(&encoded.trained[first..]))
-                .filter(|(_, trained)| **trained)
-                .map(|(&probability, _)| f64::from(probability.max(f32::MIN_POSITIVE)).ln())
-                .sum::<f64>();
-            self.scored = Scored {
-                ids: encoded.ids,
-                probabilities,
-            };
+    fn logprobs_of(&mut self, programs: &[Vec<Vec<Turn>>]) -> Result<Vec<Option<f64>>, InferError> {
+        let chat = &self.model.chat;
+        let encoded: Vec<Vec<Encoded>> = (programs.iter())
+            .map(|samples| samples.iter().map(|turns| chat.encode(turns)).collect())
+            .collect::<Result<_, _>>()?;
+        // Neighbours that begin alike share what is computed.
+        let ids_of = |at: usize| encoded[at].iter().map(|sample| &sample.ids);
+        let mut order: Vec<usize> = (0..encoded.len()).collect();
+        order.sort_by(|&a, &b| ids_of(a).cmp(ids_of(b)));
+        let mut logprobs = vec![None; encoded.len()];
+        let mut scored = Scored::default();
+        for at in order {
+            logprobs[at] = self.logprob_of(&encoded[at], &mut scored)?;
         }
-        Ok(Some(rounded(sum)))
+        Ok(logprobs)
     }
 
     fn program_template(&self) -> Option<Template> {

@@ -99,15 +99,14 @@ pub trait Planner {
     fn resample(&mut self, sample: u64) {
         let _ = sample;
     }
-    /// The log-probability of all trained turns of samples (see
+    /// For each program, the log-probability of all trained turns of its samples (see
     /// [`toolbox::prompt::Conversation::into_samples`]) without a constraint; `None` if the planner
     /// has no probabilities.
     ///
     /// # Errors
     /// [`InferError`] if the model fails.
-    fn logprob_of(&mut self, samples: &[Vec<Turn>]) -> Result<Option<f64>, InferError> {
-        let _ = samples;
-        Ok(None)
+    fn logprobs_of(&mut self, programs: &[Vec<Vec<Turn>>]) -> Result<Vec<Option<f64>>, InferError> {
+        Ok(vec![None; programs.len()])
     }
     /// The template of the tool loop's conversations, if the planner has log-probabilities of them.
     fn program_template(&self) -> Option<Template> {
@@ -169,7 +168,7 @@ impl Planner for Oracle {
 pub struct Scripted {
     turns: std::vec::IntoIter<Proposal>,
     given: usize,
-    logprobs: std::vec::IntoIter<f64>,
+    logprobs: std::vec::IntoIter<Option<f64>>,
     words: Arc<WordTables>,
 }
 
@@ -205,9 +204,9 @@ impl Scripted {
         Self { words, ..self }
     }
 
-    /// Gives these answers to [`Planner::logprob_of`], in order.
+    /// Gives these answers to [`Planner::logprobs_of`], in order.
     #[must_use]
-    pub fn with_logprobs(self, logprobs: Vec<f64>) -> Self {
+    pub fn with_logprobs(self, logprobs: Vec<Option<f64>>) -> Self {
         Self {
             logprobs: logprobs.into_iter(),
             ..self
@@ -235,12 +234,15 @@ impl Planner for Scripted {
     }
 
     fn program_template(&self) -> Option<Template> {
-        let known = !self.logprobs.as_slice().is_empty();
+        let known = self.logprobs.as_slice().iter().any(Option::is_some);
         known.then(|| Template::of(Agent::KgAgent))
     }
 
-    fn logprob_of(&mut self, _samples: &[Vec<Turn>]) -> Result<Option<f64>, InferError> {
-        Ok(self.logprobs.next())
+    fn logprobs_of(&mut self, programs: &[Vec<Vec<Turn>>]) -> Result<Vec<Option<f64>>, InferError> {
+        Ok(programs
+            .iter()
+            .map(|_| self.logprobs.next().flatten())
+            .collect())
     }
 
     fn constrained(&self) -> bool {
