@@ -2,7 +2,7 @@
 //! form).
 
 use super::intervals::intervals;
-use super::rows::row_names;
+use super::rows::{is_rank, row_names};
 use super::source::{NamedRelation, SchemaSource};
 use super::types::Schema;
 use super::vocabulary::{
@@ -92,6 +92,11 @@ pub(crate) fn read(graph: &dyn SchemaSource) -> Schema {
         &schema.type_relations,
         !schema.label_relations.is_empty(),
     );
+    for relation in &relations {
+        if is_rank(graph, relation, &relations, &schema.row_names) {
+            schema.alias_relations.retain(|id| *id != relation.id);
+        }
+    }
     for names in &schema.row_names {
         // A part of a person's name is no name of its own.
         if let [name] = names.as_slice()

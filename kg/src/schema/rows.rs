@@ -2,11 +2,11 @@
 //! (`guest/id=17`, `guest/17`), a relation for each column, and no labels. Columns are named after
 //! their table (`guest#last_name` in W3C Direct Mapping, `vocab#guest_last_name` in D2RQ) or not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::source::{NamedRelation, SchemaSource};
 use crate::names::split;
-use crate::term::{RDF_TYPE, RelId, Term};
+use crate::term::{NodeId, RDF_TYPE, RelId, Term};
 
 /// Parts of a person's name, first and last.
 const FIRST: [&str; 4] = ["firstname", "forename", "givenname", "fname"];
@@ -68,6 +68,31 @@ pub(super) fn row_names(
         .collect()
 }
 
+/// Whether a relation to titles gives ranks such as `GM`, and not names: several things have the same, or
+/// the rows of its table have another name.
+pub(super) fn is_rank(
+    graph: &dyn SchemaSource,
+    title: &NamedRelation,
+    relations: &[NamedRelation],
+    row_names: &[Vec<RelId>],
+) -> bool {
+    if split(&title.iri).1.to_lowercase() != "title" {
+        return false;
+    }
+    let table_of = |iri: &str| Some(iri.rsplit_once('#')?.0.to_owned());
+    let table = table_of(&title.iri);
+    let names = row_names
+        .iter()
+        .filter(|columns| !columns.contains(&title.id));
+    let named = |id: &RelId| {
+        let relation = relations.iter().find(|relation| relation.id == *id);
+        table.is_some() && relation.is_some_and(|relation| table_of(&relation.iri) == table)
+    };
+    let sample = graph.pairs(title.id, SAMPLE);
+    let values: BTreeSet<NodeId> = sample.iter().map(|(_, value)| *value).collect();
+    names.flatten().any(named) || 2 * values.len() <= sample.len()
+}
+
 /// A name in lower case without separators; `nm` at its end is short for `name`, and `desc` for `description`.
 fn plain(name: &str) -> String {
     const SHORT: [(&str, &str); 3] = [
@@ -123,14 +148,10 @@ fn class_of(graph: &dyn SchemaSource, relation: RelId, types: &[RelId]) -> Optio
 
 /// The columns that name the rows of a table.
 fn named(table: &str, columns: &[(String, RelId)]) -> Option<Vec<RelId>> {
-    let one_of = |names: &[&str]| {
-        let column = columns
-            .iter()
-            .find(|(column, _)| names.contains(&column.as_str()));
-        column.map(|(_, id)| *id)
-    };
-    if let Some(name) = one_of(&["name", "title", "fullname", "label"]) {
-        return Some(vec![name]);
+    let mut names = ["name", "fullname"].into_iter();
+    let called = |name| columns.iter().find(|(column, _)| column == name);
+    if let Some((_, name)) = names.find_map(called) {
+        return Some(vec![*name]);
     }
     if let (Some(first), Some(last)) = (
         part_of(&FIRST, table, columns),
@@ -142,19 +163,27 @@ fn named(table: &str, columns: &[(String, RelId)]) -> Option<Vec<RelId>> {
         let of = |end: &str| column.strip_suffix(end).map(str::to_owned);
         of("name").or_else(|| of("title"))
     };
-    let mut others: Vec<(bool, bool, RelId)> = (columns.iter())
+    let mut others: Vec<(u8, RelId)> = (columns.iter())
         .filter_map(|(column, id)| {
+            // A title may be a person's rank, and a label a record company.
+            match column.as_str() {
+                "title" => return Some((1, *id)),
+                "label" => return Some((2, *id)),
+                _ => {}
+            }
             // The name of a country is the name of a row only in the table of countries.
             let own = |start: &str| start.len() > 2 && is_of_table(start, table);
             let other = |start: &str| OTHER_NAMES.contains(&start) && !own(start);
             let start = ending(column).filter(|start| !other(start))?;
-            let title = column.ends_with("title");
-            Some((!is_of_table(&start, table), title, *id))
+            match (is_of_table(&start, table), column.ends_with("title")) {
+                (true, title) => Some((u8::from(title), *id)),
+                (false, true) => None,
+                (false, false) => Some((3, *id)),
+            }
         })
-        .filter(|(foreign, title, _)| !(*foreign && *title))
         .collect();
     others.sort_unstable();
-    others.first().map(|(_, _, id)| vec![*id])
+    others.first().map(|(_, id)| vec![*id])
 }
 
 /// The column with short descriptions of the rows of a table without names: `type_description` of `room_type`.
