@@ -13,6 +13,7 @@ use super::error::{LinkError, check_question};
 use super::loose::{add_nations, add_pieces, last_word};
 use super::names::{Asked, is_value, named};
 use super::span::{CHOICES, LONGEST, Span, best_first};
+use super::turned::add_turned;
 use super::words::{Word, words};
 use crate::rank::{RankError, Ranker};
 use kg::search::{LabelIndex, LabelMatch, MatchKind, NodeRole, SearchError, normalise};
@@ -60,6 +61,7 @@ pub fn detect(
         None => {
             let mut spans = named(&asked)?;
             add_nations(&asked, &mut spans)?;
+            add_turned(&asked, &mut spans)?;
             add_pieces(&asked, &mut spans)?;
             let mut spans = best_first(spans);
             spans.extend(misspelt_runs(&asked, &spans)?);

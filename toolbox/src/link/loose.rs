@@ -15,6 +15,7 @@ use super::language::{
 use super::names::{Asked, is_topic, is_value, is_vocabulary, is_vocabulary_name};
 use super::pieces::{Fit, Part, Token, fit, tokens};
 use super::span::{CHOICES, Span, add};
+use super::turned;
 use super::words::{Word, words};
 
 /// Number of words of the longest adjective or other name of a nation.
@@ -170,7 +171,10 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
         })
     });
     let mut joining = distinct(asked, pieces);
-    joining.retain(|(fit, found)| may_join(asked, spans, fit, found));
+    joining.retain(|(fit, found)| {
+        may_join(asked, spans, fit, found)
+            && (fit.part == Part::Whole || !is_column_value(asked, fit))
+    });
     for (fit, found) in joining {
         let inside = &asked.words[fit.first..=fit.last];
         let content = inside.iter().filter(|word| !word.stop).count();
@@ -178,6 +182,11 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
         add(spans, fit.first, fit.last, weight, found);
     }
     Ok(())
+}
+
+/// Whether the words of a fit are the whole value of an attribute: `GM` is a title before it is Gideon Marsh.
+fn is_column_value(asked: &Asked<'_>, fit: &Fit) -> bool {
+    crate::text_values::value_of(asked.kg, asked.text(fit.first, fit.last)).is_some()
 }
 
 /// Nodes whose name is an ordinary word and a word for its kind (`historical fiction`), if the word
@@ -410,9 +419,15 @@ pub(super) fn mention(kg: &dyn Kg, question: &str, node: NodeId) -> Option<(usiz
         }
     }
     let cased = all.iter().skip(1).any(|word| word.capital);
+    let texts: Vec<String> = (0..all.len())
+        .map(|at| normalise(&question[all[at].start..all[at].end]))
+        .collect();
     let tokens = tokens(question, &all);
     let mut best: Option<Fit> = None;
     for name in &names {
+        if let Some((first, last)) = turned::mention(&texts, name) {
+            return Some(range(first, last));
+        }
         for (at, token) in tokens.iter().enumerate() {
             let word = all[token.word];
             if is_ordinary(&token.text) && is_of_kind(name, &token.text) {

@@ -13,6 +13,7 @@ mod loose;
 mod names;
 mod pieces;
 mod span;
+mod turned;
 mod units;
 mod words;
 
