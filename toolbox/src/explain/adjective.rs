@@ -31,7 +31,25 @@ const LASTING: &[&str] = &[
 ];
 const HEIGHT: &[&str] = &["height", "elev", "altitud", "tall", "high"];
 const SIZE: &[&str] = &[
-    "area", "popul", "siz", "capacit", "surfac", "seat", "numb", "diamet",
+    "area",
+    "popul",
+    "siz",
+    "capacit",
+    "surfac",
+    "seat",
+    "numb",
+    "diamet",
+    "amount",
+    "budget",
+    "volum",
+    "revenu",
+    "turnov",
+    "staff",
+    "employe",
+    "student",
+    "member",
+    "enrol",
+    "headcount",
 ];
 const DATE: &[&str] = &[
     "dat",

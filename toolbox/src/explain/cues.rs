@@ -5,8 +5,10 @@ use kg::value::{Extreme, Op};
 use kg::{placed_words, words};
 
 use super::adjective::{Degree, adjective};
+use super::embedded::request;
 use super::focus::is_content;
 use super::name_parts::name_part;
+use super::totals::counted_per;
 use super::vocabulary::is_filler;
 use crate::link::{decade_in_digits, decade_of_word, is_size, number_of_word};
 
@@ -83,6 +85,7 @@ pub(super) fn counts(all: &[String]) -> bool {
         })
         || all.first().is_some_and(|word| word == "count")
         || follows(all, "count", &["of", "the", "all"])
+        || counted_per(all)
 }
 
 /// Whether `or` joins two properties, and is not a part of `3 or more`.
@@ -459,7 +462,7 @@ pub(super) fn judges(question: &str) -> bool {
         last(3).as_str(),
         "is that right" | "is that true" | "is that correct" | "is this true" | "true or false"
     );
-    if confirms || last(2) == "or not" {
+    if confirms || last(2) == "or not" || request(&all) > 0 {
         return true;
     }
     !polite

@@ -10,6 +10,7 @@ use super::cues::{
     amounts, comparison, counts, degree_word, degrees, gives_range, joins_by_or, judges, negates,
     others, rank, tells, whole_words,
 };
+use super::embedded::request;
 use super::focus::{BE, COUNTING, focus, is_content, is_extreme, is_noun};
 use super::marks::{asking_marks, base};
 use super::mentions;
@@ -17,6 +18,7 @@ use super::name_parts::name_part;
 use super::naming::{is_anybody, names_people};
 use super::plan::bit;
 use super::table::WordTables;
+use super::totals::{asks_for_most, is_amount};
 use super::vocabulary::is_chatter;
 use crate::link::{
     Linked, has_date, is_code_of, is_month, is_short_code, is_size, number_of_word,
@@ -44,6 +46,8 @@ pub(super) struct Asked {
     pub(super) is: bool,
     /// It asks for an extreme: of a number, and of a time.
     pub(super) extreme: Option<[Extreme; 2]>,
+    /// It asks for the most or the fewest of some things: `the most students`.
+    pub(super) most_of: bool,
     /// The word that says what is extreme: `coldest`, `visited` of `most visited`.
     pub(super) superlative: Option<usize>,
     /// The word that names what is asked for stands next to that extreme.
@@ -154,7 +158,8 @@ impl Asked {
             })
         };
         let stems: Vec<String> = all.iter().map(|word| base(word)).collect();
-        let mut skip = 0;
+        // `Please check whether` says nothing.
+        let mut skip = request(&all);
         for (index, (at, word)) in placed.iter().enumerate() {
             if skip > 0 {
                 skip -= 1;
@@ -174,7 +179,8 @@ impl Asked {
                 skip = length - 1;
                 continue;
             }
-            if asked.count && value.is_none() && COUNTING.contains(&word.as_str()) {
+            let total = word == "total" && is_amount(&all, index);
+            if asked.count && value.is_none() && COUNTING.contains(&word.as_str()) && !total {
                 continue;
             }
             // `what does she do`: what she does is her job.
@@ -227,6 +233,7 @@ impl Asked {
         let superlative = degree_word(&all).filter(|_| asked.extreme.is_some());
         asked.superlative = superlative.and_then(|at| asked.index(&all[at]));
         asked.rank = rank(&all);
+        asked.most_of = asks_for_most(&all);
         asked.compare = comparison(&all);
         asked.or_clause = joins_by_or(&all);
         asked.compared = compared(&bare, &all, &linked.values);

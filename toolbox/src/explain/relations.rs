@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use kg::term::{NodeId, RelId};
+use kg::value::Kind;
 use kg::words;
 
 use super::asked_word::AskedWord;
@@ -176,11 +177,28 @@ impl Explainer<'_, '_> {
 
     /// Whether an attribute may be what the question's superlative is about.
     pub(super) fn says_extreme(&mut self, relation: Relation) -> bool {
+        if self.asked.most_of && self.is_time(relation) {
+            return false;
+        }
         let way = Way::Out;
         match self.asked.superlative {
             Some(at) => self.hop(Hop { relation, way }).words[at] >= SPOKEN_OF,
             None => self.says_attribute(relation),
         }
+    }
+
+    /// Whether an attribute's values are times, as its first one shows.
+    fn is_time(&self, relation: Relation) -> bool {
+        let Relation::Plain(id) = relation else {
+            return true;
+        };
+        let kg = self.session.kg();
+        let mut kind = None;
+        kg.each_pair(id, &mut |_, value| {
+            kind = kg.term(value).as_literal().map(Kind::of);
+            false
+        });
+        kind == Some(Kind::Time)
     }
 
     /// Whether the question has a word for what a relation says of a thing, without the words for what

@@ -316,14 +316,9 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     terms[DecisionTerm::TruthMissing] = flag(asked.judge && !judged);
     terms[DecisionTerm::TruthNotAsked] = flag(judged && !asked.judge && !asked.tells);
     terms[DecisionTerm::TruthHolds] = flag(found.answer == Value::Bool(true) && !tally.denied);
-    let topics = &explainer.session.linked().entities;
     // Of several things, the topic may be one: `all films by the director of this one`.
-    let share = |set: &EntSet| {
-        let found = set.iter().filter(|node| topics.contains(node)).count();
-        found as f32 / set.len().max(1) as f32
-    };
     if asked.either.is_none() && !asked.others {
-        terms[DecisionTerm::AnswerIsTopic] = set.map_or(0.0, share);
+        terms[DecisionTerm::AnswerIsTopic] = set.map_or(0.0, |set| explainer.share_of_topics(set));
     }
     terms[DecisionTerm::AnswerSize] = set.map_or(0.0, |set| (set.len().max(1) as f32).ln());
     terms[DecisionTerm::TimeForWhen] = flag(when && time);

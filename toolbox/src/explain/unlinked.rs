@@ -10,7 +10,7 @@ use super::naming::class_texts;
 use super::phrases::same_but_ending;
 use super::vocabulary::stems;
 use super::words::Explainer;
-use crate::exec::{Adjacent, Relation};
+use crate::exec::{Adjacent, EntSet, Relation};
 
 impl Explainer<'_, '_> {
     /// The content words that are the name of a thing; none if the question does not say all of it.
@@ -28,6 +28,23 @@ impl Explainer<'_, '_> {
         let places: Arc<[usize]> = places.unwrap_or_default().into();
         self.named.insert(node, Arc::clone(&places));
         places
+    }
+
+    /// The share of these nodes that the question itself names: linked things, and the names that stand there for
+    /// them.
+    pub(super) fn share_of_topics(&self, set: &EntSet) -> f32 {
+        let (kg, linked) = (self.session.kg(), self.session.linked());
+        let spans = (0..linked.entities.len()).filter_map(|at| linked.span(at));
+        let question = self.session.question();
+        let mut texts = spans.filter_map(|(from, to)| question.get(from..to));
+        let mut says = |name: &str| texts.any(|text| text.eq_ignore_ascii_case(name));
+        if let [one] = **set
+            && let Some(name) = kg.term(one).as_literal()
+        {
+            return if says(&name.lexical) { 1.0 } else { 0.0 };
+        }
+        let found = set.iter().filter(|node| linked.entities.contains(node));
+        found.count() as f32 / set.len().max(1) as f32
     }
 
     /// Whether a thing has the name of what the question asks for, in the singular or the plural.

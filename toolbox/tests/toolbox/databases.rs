@@ -352,3 +352,61 @@ fn what_is_counted_and_measured_is_what_the_question_names() {
         ],
     );
 }
+
+/// A record shop: albums have a title and a label, employees a name and a title.
+const SHOP: &str = r#"
+@base <http://shop.example/> .
+<artist/id=1> a <artist> ; <artist#id> 1 ; <artist#name> "Iron Pelican" .
+<artist/id=2> a <artist> ; <artist#id> 2 ; <artist#name> "Marisol Vega" .
+<album/id=1> a <album> ; <album#id> 1 ; <album#label> "Anvil Works" ; <album#title> "Scrapyard Hymns" ; <album#ref-artist_id> <artist/id=1> .
+<album/id=2> a <album> ; <album#id> 2 ; <album#label> "Anvil Works" ; <album#title> "Feathers and Steel" ; <album#ref-artist_id> <artist/id=1> .
+<album/id=3> a <album> ; <album#id> 3 ; <album#label> "Casa Luna" ; <album#title> "Cartas del Sur" ; <album#ref-artist_id> <artist/id=2> .
+<employee/id=1> a <employee> ; <employee#id> 1 ; <employee#title> "GM" ; <employee#first_name> "Helen" ; <employee#last_name> "Marsh" .
+<employee/id=2> a <employee> ; <employee#id> 2 ; <employee#title> "Buyer" ; <employee#first_name> "Gideon" ; <employee#last_name> "Marsh" ; <employee#ref-reports_to> <employee/id=1> .
+<employee/id=3> a <employee> ; <employee#id> 3 ; <employee#title> "Clerk" ; <employee#first_name> "Mei" ; <employee#last_name> "Tanaka" ; <employee#ref-reports_to> <employee/id=2> .
+<invoice/id=1> a <invoice> ; <invoice#id> 1 ; <invoice#total> 4 ; <invoice#city> "Oslo" ; <invoice#ref-clerk> <employee/id=3> .
+<invoice/id=2> a <invoice> ; <invoice#id> 2 ; <invoice#total> 10 ; <invoice#city> "Oslo" ; <invoice#ref-clerk> <employee/id=3> .
+<invoice/id=3> a <invoice> ; <invoice#id> 3 ; <invoice#total> 6 ; <invoice#city> "Bergen" ; <invoice#ref-clerk> <employee/id=2> .
+"#;
+
+#[test]
+fn a_title_or_a_label_beside_a_name_is_no_name() {
+    let kg = graph_of(SHOP);
+    check_answers(
+        &kg,
+        "; ",
+        &[
+            (
+                "Which albums were recorded by Iron Pelican?",
+                "Feathers and Steel Scrapyard Hymns",
+            ),
+            ("who does Mei Tanaka report to", "Gideon | Marsh"),
+            ("label of Cartas del Sur", "Casa Luna"),
+            // `GM` is a title before it is Gideon Marsh.
+            ("which employees have the title GM", "Helen | Marsh"),
+        ],
+    );
+}
+
+#[test]
+fn totals_are_columns_and_plurals_are_counted_per_key() {
+    let kg = graph_of(SHOP);
+    check_answers(
+        &kg,
+        "; ",
+        &[
+            (
+                "What is the average invoice total for each city?",
+                "6 | Bergen; 7 | Oslo",
+            ),
+            ("revenue by city", "14 | Oslo; 6 | Bergen"),
+            ("albums per label", "Anvil Works | 2; Casa Luna | 1"),
+            (
+                "For each label, show its name together with the number of albums.",
+                "Anvil Works | 2; Casa Luna | 1",
+            ),
+            // Both parts of a name, also of rows without something.
+            ("Which employees have no invoice?", "Helen | Marsh"),
+        ],
+    );
+}

@@ -106,8 +106,14 @@ impl<'c> Composer<'c, '_, '_> {
         columns
     }
 
-    /// The path to the last name, if `path` leads to the first name and the phrase asks for names.
+    /// The path to the last name, if `path` leads to the first name, which stands for what the phrase names.
     fn rest_of_name(&mut self, phrase: &Phrase, path: usize) -> Option<usize> {
+        let said = self.chosen_path(path)?.explains(&phrase.words);
+        if said { None } else { self.last_name(path) }
+    }
+
+    /// The path to the last name, if `path` leads to the first name.
+    pub(super) fn last_name(&mut self, path: usize) -> Option<usize> {
         let (last, before) = self.chosen.get(path)?.split_last()?;
         let Relation::Plain(first) = last.relation else {
             return None;
@@ -124,9 +130,7 @@ impl<'c> Composer<'c, '_, '_> {
         };
         let hops: Vec<Hop> = before.iter().copied().chain([hop]).collect();
         let found = self.paths.iter().find(|path| path.hops == hops)?;
-        let chosen = self.chosen_path(path)?;
-        let asked = phrase.label == Some(Label::Name) && !chosen.explains(&phrase.words);
-        asked.then(|| self.choose(found, found))
+        Some(self.choose(found, found))
     }
 
     /// The path that was chosen with this index.

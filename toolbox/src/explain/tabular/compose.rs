@@ -353,7 +353,12 @@ impl Composer<'_, '_, '_> {
         let ordered = self.request.order.is_some() && columns.order.is_some();
         if without || ordered || columns.mean.is_some() {
             let path = self.member_path()?;
-            columns.shown.push((0, Shown::Path(path)));
+            let names = [Some(path), self.last_name(path)];
+            let shown = names
+                .into_iter()
+                .flatten()
+                .map(|path| (0, Shown::Path(path)));
+            columns.shown.extend(shown);
         }
         Some(())
     }

@@ -4,6 +4,7 @@ use kg::value::{Extreme, Op};
 
 use super::super::adjective::{Degree, adjective};
 use super::super::cues::{is_negation, sorts};
+use super::super::totals::{counted_per, is_amount};
 use super::reading::{LISTING, Reader, Token};
 use super::request::{Phrase, Role, is_of_quantity, is_one_of, number};
 use crate::call::Aggregate;
@@ -80,7 +81,7 @@ impl Reader<'_> {
         let aggregate = match word.as_str() {
             "average" | "mean" | "avg" => Some(Aggregate::Average),
             // `the average and maximum total` of bills is of what they call so.
-            "total" if self.is_computed() && self.is_empty() => None,
+            "total" if self.is_computed() && self.is_empty() || is_amount(self.tokens, at) => None,
             "total" | "sum" | "combined" => Some(Aggregate::Sum),
             "much" if self.asks_in_all(at) => Some(Aggregate::Sum),
             "maximum" | "max" if next != "of" || self.word(at + 2).parse::<u64>().is_err() => {
@@ -93,6 +94,13 @@ impl Reader<'_> {
         };
         if let Some(aggregate) = aggregate {
             return Some(self.computed(at, aggregate));
+        }
+        if matches!(word.as_str(), "revenue" | "turnover" | "takings")
+            && matches!(next.as_str(), "by" | "per")
+        {
+            // `revenue by country`: a sum of what is called so.
+            self.begin(Role::Computed(Aggregate::Sum));
+            return None;
         }
         if let Some(read) = self.key(at) {
             return Some(read);
@@ -227,6 +235,9 @@ impl Reader<'_> {
                 Some(1)
             }
             "per" | "each" | "every" if !self.begins_of() => {
+                if word == "per" {
+                    self.count_before();
+                }
                 self.begin(Role::Key);
                 self.request.grouped |= word != "every" || self.request.count.is_some();
                 Some(1)
@@ -255,6 +266,16 @@ impl Reader<'_> {
                 Some(2)
             }
             _ => None,
+        }
+    }
+
+    /// Counts what stands before `per`: `customers per country`.
+    fn count_before(&mut self) {
+        if counted_per(self.tokens)
+            && let [one] = self.request.phrases.as_mut_slice()
+        {
+            one.role = Role::Counted;
+            self.request.count = Some(one.at);
         }
     }
 

@@ -140,6 +140,7 @@ impl Reader<'_> {
             // `of his or her club`
             "or" if matches!(self.word(at + 1), "her" | "she") => return 2,
             "and" | "or" => self.and(at),
+            "together" if self.word(at + 1) == "with" => self.close(),
             "name" if self.is_order(at) => {}
             _ if name_part(self.tokens, at).is_some() => self.add(token, Some(Label::Name)),
             "name" | "names" => self.add(token, Some(Label::Name)),

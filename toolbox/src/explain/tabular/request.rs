@@ -97,6 +97,7 @@ pub(super) struct Request {
 impl Request {
     /// Settles what the phrases share, after all have been read.
     pub(super) fn settle(&mut self, asked: &Asked) {
+        self.keep_names_of_keys();
         self.keep_listed();
         self.keep_keys();
         self.keep_one_column(asked);
@@ -150,6 +151,28 @@ impl Request {
                 phrase.role = Role::Condition;
                 self.subjects.push(at);
             }
+        }
+    }
+
+    /// `for each genre, its name and the number of tracks`: the name is that of the genre, which is shown anyway.
+    fn keep_names_of_keys(&mut self) {
+        let key = self
+            .phrases
+            .first()
+            .is_some_and(|one| one.role == Role::Key);
+        if key && self.grouped && self.count.is_some() {
+            let name = |one: &Phrase| {
+                one.role == Role::Column
+                    && one.label == Some(Label::Name)
+                    && one.words.is_empty()
+                    && one.of.is_empty()
+            };
+            let left = |at: usize| {
+                let before = self.phrases.iter().take(at);
+                before.filter(|one| !name(one)).count()
+            };
+            (self.had, self.listed) = (left(self.had), self.listed.map(left));
+            self.phrases.retain(|one| !name(one));
         }
     }
 

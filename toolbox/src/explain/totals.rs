@@ -1,0 +1,137 @@
+//! Numbers that a question asks for without `how many`, and totals that are no sums. English.
+
+use super::adjective::adjective;
+use super::focus::is_content;
+
+/// What numbers are given for, and nothing is counted for.
+const UNITS: [&str; 12] = [
+    "capita", "unit", "game", "hour", "year", "day", "month", "week", "head", "second", "minute",
+    "mile",
+];
+/// Words of such a question, at most.
+const WORDS: usize = 5;
+
+/// Whether a question is a plural and what it is counted for: `customers per country`, not `GDP per capita`.
+pub(super) fn counted_per(all: &[impl AsRef<str>]) -> bool {
+    let word = |at: usize| all.get(at).map_or("", AsRef::as_ref);
+    let per = (0..all.len()).find(|&at| word(at) == "per");
+    let (Some(at), true) = (per.filter(|&at| at > 0), all.len() <= WORDS) else {
+        return false;
+    };
+    let plural = word(at - 1).ends_with('s') && !word(at - 1).ends_with("ss");
+    let noun = |at: usize| is_content(word(at)) && adjective(word(at)).is_none();
+    let nouns = (0..all.len()).all(|other| other == at || noun(other));
+    let unit = word(at + 1).is_empty() || UNITS.contains(&word(at + 1));
+    plural && nouns && !unit && !matches!(word(0), "average" | "mean" | "avg" | "sum")
+}
+
+/// Whether a question asks for the most or the fewest of some things: `the most doctoral students`, not `the most
+/// recent` nor `at most two`.
+pub(super) fn asks_for_most(all: &[String]) -> bool {
+    all.iter().enumerate().any(|(at, word)| {
+        let before = at.checked_sub(1).map_or("", |before| all[before].as_str());
+        let next = || {
+            all[at + 1..]
+                .iter()
+                .take(3)
+                .take_while(|next| is_content(next))
+        };
+        matches!(word.as_str(), "most" | "fewest")
+            && !matches!(before, "at" | "one" | "two" | "three")
+            && next()
+                .any(|next| next.ends_with('s') || matches!(next.as_str(), "people" | "children"))
+            && next().all(|next| adjective(next).is_none())
+    })
+}
+
+/// Whether `total` at `at` is a noun of its own, and no sum: `the invoice total`, `the average total`.
+pub(super) fn is_amount(all: &[impl AsRef<str>], at: usize) -> bool {
+    let word = |at: usize| all.get(at).map_or("", AsRef::as_ref);
+    let before = at.checked_sub(1).map_or("", word);
+    let next = word(at + 1);
+    let measured = matches!(
+        before,
+        "average" | "mean" | "highest" | "lowest" | "maximum" | "minimum"
+    );
+    let noun = measured || is_content(before) && adjective(before).is_none();
+    noun && !matches!(next, "number" | "amount" | "count" | "of") && !is_content(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(text: &str) -> Vec<&str> {
+        text.split(' ').collect()
+    }
+
+    #[test]
+    fn plurals_are_counted_for_what_follows_per() {
+        for text in [
+            "customers per country",
+            "customers per billing country",
+            "albums per label",
+        ] {
+            assert!(counted_per(&all(text)), "{text}");
+        }
+        for text in [
+            "gdp per capita",
+            "points per game",
+            "revenue per country",
+            "average age per team",
+            "what is the number of customers per country",
+            "per country",
+            "customers",
+        ] {
+            assert!(!counted_per(&all(text)), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_most_of_some_things_is_no_date() {
+        let most = |text: &str| {
+            let all: Vec<String> = text.split(' ').map(str::to_owned).collect();
+            asks_for_most(&all)
+        };
+        for text in [
+            "who supervises the most doctoral students",
+            "which club has the fewest members",
+        ] {
+            assert!(most(text), "{text}");
+        }
+        for text in [
+            "the most recent film",
+            "at most two goals",
+            "which film won most recently",
+            "most of them",
+        ] {
+            assert!(!most(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_total_behind_a_noun_is_an_amount() {
+        let total = |text: &str| {
+            let all = all(text);
+            all.iter()
+                .position(|word| *word == "total")
+                .is_some_and(|at| is_amount(&all, at))
+        };
+        for text in [
+            "the average invoice total for each city",
+            "highest total",
+            "invoice total ever",
+        ] {
+            assert!(total(text), "{text}");
+        }
+        for text in [
+            "the total of the bills",
+            "the total number of cities",
+            "how much in total",
+            "order total amount",
+            "total",
+        ] {
+            assert!(!total(text), "{text}");
+        }
+    }
+}
