@@ -8,6 +8,12 @@ const UNITS: [&str; 12] = [
     "capita", "unit", "game", "hour", "year", "day", "month", "week", "head", "second", "minute",
     "mile",
 ];
+/// Words of what is counted, at most: `doctoral students`.
+const NOUNS: usize = 3;
+/// Ends of words that say how something is, and name nothing: `the most successful clubs`.
+const QUALITIES: [&str; 10] = [
+    "ful", "ous", "ed", "ive", "able", "ible", "ing", "lar", "mon", "ant",
+];
 /// Words of such a question, at most.
 const WORDS: usize = 5;
 
@@ -28,20 +34,27 @@ pub(super) fn counted_per(all: &[impl AsRef<str>]) -> bool {
 /// Whether a question asks for the most or the fewest of some things: `the most doctoral students`, not `the most
 /// recent` nor `at most two`.
 pub(super) fn asks_for_most(all: &[String]) -> bool {
-    all.iter().enumerate().any(|(at, word)| {
-        let before = at.checked_sub(1).map_or("", |before| all[before].as_str());
-        let next = || {
-            all[at + 1..]
-                .iter()
-                .take(3)
-                .take_while(|next| is_content(next))
-        };
-        matches!(word.as_str(), "most" | "fewest")
-            && !matches!(before, "at" | "one" | "two" | "three")
-            && next()
-                .any(|next| next.ends_with('s') || matches!(next.as_str(), "people" | "children"))
-            && next().all(|next| adjective(next).is_none())
-    })
+    let most = |at: &usize| matches!(all[*at].as_str(), "most" | "fewest");
+    (0..all.len()).filter(most).any(|at| things_follow(all, at))
+}
+
+/// Whether the word at `at`, such as `most`, stands before things that can be counted, and not before an adjective.
+pub(super) fn things_follow(all: &[impl AsRef<str>], at: usize) -> bool {
+    let word = |at: usize| all.get(at).map_or("", AsRef::as_ref);
+    let before = at.checked_sub(1).map_or("", word);
+    let nouns = (at + 1..at + 1 + NOUNS).map(word);
+    let several =
+        |noun: &str| noun.ends_with('s') || matches!(noun, "people" | "children" | "men" | "women");
+    for noun in nouns {
+        if several(noun) && is_content(noun) && adjective(noun).is_none() {
+            return !matches!(before, "at" | "one" | "two" | "three");
+        }
+        let describes = |end: &&str| noun.ends_with(*end);
+        if !is_content(noun) || adjective(noun).is_some() || QUALITIES.iter().any(describes) {
+            return false;
+        }
+    }
+    false
 }
 
 /// Whether `total` at `at` is a noun of its own, and no sum: `the invoice total`, `the average total`.

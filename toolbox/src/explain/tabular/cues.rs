@@ -4,7 +4,7 @@ use kg::value::{Extreme, Op};
 
 use super::super::adjective::{Degree, adjective};
 use super::super::cues::{is_negation, sorts};
-use super::super::totals::{counted_per, is_amount};
+use super::super::totals::{counted_per, is_amount, things_follow};
 use super::reading::{LISTING, Reader, Token};
 use super::request::{Phrase, Role, is_of_quantity, is_one_of, number};
 use crate::call::Aggregate;
@@ -391,16 +391,7 @@ impl Reader<'_> {
 
     /// Whether `most` at `at` stands before something to count, not before an adjective.
     fn counts_next(&self, at: usize) -> bool {
-        let next = self.word(at + 1);
-        let before = at.checked_sub(1).map_or("", |before| self.word(before));
-        let several =
-            next.ends_with('s') || matches!(next, "people" | "children" | "men" | "women");
-        before != "at"
-            && several
-            && self
-                .tokens
-                .get(at + 1)
-                .is_some_and(|token| token.content.is_some())
-            && adjective(next).is_none()
+        let next = self.tokens.get(at + 1);
+        next.is_some_and(|next| next.content.is_some()) && things_follow(self.tokens, at)
     }
 }
