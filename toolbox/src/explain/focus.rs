@@ -5,7 +5,7 @@ use super::adjective::{Degree, adjective};
 use super::vocabulary::{is_chatter, is_filler};
 use crate::rank::is_stop;
 
-const QUESTION_WORDS: &[&str] = &[
+pub(super) const QUESTION_WORDS: &[&str] = &[
     "what", "which", "who", "whom", "whose", "where", "when", "how", "whos", "wheres", "whens",
 ];
 /// Forms of `do`: the verb that they help comes last.

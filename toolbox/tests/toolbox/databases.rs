@@ -360,7 +360,7 @@ const SHOP: &str = r#"
 <artist/id=2> a <artist> ; <artist#id> 2 ; <artist#name> "Marisol Vega" .
 <album/id=1> a <album> ; <album#id> 1 ; <album#label> "Anvil Works" ; <album#title> "Scrapyard Hymns" ; <album#ref-artist_id> <artist/id=1> .
 <album/id=2> a <album> ; <album#id> 2 ; <album#label> "Anvil Works" ; <album#title> "Feathers and Steel" ; <album#ref-artist_id> <artist/id=1> .
-<album/id=3> a <album> ; <album#id> 3 ; <album#label> "Casa Luna" ; <album#title> "Cartas del Sur" ; <album#ref-artist_id> <artist/id=2> .
+<album/id=3> a <album> ; <album#id> 3 ; <album#label> "Casa Luna" ; <album#title> "Cartas del Sur" ; <album#year> 1999 ; <album#ref-artist_id> <artist/id=2> .
 <employee/id=1> a <employee> ; <employee#id> 1 ; <employee#title> "GM" ; <employee#first_name> "Helen" ; <employee#last_name> "Marsh" .
 <employee/id=2> a <employee> ; <employee#id> 2 ; <employee#title> "Buyer" ; <employee#first_name> "Gideon" ; <employee#last_name> "Marsh" ; <employee#ref-reports_to> <employee/id=1> .
 <employee/id=3> a <employee> ; <employee#id> 3 ; <employee#title> "Clerk" ; <employee#first_name> "Mei" ; <employee#last_name> "Tanaka" ; <employee#ref-reports_to> <employee/id=2> .
@@ -405,6 +405,12 @@ fn totals_are_columns_and_plurals_are_counted_per_key() {
                 "For each label, show its name together with the number of albums.",
                 "Anvil Works | 2; Casa Luna | 1",
             ),
+            // Keywords may name several columns, whatever they are.
+            (
+                "city and total of the invoices by Gideon Marsh",
+                "Bergen | 6",
+            ),
+            ("year and label of Cartas del Sur", "1999 | Casa Luna"),
             // Both parts of a name, also of rows without something.
             ("Which employees have no invoice?", "Helen | Marsh"),
         ],

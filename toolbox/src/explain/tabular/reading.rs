@@ -2,7 +2,7 @@
 
 use super::super::adjective::adjective;
 use super::super::cues::whole_words;
-use super::super::focus::is_content;
+use super::super::focus::{QUESTION_WORDS, is_content};
 use super::super::name_parts::name_part;
 use super::super::question::Asked;
 use super::request::{Label, Phrase, Request, Role, is_one_of};
@@ -97,6 +97,9 @@ pub(super) fn read(bare: &str, asked: &Asked) -> Request {
     let mut request = reader.request;
     request.commands =
         LISTING.contains(&word(0)) || word(0) == "what" && matches!(word(1), "is" | "are");
+    request.asks = tokens
+        .iter()
+        .any(|token| QUESTION_WORDS.contains(&token.word.as_str()));
     request.settle(asked);
     request
 }
@@ -160,6 +163,7 @@ impl Reader<'_> {
             "which" | "what" if self.asks_beside(at) => {
                 self.close();
                 (self.role, self.beside) = (Role::Column, true);
+                self.request.and_value = true;
             }
             // `and what is its population`
             "what" if self.asks_what_is(at) => {

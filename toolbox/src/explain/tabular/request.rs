@@ -80,6 +80,8 @@ pub(super) struct Request {
     pub(super) listed: Option<usize>,
     /// Whether it asks for a total number, which is a sum where the graph has numbers.
     pub(super) total: bool,
+    /// Whether it has a question word, and is no list of keywords.
+    pub(super) asks: bool,
     /// Whether it asks for one more value: `and when was it founded`.
     pub(super) and_value: bool,
     /// The phrases before those that a sentence lists: they name what the columns are of.
@@ -209,6 +211,7 @@ impl Request {
             || self.lists_columns()
             || self.and_value
             || self.commands
+            || !self.asks
             || asked.count
             || !asked.words.iter().any(AskedWord::is_mark)
         {
