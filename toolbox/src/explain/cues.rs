@@ -8,6 +8,7 @@ use super::adjective::{Degree, adjective};
 use super::embedded::request;
 use super::focus::is_content;
 use super::name_parts::name_part;
+use super::order::sorts;
 use super::totals::counted_per;
 use super::vocabulary::is_filler;
 use crate::link::{decade_in_digits, decade_of_word, is_size, number_of_word};
@@ -18,7 +19,8 @@ fn follows(all: &[String], first: &str, second: &[&str]) -> bool {
 }
 
 /// Words that say what is not so, as words of a question: `aren't` is `aren` and `t`.
-const NEGATIONS: &str = "not without never neither none nobody lack lacking isn aren wasn weren don doesn didn hasn haven";
+const NEGATIONS: &str = "not without never neither none nobody lack lacking isn aren wasn weren don doesn didn hasn haven \
+    isnt arent wasnt werent dont doesnt didnt hasnt havent";
 
 /// Whether a word says what is not so. `no` does so too, except in `no longer`.
 pub(super) fn is_negation(word: &str) -> bool {
@@ -244,34 +246,6 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
         either = extreme;
     }
     [extreme, either]
-}
-
-/// The extreme that a superlative asks for: of a number, and of a time.
-pub(super) fn superlative(word: &str) -> Option<[Extreme; 2]> {
-    match (word, adjective(word)) {
-        ("lowest" | "minimum", _) => Some([Extreme::Min; 2]),
-        ("highest" | "maximum", _) => Some([Extreme::Max; 2]),
-        (_, Some((found, Degree::Superlative))) => Some(found.extremes),
-        _ => None,
-    }
-}
-
-/// The extreme that comes first where these words begin with the order of a list, and the number of words
-/// that say it: `oldest first`, `cheapest to dearest`.
-pub(super) fn sorts(words: &[impl AsRef<str>]) -> Option<([Extreme; 2], usize)> {
-    let word = |at: usize| words.get(at).map_or("", AsRef::as_ref);
-    let first = superlative(word(0))?;
-    let length = match (word(1), word(2), word(3)) {
-        ("first", "", _) => 2,
-        (serving, "first", "") if serving.ends_with("ing") => 3,
-        ("to", other, _) if superlative(other).is_some() => 3,
-        ("to", "the", other) if superlative(other).is_some() => 4,
-        // `from the oldest band to the newest`.
-        (_, "to", other) if superlative(other).is_some() => 4,
-        (_, "to", "the") if superlative(word(4)).is_some() => 5,
-        _ => return None,
-    };
-    Some((first, length))
 }
 
 /// Which a question asks for in the order of its extreme: 2 of `the second longest`.

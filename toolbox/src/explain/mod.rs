@@ -43,6 +43,7 @@ mod mentions;
 mod name_parts;
 mod naming;
 mod nodes;
+mod order;
 mod others;
 mod phrases;
 mod plan;

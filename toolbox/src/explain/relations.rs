@@ -187,6 +187,22 @@ impl Explainer<'_, '_> {
         }
     }
 
+    /// Whether a relation holds no longer, and the question does not ask for that: a former minister is not the
+    /// minister.
+    pub(super) fn is_past(&self, relation: Relation) -> bool {
+        const PAST: [&str; 4] = ["former", "previous", "past", "ex"];
+        let name = words(split(&self.session.relation_name(relation)).0);
+        let past = name.iter().any(|word| PAST.contains(&word.as_str()));
+        let said = || words(self.session.question());
+        past && !said().iter().any(|word| {
+            PAST.contains(&word.as_str())
+                || matches!(
+                    word.as_str(),
+                    "was" | "were" | "did" | "had" | "been" | "used"
+                )
+        })
+    }
+
     /// Whether an attribute's values are times, as its first one shows.
     fn is_time(&self, relation: Relation) -> bool {
         let Relation::Plain(id) = relation else {

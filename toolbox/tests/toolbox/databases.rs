@@ -407,10 +407,15 @@ fn totals_are_columns_and_plurals_are_counted_per_key() {
             ),
             // Keywords may name several columns, whatever they are.
             (
-                "city and total of the invoices by Gideon Marsh",
+                "cities and totals of the invoices by Gideon Marsh",
                 "Bergen | 6",
             ),
-            ("year and label of Cartas del Sur", "1999 | Casa Luna"),
+            ("year + label of Cartas del Sur", "1999 | Casa Luna"),
+            (
+                "List the invoice totals and the cities, from most to least expensive.",
+                "10 | Oslo; 6 | Bergen; 4 | Oslo",
+            ),
+            ("which invoices arent from Oslo? give the city", "Bergen"),
             // Both parts of a name, also of rows without something.
             ("Which employees have no invoice?", "Helen | Marsh"),
         ],

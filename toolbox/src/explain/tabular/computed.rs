@@ -3,7 +3,7 @@
 use kg::value::{Extreme, Op};
 
 use super::super::adjective::{Degree, adjective};
-use super::super::cues::superlative;
+use super::super::order::superlative;
 use super::reading::{ASKED_OF, Reader, Token};
 use super::request::{Role, is_one_of};
 use crate::call::Aggregate;

@@ -3,7 +3,8 @@
 use kg::value::{Extreme, Op};
 
 use super::super::adjective::{Degree, adjective};
-use super::super::cues::{is_negation, sorts};
+use super::super::cues::is_negation;
+use super::super::order::sorts;
 use super::super::totals::{counted_per, is_amount, things_follow};
 use super::reading::{LISTING, Reader, Token};
 use super::request::{Phrase, Role, is_of_quantity, is_one_of, number};

@@ -33,6 +33,7 @@ use crate::call::{Aggregate, Call, ToolTable};
 use crate::exec::{EntSet, Relation, Value, intersection, sorted};
 use compose::Composed;
 use paths::{EXPLAINED, KNOWN};
+use plan::Shown;
 pub(super) use plan::TablePlan;
 use request::{Request, Role};
 
@@ -387,5 +388,37 @@ fn terms(one: &Composed, explainer: &Explainer<'_, '_>) -> Terms {
     let extreme = asked.extreme.is_some() && one.state.tally.extremes == 0 && !one.extreme;
     terms[DecisionTerm::ExtremeMissing] = if extreme { 1.0 } else { 0.0 };
     terms[DecisionTerm::FocusLast] = strength(&one.state.words, asked.focus);
+    terms[DecisionTerm::PersonForWho] = person_for_who(one, explainer);
     terms
+}
+
+/// Members of a set that show what a column leads to.
+const FIRST: usize = 8;
+
+/// 1 if the question asks for people and the first column shows people.
+fn person_for_who(one: &Composed, explainer: &Explainer<'_, '_>) -> f32 {
+    let (asked, session) = (explainer.asked, explainer.session);
+    let who = asked.wants_people || asked.words.iter().any(|word| word.stem == "#who");
+    let path = match one.plan.shown.first() {
+        Some(Shown::Path(path)) if who => one.plan.paths.get(*path),
+        _ => None,
+    };
+    let Some(path) = path else {
+        return 0.0;
+    };
+    let mut nodes: EntSet = one.state.nodes.iter().take(FIRST).copied().collect();
+    for hop in path {
+        let next = reached(session, &nodes, *hop);
+        let literal = |node: &NodeId| matches!(session.kg().term(*node), Term::Literal(_));
+        // A name stands for the thing.
+        if next.first().is_some_and(literal) {
+            break;
+        }
+        nodes = next;
+    }
+    if explainer.are_people(&nodes) {
+        1.0
+    } else {
+        -0.5
+    }
 }

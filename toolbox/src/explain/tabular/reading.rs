@@ -74,7 +74,8 @@ pub(super) fn read(bare: &str, asked: &Asked) -> Request {
                 content,
                 behind_entity: entity && between.trim_matches([' ', ',']).is_empty(),
                 before_entity: (asked.mentions.iter().flatten()).any(|&(from, _)| from == end + 1),
-                apart: dash || between.contains([',', ';', ':', '.', '?', '!']),
+                // `make + model`
+                apart: dash || between.contains([',', ';', ':', '.', '?', '!', '+', '&']),
                 colon: between.contains(':'),
                 at,
                 word,
