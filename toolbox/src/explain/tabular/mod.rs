@@ -395,7 +395,7 @@ fn terms(one: &Composed, explainer: &Explainer<'_, '_>) -> Terms {
 /// Members of a set that show what a column leads to.
 const FIRST: usize = 8;
 
-/// 1 if the question asks for people and the first column shows people.
+/// 1 if the question asks for people and the first column shows people, less than 0 if it shows other things.
 fn person_for_who(one: &Composed, explainer: &Explainer<'_, '_>) -> f32 {
     let (asked, session) = (explainer.asked, explainer.session);
     let who = asked.wants_people || asked.words.iter().any(|word| word.stem == "#who");
