@@ -20,6 +20,9 @@ const OTHER_NAMES: [&str; 25] = [
 
 /// Triples of a relation that show which table it is a column of.
 const SAMPLE: usize = 8;
+/// Triples that show whether titles are shared. They come in the order of their values, so a few would show one
+/// title of several films.
+const TITLES: usize = 1000;
 /// The longest text that can be a name, in characters on average.
 const NAME_CHARS: usize = 40;
 
@@ -88,7 +91,7 @@ pub(super) fn is_rank(
         let relation = relations.iter().find(|relation| relation.id == *id);
         table.is_some() && relation.is_some_and(|relation| table_of(&relation.iri) == table)
     };
-    let sample = graph.pairs(title.id, SAMPLE);
+    let sample = graph.pairs(title.id, TITLES);
     let values: BTreeSet<NodeId> = sample.iter().map(|(_, value)| *value).collect();
     names.flatten().any(named) || 2 * values.len() <= sample.len()
 }

@@ -12,18 +12,15 @@ pub(super) fn sorts(words: &[impl AsRef<str>]) -> Option<([Extreme; 2], usize)> 
     if let ("most" | "least", "to", "most" | "least") = (word(0), word(1), word(2))
         && let Some((found, _)) = adjective(word(3))
     {
-        let [high, low] = [Extreme::Max, Extreme::Min];
-        let turned = found
+        let opposite = |one| match one {
+            Extreme::Max => Extreme::Min,
+            Extreme::Min => Extreme::Max,
+        };
+        let most = word(0) == "most";
+        let extremes = found
             .extremes
-            .map(|one| if one == high { low } else { high });
-        return Some((
-            if word(0) == "most" {
-                found.extremes
-            } else {
-                turned
-            },
-            3,
-        ));
+            .map(|one| if most { one } else { opposite(one) });
+        return Some((extremes, 3));
     }
     let first = superlative(word(0))?;
     let length = match (word(1), word(2), word(3)) {

@@ -274,7 +274,7 @@ impl State {
         let free = statements || of_kind || lies || within;
         let leaves = explainer.leaves(hop, &self.plan, &self.nodes);
         let unsaid = leaves || silent && !free && !speaks(&next.words, explainer);
-        next.tally.unsaid += usize::from(unsaid) + usize::from(explainer.is_past(hop.relation));
+        next.tally.unsaid += usize::from(unsaid) + usize::from(explained.past);
         let own = followed(&self.words, &explained.words, explainer);
         next.words = joined(&own, &next.words);
         next

@@ -1,7 +1,7 @@
 //! Explaining words: how well a relation, a class or a comparison accounts for each content word of
 //! a question.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kg::term::{NodeId, RelId};
@@ -59,6 +59,7 @@ pub(super) struct Explained {
     /// The log-probability of its own words, given the question's: whether the question asks for it.
     pub(super) asked: f32,
     pub(super) role: Role,
+    pub(super) past: bool,
 }
 
 /// The explanations of one question; every relation is compared with it once.
@@ -214,12 +215,11 @@ impl<'s, 'g> Explainer<'s, 'g> {
         let (own, domain) = self.relation_words(hop.relation);
         let name = self.session.relation_name(hop.relation);
         let role = Role::of(split(&name).0, &own, || self.subject_nouns(hop.relation));
-        let mut said: HashSet<String> = own.into_iter().collect();
+        let mut said: BTreeSet<String> = own.into_iter().collect();
         if hop.way == Way::In {
             said.extend(domain.iter().cloned());
         }
-        let mut said: Vec<String> = said.into_iter().collect();
-        said.sort_unstable();
+        let said: Vec<String> = said.into_iter().collect();
         let further = self.further_names(hop.relation);
         let words: Arc<[f32]> = (self.asked.words.iter())
             .map(|word| {
@@ -261,6 +261,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
             to_things,
             asked: (1e-3 + mean).ln(),
             role,
+            past: self.is_past(hop.relation),
         }
     }
 

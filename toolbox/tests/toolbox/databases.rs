@@ -421,3 +421,22 @@ fn totals_are_columns_and_plurals_are_counted_per_key() {
         ],
     );
 }
+
+#[test]
+fn titles_that_a_few_things_share_are_names() {
+    let mut turtle = String::from(
+        "@prefix : <http://songs.example/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n",
+    );
+    // The first titles in order are one.
+    let titles = std::iter::repeat_n("Aria".to_owned(), 8)
+        .chain((0..20).map(|at| format!("Ballad {at}")))
+        .chain(["Night Train".to_owned()]);
+    for (at, title) in titles.enumerate() {
+        turtle.push_str(&format!(
+            ":s{at} a :song ; rdfs:label \"Track {at}\" ; :title \"{title}\" ; :year {} .\n",
+            1900 + at
+        ));
+    }
+    let kg = graph_of(&turtle);
+    check_answers(&kg, "; ", &[("year of Night Train", "1928")]);
+}
