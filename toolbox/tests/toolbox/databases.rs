@@ -1,6 +1,8 @@
 //! Questions on a graph that was made from a database, with a row for each key and a relation for each column, and
 //! no labels.
 
+use kg::Kg;
+
 use crate::explain::check_answers;
 use crate::support::graph_of;
 
@@ -438,5 +440,11 @@ fn titles_that_a_few_things_share_are_names() {
         ));
     }
     let kg = graph_of(&turtle);
+    let aliases = &kg.schema().alias_relations;
+    assert!(
+        aliases
+            .iter()
+            .any(|id| kg.name(id.node()).ends_with("title"))
+    );
     check_answers(&kg, "; ", &[("year of Night Train", "1928")]);
 }
