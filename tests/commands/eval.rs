@@ -235,15 +235,46 @@ fn words_alone_hold_a_floor_on_development_questions() {
         &[data("graph.ttl"), data("ontology.ttl")],
         &[],
     );
-    let source = format!("jsonl={}", data("questions.blind-dev.jsonl").display());
-    let args = [
-        "eval", "--kg", "graph", "--agent", "words", "--source", &source, "--limit", "60", "--out",
-        "words", "--json",
-    ];
-    let (json, err, code) = run(place.path(), &args);
-    assert_eq!(code, 0, "{err}");
-    let found: Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(found["n"], 60);
-    let exact = found["exact"].as_f64().unwrap();
+    let answers = |file: &Path, out: &str| -> (f64, Vec<Value>) {
+        let source = format!("jsonl={}", file.display());
+        let args = [
+            "eval", "--kg", "graph", "--agent", "words", "--source", &source, "--limit", "60",
+            "--out", out, "--json",
+        ];
+        let (json, err, code) = run(place.path(), &args);
+        assert_eq!(code, 0, "{err}");
+        let found: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(found["n"], 60);
+        let lines = fs::read_to_string(place.path().join(out).join("predictions.jsonl")).unwrap();
+        let lines = lines
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap());
+        (found["exact"].as_f64().unwrap(), lines.collect())
+    };
+    let questions = data("questions.blind-dev.jsonl");
+    let (exact, plain) = answers(&questions, "words");
     assert!(exact >= FLOOR, "{exact} is below {FLOOR}");
+
+    // What people say around a question changes no answer.
+    let wrapped: Vec<String> = fs::read_to_string(&questions)
+        .unwrap()
+        .lines()
+        .map(|line| {
+            let mut one: Value = serde_json::from_str(line).unwrap();
+            let text = one["question"].as_str().unwrap();
+            one["question"] =
+                format!("Hi there! According to our  records, {text} Thanks in advance").into();
+            one.to_string()
+        })
+        .collect();
+    let file = place.path().join("wrapped.jsonl");
+    fs::write(&file, wrapped.join("\n")).unwrap();
+    let (_, other) = answers(&file, "wrapped");
+    for (one, other) in plain.iter().zip(&other) {
+        assert_eq!(
+            one["predicted"], other["predicted"],
+            "{}",
+            other["question"]
+        );
+    }
 }

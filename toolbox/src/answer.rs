@@ -104,8 +104,9 @@ impl AnswerTable {
         };
         let rows = table.rows().take(ANSWER_MEMBERS);
         let columns = table.columns().iter();
+        let columns: Vec<&str> = columns.map(|column| column.heading.as_str()).collect();
         Self {
-            columns: columns.map(|column| column.heading.clone()).collect(),
+            columns: plain_headings(&columns),
             rows: rows.map(|row| row.iter().map(member).collect()).collect(),
             ordered: table.is_ordered(),
         }
@@ -326,6 +327,31 @@ fn cut(value: Option<&Value>, evidence: &Evidence) -> Option<AnswerCut> {
     })
 }
 
+/// Headings for people: only the last part of an IRI, or the last two where columns would else be
+/// called the same.
+fn plain_headings(headings: &[&str]) -> Vec<String> {
+    let last_parts = |heading: &str, count: usize| {
+        let plain = |word: &str| match word.split_once("://") {
+            Some((_, rest)) => {
+                let parts: Vec<&str> = rest
+                    .split(['/', '#'])
+                    .filter(|one| !one.is_empty())
+                    .collect();
+                parts[parts.len().saturating_sub(count)..].join(" ")
+            }
+            None => word.to_owned(),
+        };
+        heading.split(' ').map(plain).collect::<Vec<_>>().join(" ")
+    };
+    let short: Vec<String> = headings.iter().map(|one| last_parts(one, 1)).collect();
+    let alone = |one: &String| short.iter().filter(|other| *other == one).count() == 1;
+    let named = |(heading, short): (&&str, &String)| match alone(short) {
+        true => short.clone(),
+        false => last_parts(heading, 2),
+    };
+    headings.iter().zip(&short).map(named).collect()
+}
+
 fn text(kg: &dyn Kg, node: NodeId) -> String {
     kg.label(node).unwrap_or_else(|| kg.name(node))
 }
@@ -372,4 +398,27 @@ fn emptied(session: &Session<'_>) -> Option<Emptied> {
         call: step.call.to_string(),
         why,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain_headings;
+
+    #[test]
+    fn headings_have_no_whole_iris() {
+        let customer = "http://store.example/customer#first_name";
+        let employee = "http://store.example/employee#first_name";
+        assert_eq!(
+            plain_headings(&["member", customer]),
+            ["member", "first_name"]
+        );
+        assert_eq!(
+            plain_headings(&[customer, employee, "sum http://store.example/invoice#total"]),
+            ["customer first_name", "employee first_name", "sum total"]
+        );
+        assert_eq!(
+            plain_headings(&["dbo:name", "ratio / of"]),
+            ["dbo:name", "ratio / of"]
+        );
+    }
 }

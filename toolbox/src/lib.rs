@@ -21,6 +21,7 @@
 pub mod agent;
 pub mod answer;
 pub mod call;
+pub mod carrier;
 pub mod exec;
 pub mod explain;
 pub mod gbnf;

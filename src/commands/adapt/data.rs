@@ -15,6 +15,7 @@ use kg::term::{NodeId, Term};
 use kg::{FrozenKg, Kg};
 use model::WORDS_FILE;
 use serde_json::{Value, json};
+use toolbox::carrier::plainly;
 use toolbox::link::Linked;
 
 use super::super::datagen::source;
@@ -112,7 +113,7 @@ fn template(question: &GoldQuestion, graph: &FrozenKg) -> Option<Value> {
     let Term::Iri(iri) = graph.term(node) else {
         return None;
     };
-    let text = &question.question;
+    let text = &plainly(&question.question);
     let masked = Linked::new(graph, text, &[node]).mask(text);
     let query = verify::parsed(question).ok()?.to_string();
     let filled = query.replace(&format!("<{iri}>"), &format!("?{SLOT}"));

@@ -9,6 +9,7 @@ use super::clock::Clock;
 use super::error::ToolError;
 use super::types::{ExecOptions, Observation, Relation, Shown, Step, Value};
 use crate::call::{Arg, Call, Target};
+use crate::carrier::plainly;
 use crate::link::Linked;
 use crate::mention::Mentions;
 use crate::rank::{RankError, Ranker, RelationCandidate};
@@ -32,6 +33,8 @@ pub(crate) enum SetKey {
 pub struct Session<'g> {
     pub(super) kg: &'g dyn Kg,
     pub(super) question: String,
+    /// The question as [`plainly`] gives it.
+    pub(super) plain_question: String,
     pub(super) bare_question: String,
     pub(super) linked: Linked,
     /// Computed on first use: only one naming needs them.
@@ -67,8 +70,9 @@ impl<'g> Session<'g> {
         must_offer: &[NodeId],
         options: ExecOptions,
     ) -> Result<Self, RankError> {
+        let plain_question = plainly(question);
         let (bare_question, classes) = if options.lists {
-            let bare = linked.bare(question);
+            let bare = linked.bare(&plain_question);
             let classes = offered_classes(kg, &bare, must_offer, &options)?;
             (bare, classes)
         } else {
@@ -77,6 +81,7 @@ impl<'g> Session<'g> {
         Ok(Self {
             kg,
             question: question.to_owned(),
+            plain_question,
             bare_question,
             linked,
             mentions: OnceLock::new(),
@@ -103,6 +108,10 @@ impl<'g> Session<'g> {
     #[must_use]
     pub fn question(&self) -> &str {
         &self.question
+    }
+    /// The question as [`plainly`] gives it.
+    pub(crate) fn plain_question(&self) -> &str {
+        &self.plain_question
     }
     /// The question without its entity mentions, as rankers see it.
     #[must_use]

@@ -357,7 +357,7 @@ fn inclusive(op: Op) -> Op {
     }
 }
 
-/// The words of a question, each with the byte offset at which it begins; `1,500` is one word.
+/// The words of a question, each with the byte offset at which it begins; `1,500` is one word, and ` & ` is `and`.
 pub(super) fn whole_words(question: &str) -> Vec<(usize, String)> {
     let digits = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
     let mut all: Vec<(usize, String)> = Vec::new();
@@ -369,7 +369,12 @@ pub(super) fn whole_words(question: &str) -> Vec<(usize, String)> {
             Some((_, number)) if comma && word.len() == 3 && digits(number) && digits(&word) => {
                 number.push_str(&word);
             }
-            _ => all.push((at, word)),
+            _ => {
+                if question.get(..at).is_some_and(|text| text.ends_with(" & ")) {
+                    all.push((at - "& ".len(), "and".to_owned()));
+                }
+                all.push((at, word));
+            }
         }
     }
     all

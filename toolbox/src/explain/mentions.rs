@@ -131,7 +131,7 @@ pub(super) fn as_values(session: &Session<'_>) -> Vec<u64> {
     let linked = session.linked();
     let of = |entity: usize| {
         let span = linked.span(entity);
-        let text = span.and_then(|(start, end)| session.question().get(start..end));
+        let text = span.and_then(|(start, end)| session.plain_question().get(start..end));
         let same =
             |value: &Literal| text.is_some_and(|text| text.eq_ignore_ascii_case(&value.lexical));
         let values = linked.values.iter().enumerate();
@@ -265,7 +265,7 @@ pub(super) fn everyday(session: &Session<'_>) -> u64 {
     let everyday = |value: &&Literal| {
         let text = value.lexical.to_lowercase();
         let word = text.chars().all(char::is_alphabetic);
-        word && find_written(session.question(), &text) && is_vocabulary(session.kg(), &text)
+        word && find_written(session.plain_question(), &text) && is_vocabulary(session.kg(), &text)
     };
     let values = session.linked().values.iter().enumerate();
     let found = values.filter(|(_, value)| everyday(value));

@@ -145,7 +145,7 @@ impl<'s, 'g> Proposer<'s, 'g> {
     /// A proposer for the question of a new session.
     #[must_use]
     pub fn new(session: &'s Session<'g>, tables: Arc<WordTables>) -> Self {
-        let (question, linked) = (session.question(), session.linked());
+        let (question, linked) = (session.plain_question(), session.linked());
         let typos = typos::found(session, &tables);
         let mut asked = Asked::new(question, linked, &unmentioned(session), &typos, &tables);
         asked.kind = mentions::as_kind(session.kg(), question, linked);
@@ -257,7 +257,7 @@ impl<'s, 'g> Proposer<'s, 'g> {
             ..self.session.options().clone()
         };
         let linked = self.session.linked().clone();
-        let question = self.session.question();
+        let question = self.session.plain_question();
         let mut session = Session::new(self.session.kg(), question, linked, &[], options)?;
         match run_program(&mut session, calls) {
             Ok(value) => Ok(Some(value).filter(|value| !value.is_empty())),

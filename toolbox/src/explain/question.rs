@@ -24,6 +24,7 @@ use crate::link::{
     Linked, has_date, is_code_of, is_month, is_short_code, is_size, number_of_word,
     words_of_nation, words_of_sex,
 };
+use crate::text::{SWAPPED, is_swap};
 
 /// Words that ask for keys.
 const KEYS: &str = "number numbers no nr id ids code codes key keys identifier";
@@ -104,6 +105,8 @@ pub(super) struct Asked {
     pub(super) mentions: Vec<Option<(usize, usize)>>,
     /// The byte offset of each content word of the question, with its index.
     places: Vec<(usize, usize)>,
+    /// The misspelt words with those that were meant.
+    typos: Vec<(String, String)>,
     /// The initials of neighbouring words, with the stems of these words.
     initials: Vec<(String, Vec<String>)>,
 }
@@ -131,6 +134,7 @@ impl Asked {
             judge: judges(question),
             tells: tells(question),
             is: (all.first()).is_some_and(|word| BE.contains(&word.as_str())),
+            typos: typos.to_vec(),
             ..Self::default()
         };
         let values: Vec<Vec<String>> = (linked.values.iter())
@@ -146,7 +150,9 @@ impl Asked {
         // `weddings` are of the value `Wedding`.
         let one = |word: &str| word.strip_suffix('s').unwrap_or(word).to_owned();
         let of_value = |word: &String| {
-            let same = |part: &String| part == word || *part == one(word);
+            let same = |part: &String| {
+                part == word || *part == one(word) || word.len() >= SWAPPED && is_swap(part, word)
+            };
             let said = values.iter().position(|value| value.iter().any(same));
             said.or_else(|| {
                 let written = |text: &str| all.contains(&text.to_lowercase());
@@ -188,7 +194,11 @@ impl Asked {
                 || word == "why";
             // `else` says which answers are asked for, and `over the years` asks for no year.
             let ever = word == "years" && all[..index].ends_with(&["over".into(), "the".into()]);
-            let empty = !is_content(word) || is_chatter(word) || word == "else" || ever;
+            let empty = !is_content(word)
+                || is_chatter(word)
+                || word == "else"
+                || ever
+                || ends_email(&all, index);
             if value.is_none() && !job && empty {
                 continue;
             }
@@ -258,7 +268,9 @@ impl Asked {
         asked.mentions = (0..linked.entities.len())
             .map(|entity| linked.span(entity))
             .collect();
-        asked.focus = focus(&bare, &placed).and_then(|word| asked.index(&placed[word].1));
+        asked.focus = focus(&bare, &placed)
+            .map(|word| word - usize::from(ends_email(&all, word)))
+            .and_then(|word| asked.index(&placed[word].1));
         let focus = asked.focus.and_then(|at| asked.words.get(at));
         asked.focus_is_noun = focus.is_some_and(|word| is_noun(&placed, word.at));
         asked.extreme_of_focus = focus.is_some_and(|word| is_extreme(&placed, word.at));
@@ -295,6 +307,12 @@ impl Asked {
         Some(start.saturating_sub(at).max(at.saturating_sub(end)))
     }
 
+    /// The word that was meant by a misspelt one.
+    pub(super) fn meant(&self, word: &str) -> Option<&str> {
+        let found = self.typos.iter().find(|(typo, _)| typo == word);
+        found.map(|(_, meant)| meant.as_str())
+    }
+
     /// The index of the content word at a byte offset of the question.
     pub(super) fn placed(&self, at: usize) -> Option<usize> {
         let found = self.places.iter().find(|(place, _)| *place == at);
@@ -309,6 +327,12 @@ impl Asked {
             self.words.push(word);
         }
     }
+}
+
+/// Whether a word is the second of `email address`, which asks for an email.
+fn ends_email(all: &[String], index: usize) -> bool {
+    let before = index.checked_sub(1).map(|before| all[before].as_str());
+    all[index] == "address" && matches!(before, Some("email" | "mail"))
 }
 
 #[cfg(test)]

@@ -193,7 +193,7 @@ impl Explainer<'_, '_> {
         const PAST: [&str; 4] = ["former", "previous", "past", "ex"];
         let name = words(split(&self.session.relation_name(relation)).0);
         let past = name.iter().any(|word| PAST.contains(&word.as_str()));
-        let said = || words(self.session.question());
+        let said = || words(self.session.plain_question());
         past && !said().iter().any(|word| {
             PAST.contains(&word.as_str())
                 || matches!(
@@ -254,7 +254,7 @@ impl Explainer<'_, '_> {
     /// Whether the question says the opposite of a flag: `unpaid`, or `no longer active`.
     pub(super) fn denies(&self, relation: Relation) -> bool {
         let (own, _) = self.relation_words(relation);
-        let all = words(self.session.question());
+        let all = words(self.session.plain_question());
         let ended = |three: &[String]| {
             three[0] == "no" && three[1] == "longer" && own.contains(&stem(&three[2]))
         };

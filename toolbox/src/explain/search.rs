@@ -315,7 +315,7 @@ impl Search<'_> {
             if described || year_used(values, index, state.tally.values) {
                 continue;
             }
-            let unit = unit_of(session.question(), value);
+            let unit = unit_of(session.plain_question(), value);
             for one in adjacent.iter().filter(|one| one.out) {
                 self.cancel.check()?;
                 // Both ends of a range are of one relation.

@@ -32,7 +32,7 @@ impl Search<'_> {
         let values = &session.linked().values;
         let is_value = |index: usize| {
             let (start, end) = session.linked().span(index).unwrap_or_default();
-            let text = &session.question()[start..end];
+            let text = &session.plain_question()[start..end];
             values
                 .iter()
                 .any(|value| value.lexical.eq_ignore_ascii_case(text))

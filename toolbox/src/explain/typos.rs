@@ -15,14 +15,15 @@ use crate::rank::stem;
 
 /// Length of the shortest word that is corrected.
 const SHORTEST: usize = 4;
-/// Words that say how something is compared.
-const CUES: [&str; 6] = ["after", "before", "between", "more", "since", "than"];
+/// Words that say how something is compared or computed.
+const CUES: &str = "after before between more since than average number maximum minimum total least most each together many \
+    highest lowest number whether";
 /// How surely a word must mean a relation to be what was meant.
 const KNOWN: f32 = 0.2;
 
 /// The misspelt words of a session's question, each with the word that was meant.
 pub(super) fn found(session: &Session<'_>, tables: &WordTables) -> Vec<(String, String)> {
-    let (question, linked) = (session.question(), session.linked());
+    let (question, linked) = (session.plain_question(), session.linked());
     let values: Vec<String> = (linked.values.iter())
         .flat_map(|value| words(&value.lexical))
         .collect();
@@ -47,7 +48,7 @@ fn meant(word: &str, tables: &WordTables, in_graph: impl Fn(&str) -> bool) -> Op
     }
     let sure = |word: &String| match (adjective(word), stem(word)) {
         (Some(_), _) => 1.0,
-        _ if CUES.contains(&word.as_str()) => 1.0,
+        _ if CUES.split(' ').any(|cue| cue == word) || in_graph(word) => 1.0,
         // Short stems are found in too many words.
         (None, stem) if stem.len() < SHORTEST => 0.0,
         (None, stem) => tables.known(&stem),

@@ -35,7 +35,7 @@ impl Explainer<'_, '_> {
     pub(super) fn share_of_topics(&self, set: &EntSet) -> f32 {
         let (kg, linked) = (self.session.kg(), self.session.linked());
         let spans = (0..linked.entities.len()).filter_map(|at| linked.span(at));
-        let question = self.session.question();
+        let question = self.session.plain_question();
         let mut texts = spans.filter_map(|(from, to)| question.get(from..to));
         let mut says = |name: &str| texts.any(|text| text.eq_ignore_ascii_case(name));
         if let [one] = **set

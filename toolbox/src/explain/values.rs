@@ -101,7 +101,7 @@ pub(super) fn ops(
                 .filter(|op| late(op) == last_day || text.len() != 4 && !last_day)
                 .collect()
         }
-        Some(Kind::Text) if !number && mentions::excludes(session.question(), text) => {
+        Some(Kind::Text) if !number && mentions::excludes(session.plain_question(), text) => {
             let value = session
                 .kg()
                 .find(&Term::Literal(session.linked().values[index].clone()));
@@ -124,7 +124,7 @@ fn is_unsaid_code(explainer: &Explainer<'_, '_>, index: usize) -> bool {
         |word: &AskedWord| word.value == Some(index) || nation().any(|one| *one == word.word);
     session.kg().schema().label_relations.is_empty()
         && is_short_code(text)
-        && find_words(session.question(), text).is_none()
+        && find_words(session.plain_question(), text).is_none()
         && !explainer.asked.words.iter().any(said)
 }
 
@@ -332,7 +332,7 @@ pub(super) fn says_nothing(session: &Session<'_>, state: &State) -> bool {
     if values.iter().all(|value| letters(value) && truth(value)) {
         return true;
     }
-    let question = session.question().to_lowercase();
+    let question = session.plain_question().to_lowercase();
     let said = |value: &Literal| letters(value) && question.contains(&value.lexical.to_lowercase());
     let topic = matches!(state.plan.start, Start::Entity(_)) && state.plan.steps.len() == 1;
     topic && values.iter().all(said)

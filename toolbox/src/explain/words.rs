@@ -111,7 +111,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
             mentioned: (asked.words.iter())
                 .map(|word| entity_at(session.linked(), word.at).filter(|_| !word.is_mark()))
                 .collect(),
-            chains: possessive::chains(session.question(), session.linked(), asked),
+            chains: possessive::chains(session.plain_question(), session.linked(), asked),
             everyday: everyday(session),
             as_values: as_values(session),
             relatives: asked.words.iter().any(|word| is_relative(&word.word)),
@@ -153,7 +153,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
             return None;
         }
         let focus = self.focus == Some(at);
-        let (kg, question) = (self.session.kg(), self.session.question());
+        let (kg, question) = (self.session.kg(), self.session.plain_question());
         let linked = self.session.linked();
         let is_beside = |entity: &usize| {
             let Some((start, end)) = linked.span(*entity) else {
@@ -380,7 +380,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
     /// Whether the question mentions a linked entity with a capital.
     pub(super) fn is_name(&self, entity: usize) -> bool {
         let span = self.asked.mentions.get(entity).copied().flatten();
-        let text = span.and_then(|(start, end)| self.session.question().get(start..end));
+        let text = span.and_then(|(start, end)| self.session.plain_question().get(start..end));
         text.is_some_and(|text| text.contains(char::is_uppercase))
     }
 
@@ -408,7 +408,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
             let gap = self.asked.distance(at, entity);
             let start = self.session.linked().span(entity).map(|(start, _)| start);
             let between = start.and_then(|start| {
-                let question = self.session.question();
+                let question = self.session.plain_question();
                 question.get(word.at + word.word.len()..start)
             });
             gap.is_none_or(|gap| gap <= word.word.len() + NEXT)

@@ -15,6 +15,7 @@ use super::names::{Asked, is_value, named};
 use super::span::{CHOICES, LONGEST, Span, best_first};
 use super::turned::add_turned;
 use super::words::{Word, words};
+use crate::carrier::plainly;
 use crate::rank::{RankError, Ranker};
 use kg::search::{LabelIndex, LabelMatch, MatchKind, NodeRole, SearchError, normalise};
 use kg::term::{NodeId, Term};
@@ -31,7 +32,7 @@ const AFTER: usize = 3;
 /// A mention of an entity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mention {
-    /// Its byte range in the question.
+    /// Its byte range in the plain question ([`plainly`]).
     pub span: (usize, usize),
     /// The chosen node.
     pub node: NodeId,
@@ -53,6 +54,7 @@ pub fn detect(
     cancel: &Cancel,
 ) -> Result<Vec<Mention>, LinkError> {
     check_question(question)?;
+    let question = &plainly(question);
     let words = words(question);
     let asked = Asked::new(kg, question, &words, cancel)?;
     let mut spans = match marked(asked.index, question, &words)? {

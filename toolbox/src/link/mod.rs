@@ -35,9 +35,10 @@ use common::cancel::Cancel;
 use rustc_hash::FxHashSet;
 
 use self::words::is_stop;
+use crate::carrier::plainly;
 use crate::limits::QUESTION_VALUES;
 use crate::rank::{Ranker, words};
-use crate::text::{find_words, replace_ranges, word_spans};
+use crate::text::{SWAPPED, find_words, replace_ranges, swaps, word_spans};
 use kg::Kg;
 use kg::search::{LabelMatch, SearchError, edits_of, letters, nearly, normal_letters, normalise};
 use kg::term::{Literal, NodeId, Term};
@@ -61,6 +62,7 @@ impl Linked {
     /// [`QUESTION_VALUES`] literals, the first are kept.
     #[must_use]
     pub fn new(kg: &dyn Kg, question: &str, entities: &[NodeId]) -> Self {
+        let question = &plainly(question);
         let mut places: Vec<_> = entities
             .iter()
             .map(|&node| {
@@ -86,12 +88,13 @@ impl Linked {
         });
         let texts = crate::text_values::texts_of(kg, &masked);
         let nations = other_values(kg, &masked);
+        let misspelt = misspelt_values(kg, &masked);
         // The month of a date is no text.
         let dated = has_date(&values);
         let texts = texts
             .into_iter()
             .filter(|text| !dated || !is_month(&text.lexical));
-        for value in texts.chain(adjectives).chain(nations) {
+        for value in texts.chain(adjectives).chain(nations).chain(misspelt) {
             if !values.iter().any(|known| known.lexical == value.lexical) {
                 values.push(value);
             }
@@ -108,12 +111,14 @@ impl Linked {
     /// [`mask`]).
     #[must_use]
     pub fn mask(&self, question: &str) -> String {
+        let question = &plainly(question);
         masked(question, &replaced(question, &self.spans))
     }
 
     /// The linked question without its entity mentions, for rankers.
     #[must_use]
     pub fn bare(&self, question: &str) -> String {
+        let question = &plainly(question);
         substituted(question, &replaced(question, &self.spans), |_| {
             " ".to_owned()
         })
@@ -121,6 +126,7 @@ impl Linked {
 
     /// The linked question with spaces for its entity mentions, so that byte offsets stay.
     pub(crate) fn blanked(&self, question: &str) -> String {
+        let question = &plainly(question);
         let spaces = replaced(question, &self.spans)
             .into_iter()
             .map(|(start, end, _)| (start, end, " ".repeat(end - start)))
@@ -349,6 +355,22 @@ pub fn entities_of(
     ranker: &dyn Ranker,
 ) -> Result<Vec<NodeId>, LinkError> {
     topics(kg, question, &[], ranker, &Cancel::default())
+}
+
+/// The texts of the graph that words of a text mean in which two letters are swapped: `repulbic`.
+fn misspelt_values(kg: &dyn Kg, text: &str) -> Vec<Literal> {
+    let of_word = |(start, end): (usize, usize)| {
+        let word = text[start..end].to_lowercase();
+        let letters = word.len() >= SWAPPED && word.bytes().all(|one| one.is_ascii_lowercase());
+        let known = || {
+            is_stop(&word)
+                || is_vocabulary(kg, &word)
+                || crate::text_values::value_of(kg, &word).is_some()
+        };
+        let meant = || swaps(&word).find_map(|one| crate::text_values::value_of(kg, &one));
+        (letters && !known()).then(meant).flatten()
+    };
+    word_spans(text).into_iter().filter_map(of_word).collect()
 }
 
 /// The given topic entities by name, id or label, or else those that the question mentions. `ranker`

@@ -8,6 +8,9 @@ use super::reading::{ASKED_OF, Reader, Token};
 use super::request::{Role, is_one_of};
 use crate::call::Aggregate;
 
+/// Words before a value that is asked for.
+const ASKING: &str = "is are was were s return give show find list compute calculate";
+
 impl Reader<'_> {
     /// Reads `how old` or `how many` where `on average` says that a mean is asked for, and these words themselves.
     pub(super) fn on_average(&mut self, at: usize) -> Option<usize> {
@@ -135,6 +138,33 @@ impl Reader<'_> {
             ("of", _) => 2,
             _ => 1,
         }
+    }
+
+    /// Whether an extreme at `at` says which things are meant: `the car with the maximum weight`, `which car has the
+    /// maximum number of seats`.
+    pub(super) fn is_of_things(&self, at: usize) -> bool {
+        let before = self.before_article(at);
+        let number = self.word(at + 1) == "number" && !self.is_value_asked(at);
+        number || matches!(before, "with" | "has" | "have" | "had" | "having")
+    }
+
+    /// Whether a superlative at `at` asks for a value and not for a thing: `what is the highest salary`, `the average
+    /// and highest salary`.
+    pub(super) fn is_value_asked(&self, at: usize) -> bool {
+        let before = self.before_article(at);
+        let next = self.word(at + 1);
+        let thing = next.ends_with("ed") || next.ends_with("ing") || next == "paid";
+        let listed = is_one_of(before, "average mean minimum maximum total")
+            || before == "and" && self.is_computed();
+        let asked = self.word(at.wrapping_sub(1)) == "the" && is_one_of(before, ASKING);
+        !thing && (listed || asked)
+    }
+
+    /// The word before `at` and before an article.
+    fn before_article(&self, at: usize) -> &str {
+        let the = usize::from(self.word(at.wrapping_sub(1)) == "the");
+        at.checked_sub(1 + the)
+            .map_or("", |before| self.word(before))
     }
 
     /// The extreme that the word before `at` asks for, which is then said.

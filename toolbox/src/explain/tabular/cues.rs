@@ -85,12 +85,17 @@ impl Reader<'_> {
             "total" if self.is_computed() && self.is_empty() || is_amount(self.tokens, at) => None,
             "total" | "sum" | "combined" => Some(Aggregate::Sum),
             "much" if self.asks_in_all(at) => Some(Aggregate::Sum),
-            "maximum" | "max" if next != "of" || self.word(at + 2).parse::<u64>().is_err() => {
-                Some(Aggregate::Max)
+            // `the country with the maximum area` is an extreme, `a maximum of 5` a limit.
+            "maximum" | "max" | "minimum" | "min"
+                if self.is_of_things(at)
+                    || next == "of" && self.word(at + 2).parse::<u64>().is_ok() =>
+            {
+                None
             }
-            "minimum" | "min" if next != "of" || self.word(at + 2).parse::<u64>().is_err() => {
-                Some(Aggregate::Min)
-            }
+            "maximum" | "max" => Some(Aggregate::Max),
+            "minimum" | "min" => Some(Aggregate::Min),
+            "highest" if self.is_value_asked(at) => Some(Aggregate::Max),
+            "lowest" if self.is_value_asked(at) => Some(Aggregate::Min),
             _ => None,
         };
         if let Some(aggregate) = aggregate {
@@ -201,8 +206,8 @@ impl Reader<'_> {
     /// Reads `most` in `the three museums with the most staff`.
     fn number_before(&mut self, at: usize) -> Option<usize> {
         let extreme = match self.word(at) {
-            "most" | "highest" | "largest" | "greatest" => Extreme::Max,
-            "least" | "fewest" | "lowest" | "smallest" => Extreme::Min,
+            "most" | "highest" | "largest" | "greatest" | "maximum" => Extreme::Max,
+            "least" | "fewest" | "lowest" | "smallest" | "minimum" => Extreme::Min,
             _ => return None,
         };
         let with = at.checked_sub(2).filter(|&with| {
@@ -329,10 +334,12 @@ impl Reader<'_> {
             ("at", "least") => (Op::Ge, number(third)?, 3),
             ("at", "most") => (Op::Le, number(third)?, 3),
             ("more" | "greater" | "fewer" | "less", "than") => {
-                let op = if matches!(word, "more" | "greater") {
-                    Op::Gt
-                } else {
-                    Op::Lt
+                let no = at > 0 && matches!(self.word(at - 1), "no" | "not");
+                let op = match (no, matches!(word, "more" | "greater")) {
+                    (false, true) => Op::Gt,
+                    (false, false) => Op::Lt,
+                    (true, true) => Op::Le,
+                    (true, false) => Op::Ge,
                 };
                 (op, number(third)?, 3)
             }

@@ -60,7 +60,7 @@ pub(super) fn tables(
     if session.options().tools != ToolTable::Extended {
         return Ok(Vec::new());
     }
-    let bare = session.linked().blanked(session.question());
+    let bare = session.linked().blanked(session.plain_question());
     let request = reading::read(&bare, explainer.asked);
     if explainer.asked.judge {
         return Ok(Vec::new());

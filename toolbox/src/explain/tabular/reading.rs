@@ -58,7 +58,11 @@ pub(super) fn read(bare: &str, asked: &Asked) -> Request {
     let mut end = 0;
     let tokens: Vec<Token> = whole_words(bare)
         .into_iter()
-        .map(|(at, word)| {
+        .map(|(at, mut word)| {
+            let length = word.len();
+            if let Some(meant) = asked.meant(&word) {
+                word = meant.to_owned();
+            }
             let between = bare.get(end..at).unwrap_or_default();
             // `clubs founded before 1930 - name and town`
             let dash = between.contains(" - ");
@@ -66,7 +70,7 @@ pub(super) fn read(bare: &str, asked: &Asked) -> Request {
             let entity = mentions
                 .into_iter()
                 .any(|&(from, to)| end <= from && to <= at);
-            end = at + word.len();
+            end = at + length;
             let content = asked.placed(at);
             Token {
                 value: content.is_some_and(|at| asked.words[at].value.is_some()),

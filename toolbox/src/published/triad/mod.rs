@@ -278,7 +278,7 @@ impl Attempt<'_, '_> {
 
     /// Without the generalist: each mention that linking finds, and the words of the question.
     fn plain_triples<E: From<RankError>>(&self) -> Result<Vec<NamedTriple>, E> {
-        let (kg, question) = (self.session.kg(), self.session.question());
+        let (kg, question) = (self.session.kg(), self.session.plain_question());
         let ranker = self.session.ranker().as_ref();
         // A question that cannot be linked has no mentions.
         let mentions =

@@ -1,0 +1,331 @@
+//! Carrier phrases: what people wrap around a question and what says nothing about the answer (`so, according to our
+//! records, …`, `… in the database, thanks`). English.
+
+use kg::placed_words;
+
+use crate::limits::QUESTION_CHARS;
+use crate::link::is_nationality;
+use crate::text::{SWAPPED, swaps};
+
+/// What may come before a question. `|` separates words that may stand in a place, `?` marks a place that may be empty.
+const OPENINGS: &[&str] = &[
+    "hi|hello|hey|hiya there|all|everyone|guys|folks|team?",
+    "good morning|afternoon|evening",
+    "excuse me",
+    "also|sorry|so|ok|okay|well|um|umm|uh|hm|hmm|alright|right|btw|now|actually|anyway|please|pls|plz|kindly",
+    "by the way",
+    "a|one|just? quick|simple|short|another|random? question for? you?",
+    "i? m? just? curious|wondering",
+    "out of curiosity|interest",
+];
+/// What names the source of an answer: the graph, which is the only one.
+const SOURCES: &[&str] = &[
+    "according|going to|by the|this|our|your|my database|dataset|db|data|graph|records|record|tables|table|information|info|system|files set?",
+    "based on the|this|our|your|my database|dataset|db|data|graph|records|record|tables|table|information|info|system|files set?",
+    "as? per the|this|our|your|my database|dataset|db|data|graph|records|tables|information|info|system|files set?",
+    "in|from|using|within the|this|our|your|my database|dataset|db|data|graph|records|system set?",
+    "according|going to|by the|this|our|your knowledge graph|base",
+    "in|from|using|within the|this|our|your knowledge graph|base",
+];
+/// The same inside or behind a question, where `in our records` may be asked for.
+const SOURCE_INSIDE: &str = "in|from|within the|this|our|your|my database|dataset|db";
+/// Requests for an answer. They are left alone unless a question follows: `tell me about Peru`.
+const REQUESTS: &[&str] = &[
+    "can|could|would|will you|u please|pls|kindly|quickly|maybe? tell|show|give|remind me|us",
+    "please? tell|remind me|us",
+    "i d|would? like|want|need|wanted|wanna to? know|see|learn|understand|find out?",
+    "i m|am|was? just? wondering|curious",
+    "i wonder",
+    "i m|am? trying to find|figure out?",
+    "do you|u happen? to? know",
+    "does? anyone|anybody|someone|somebody know",
+    "do you|u|we? have|got? any idea|clue",
+    "help me? find|figure|understand out?",
+    "can|could|may i|we please? know|ask|see",
+];
+/// What may come behind a question.
+const CLOSINGS: &[&str] = &[
+    "please|pls|plz|thanks|thx|thankyou",
+    "many thanks",
+    "thanks in advance",
+    "do you|u know",
+    "if you|u know",
+    "any idea|ideas",
+    "by the way",
+    "btw",
+    "for me",
+];
+/// Words with which a question begins.
+const QUESTION: &str = "what whats which who whos whose whom where wheres when how why";
+/// Words with which a question that is answered by yes or no, or an order, begins.
+const ORDER: &str = "is are was were does do did has have had can could list show give find name tell count display return get \
+    provide compute calculate retrieve select identify print";
+/// What stands behind the apostrophe of a contraction or a possessive.
+const CONTRACTED: &str = "s t re d ll ve m";
+/// Letters that a shouted question has at least: `NATO` is no shout.
+const SHOUTED: usize = 10;
+
+/// The question in plain words: without carrier phrases, with single spaces, signs such as `>` as words, and small letters
+/// if all were capitals. What is plain already stays as it is.
+#[must_use]
+pub fn plainly(question: &str) -> String {
+    let mut plain = question.split_whitespace().collect::<Vec<_>>().join(" ");
+    loop {
+        let next = plainer(&plain);
+        if next == plain {
+            return plain;
+        }
+        plain = next;
+    }
+}
+
+/// One step to a plain question.
+fn plainer(question: &str) -> String {
+    // Too long for a question; it will be refused.
+    if question.chars().count() > QUESTION_CHARS {
+        return question.to_owned();
+    }
+    let letters = || question.chars().filter(|one| one.is_alphabetic());
+    let shouted = letters().count() >= SHOUTED && letters().all(char::is_uppercase);
+    let mut text = nations(signs(question));
+    if shouted && text.split(' ').nth(2).is_some() {
+        text = text.to_lowercase();
+    }
+    let words = placed_words(&text);
+    let after = |word: usize| words.get(word).map_or(text.len(), |(at, _)| *at);
+    let end_of = |word: usize| end_of(&text, &words, word);
+    let first = opening(&text, &words);
+    let last = closing(&words, first);
+    // What is left must be a question of two words or more.
+    if last < first + 2 {
+        return text;
+    }
+    let mut changes = vec![(0, after(first), "")];
+    for at in first + 1..last {
+        if let Some(count) = phrase(&words[at..last], SOURCE_INSIDE) {
+            changes.push((end_of(at - 1), end_of(at + count - 1), ""));
+        }
+        // `what r the colors`, `which singers r French`
+        let asks = |word: usize| is_in(QUESTION, &words[word].1);
+        let follows = asks(at - 1) || at == first + 2 && asks(first);
+        if words[at].1 == "r" && at + 1 < last && follows {
+            changes.push((after(at), end_of(at), "are"));
+        }
+    }
+    if last < words.len() {
+        changes.push((end_of(last - 1), text.len(), ""));
+    }
+    let mut plain = text;
+    for (start, end, word) in changes.into_iter().rev() {
+        plain.replace_range(start..end, word);
+    }
+    plain
+}
+
+/// The text with words for `>`, `<`, `≥` and `≤` before a number, and with straight apostrophes in `what’s`.
+fn signs(text: &str) -> String {
+    const SIGNS: [(&str, &str); 6] = [
+        (">=", "at least"),
+        ("<=", "at most"),
+        ("≥", "at least"),
+        ("≤", "at most"),
+        (">", "more than"),
+        ("<", "less than"),
+    ];
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(next) = rest.chars().next() {
+        let sign = SIGNS.iter().find_map(|(sign, words)| {
+            let after = rest.strip_prefix(sign)?.trim_start();
+            let number = after.trim_start_matches(['$', '€', '£']);
+            number
+                .starts_with(|one: char| one.is_ascii_digit())
+                .then_some((words, after))
+        });
+        if let Some((words, after)) = sign {
+            let space = if plain.is_empty() || plain.ends_with(' ') {
+                ""
+            } else {
+                " "
+            };
+            plain = plain + space + words + " ";
+            rest = after;
+            continue;
+        }
+        rest = &rest[next.len_utf8()..];
+        let inside =
+            plain.ends_with(char::is_alphanumeric) && rest.starts_with(char::is_alphanumeric);
+        let short = rest
+            .split(|one: char| !one.is_alphanumeric())
+            .next()
+            .is_some_and(|end| is_in(CONTRACTED, end));
+        plain.push(if next == '’' && inside && short {
+            '\''
+        } else {
+            next
+        });
+    }
+    plain
+}
+
+/// The text with adjectives of nations in the right spelling, where two letters are swapped.
+fn nations(mut text: String) -> String {
+    for (at, word) in placed_words(&text) {
+        let letters = word.len() >= SWAPPED && word.bytes().all(|one| one.is_ascii_lowercase());
+        if letters
+            && let Some(right) = swaps(&word).find(|one| is_nationality(one))
+            && !is_nationality(&word)
+        {
+            text.replace_range(at..at + word.len(), &right);
+        }
+    }
+    text
+}
+
+/// How many words come before the question.
+fn opening(text: &str, words: &[(usize, String)]) -> usize {
+    let word = |at: usize| words.get(at).map_or("", |(_, word)| word.as_str());
+    let longest = |list: &[&str], at: usize| {
+        list.iter()
+            .filter_map(|one| phrase(&words[at..], one))
+            .max()
+    };
+    let (mut at, mut found) = (0, 0);
+    loop {
+        let source = longest(SOURCES, at);
+        let request = longest(REQUESTS, at);
+        let Some(count) = source.or(request).or_else(|| longest(OPENINGS, at)) else {
+            return found;
+        };
+        at += count;
+        let mark = || {
+            let rest = &text[end_of(text, words, at - 1)..];
+            rest.trim_start().starts_with([',', ':'])
+        };
+        let order = request.is_none() && is_in(ORDER, word(at));
+        if is_in(QUESTION, word(at)) || order || source.is_some() && mark() {
+            found = at;
+        }
+    }
+}
+
+/// The end of the question in words.
+fn closing(words: &[(usize, String)], first: usize) -> usize {
+    let mut last = words.len();
+    let closes = |last: usize, at: usize| {
+        let mut all = CLOSINGS.iter().chain(SOURCES);
+        all.any(|one| phrase(&words[at..last], one) == Some(last - at))
+    };
+    while let Some(at) = (first + 1..last).find(|&at| closes(last, at)) {
+        last = at;
+    }
+    last
+}
+
+/// The byte offset behind a word, which may have another length in small letters.
+fn end_of(text: &str, words: &[(usize, String)], word: usize) -> usize {
+    let start = words[word].0;
+    let next = words.get(word + 1).map_or(text.len(), |(at, _)| *at);
+    let length = text[start..next].find(|one: char| !one.is_alphanumeric());
+    length.map_or(next, |length| start + length)
+}
+
+/// How many of the first words are a phrase.
+fn phrase(words: &[(usize, String)], phrase: &str) -> Option<usize> {
+    let mut at = 0;
+    for place in phrase.split(' ') {
+        let may_lack = place.ends_with('?');
+        let fits = |(_, word): &(usize, String)| {
+            place
+                .trim_end_matches('?')
+                .split('|')
+                .any(|one| one == word)
+        };
+        match words.get(at).is_some_and(fits) {
+            true => at += 1,
+            false if may_lack => {}
+            false => return None,
+        }
+    }
+    (at > 0).then_some(at)
+}
+
+fn is_in(list: &str, word: &str) -> bool {
+    !word.is_empty() && list.split(' ').any(|one| one == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn carrier_phrases_are_left_out() {
+        for (question, plain) in [
+            (
+                "According to the database, which singers are French?",
+                "which singers are French?",
+            ),
+            (
+                "hey, so what is the capital of Peru",
+                "what is the capital of Peru",
+            ),
+            (
+                "Hi there! Quick question: who directed Jaws?",
+                "who directed Jaws?",
+            ),
+            (
+                "I'd like to know where Frida Kahlo was born",
+                "where Frida Kahlo was born",
+            ),
+            (
+                "How many singers are there in our database, please?",
+                "How many singers are there",
+            ),
+            (
+                "list all films in this dataset by year",
+                "list all films by year",
+            ),
+            ("what r the colors of Ajax", "what are the colors of Ajax"),
+            (
+                "WHAT IS THE CAPITAL OF PERU?",
+                "what is the capital of peru?",
+            ),
+            (
+                "cars with  >200 hp and weight <= 3000",
+                "cars with more than 200 hp and weight at most 3000",
+            ),
+            ("what’s O’Neill’s birthplace", "what's O’Neill's birthplace"),
+            ("nrowegian mountains", "norwegian mountains"),
+            ("museums in Portugal thanks", "museums in Portugal"),
+            // A name, and what is no question without its beginning.
+            ("So Solid Crew members", "So Solid Crew members"),
+            (
+                "can you tell me the capital of Peru",
+                "can you tell me the capital of Peru",
+            ),
+            (
+                "do you know if Lima is in Peru",
+                "do you know if Lima is in Peru",
+            ),
+            ("hello thanks", "hello thanks"),
+            ("", ""),
+        ] {
+            assert_eq!(plainly(question), plain, "{question}");
+        }
+    }
+
+    #[test]
+    fn plain_questions_stay() {
+        for text in [
+            "İ İİ İİİİ İİİİİİ R",
+            "ÄÖÜ so was İst, thanks é",
+            "so so so",
+            "so İ what r ß",
+            "please, thanks in the in the database database",
+            "> 5 <",
+        ] {
+            let plain = plainly(text);
+            assert_eq!(plainly(&plain), plain, "{text}");
+        }
+    }
+}
