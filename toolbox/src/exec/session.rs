@@ -9,8 +9,7 @@ use super::clock::Clock;
 use super::error::ToolError;
 use super::types::{ExecOptions, Observation, Relation, Shown, Step, Value};
 use crate::call::{Arg, Call, Target};
-use crate::carrier::plainly;
-use crate::link::Linked;
+use crate::link::{Linked, spelled};
 use crate::mention::Mentions;
 use crate::rank::{RankError, Ranker, RelationCandidate};
 use common::cancel::Cancel;
@@ -33,7 +32,7 @@ pub(crate) enum SetKey {
 pub struct Session<'g> {
     pub(super) kg: &'g dyn Kg,
     pub(super) question: String,
-    /// The question as [`plainly`] gives it.
+    /// The question as [`spelled`] gives it.
     pub(super) plain_question: String,
     pub(super) bare_question: String,
     pub(super) linked: Linked,
@@ -70,7 +69,7 @@ impl<'g> Session<'g> {
         must_offer: &[NodeId],
         options: ExecOptions,
     ) -> Result<Self, RankError> {
-        let plain_question = plainly(question);
+        let plain_question = spelled(kg, question);
         let (bare_question, classes) = if options.lists {
             let bare = linked.bare(&plain_question);
             let classes = offered_classes(kg, &bare, must_offer, &options)?;
@@ -109,7 +108,7 @@ impl<'g> Session<'g> {
     pub fn question(&self) -> &str {
         &self.question
     }
-    /// The question as [`plainly`] gives it.
+    /// The question as [`spelled`] gives it.
     pub(crate) fn plain_question(&self) -> &str {
         &self.plain_question
     }

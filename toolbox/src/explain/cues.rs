@@ -464,6 +464,7 @@ pub(super) fn tells(question: &str) -> bool {
     let all = words(question);
     question.trim_end().ends_with('?')
         && !judges(question)
+        && !counts(&all)
         && !all
             .iter()
             .any(|word| ASKING.split(' ').any(|one| one == word))

@@ -13,9 +13,9 @@ use super::error::{LinkError, check_question};
 use super::loose::{add_nations, add_pieces, last_word};
 use super::names::{Asked, is_value, named};
 use super::span::{CHOICES, LONGEST, Span, best_first};
+use super::spelled;
 use super::turned::add_turned;
 use super::words::{Word, words};
-use crate::carrier::plainly;
 use crate::rank::{RankError, Ranker};
 use kg::search::{LabelIndex, LabelMatch, MatchKind, NodeRole, SearchError, normalise};
 use kg::term::{NodeId, Term};
@@ -32,7 +32,7 @@ const AFTER: usize = 3;
 /// A mention of an entity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mention {
-    /// Its byte range in the plain question ([`plainly`]).
+    /// Its byte range in the plain question ([`plainly`](crate::carrier::plainly)).
     pub span: (usize, usize),
     /// The chosen node.
     pub node: NodeId,
@@ -54,7 +54,7 @@ pub fn detect(
     cancel: &Cancel,
 ) -> Result<Vec<Mention>, LinkError> {
     check_question(question)?;
-    let question = &plainly(question);
+    let question = &spelled(kg, question);
     let words = words(question);
     let asked = Asked::new(kg, question, &words, cancel)?;
     let mut spans = match marked(asked.index, question, &words)? {

@@ -62,7 +62,7 @@ impl Linked {
     /// [`QUESTION_VALUES`] literals, the first are kept.
     #[must_use]
     pub fn new(kg: &dyn Kg, question: &str, entities: &[NodeId]) -> Self {
-        let question = &plainly(question);
+        let question = &spelled(kg, question);
         let mut places: Vec<_> = entities
             .iter()
             .map(|&node| {
@@ -355,6 +355,34 @@ pub fn entities_of(
     ranker: &dyn Ranker,
 ) -> Result<Vec<NodeId>, LinkError> {
     topics(kg, question, &[], ranker, &Cancel::default())
+}
+
+/// The plain question ([`plainly`]) in which words are spelled as the names of classes and relations are: `counrties`.
+/// Only neighbouring letters change places, so that the byte offsets are those of the plain question.
+pub(crate) fn spelled(kg: &dyn Kg, question: &str) -> String {
+    let plain = plainly(question);
+    let mut right = plain.clone();
+    for (at, word) in kg::placed_words(&plain) {
+        let letters = word.len() >= SWAPPED && word.bytes().all(|one| one.is_ascii_lowercase());
+        let written = plain.get(at..at + word.len()) == Some(&word);
+        let known = || {
+            is_stop(&word)
+                || is_vocabulary(kg, &word)
+                || crate::text_values::value_of(kg, &word).is_some()
+        };
+        if letters
+            && written
+            && !known()
+            && let Some(meant) = swaps(&word).find(|one| is_vocabulary(kg, one))
+        {
+            right.replace_range(at..at + word.len(), &meant);
+        }
+    }
+    // Offsets would differ if that were a new carrier phrase.
+    match plainly(&right) == right {
+        true => right,
+        false => plain,
+    }
 }
 
 /// The texts of the graph that words of a text mean in which two letters are swapped: `repulbic`.

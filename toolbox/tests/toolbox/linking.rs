@@ -4,6 +4,7 @@
 use std::fs;
 
 use kg::{FrozenKg, Kg, LoadOptions};
+use toolbox::exec::{ExecOptions, Session};
 use toolbox::link::{self, Linked};
 use toolbox::rank::lexical;
 
@@ -29,7 +30,7 @@ const GRAPH: &str = r#"
 :poet rdfs:label "poet" . :thriller rdfs:label "thriller" . :drama rdfs:label "drama" . :y1958 rdfs:label "1958" .
 :everest :height 8849 ; rdfs:label "Mount Everest" .
 :seine a :river ; rdfs:label "Seine" ; :flows_in :france . :french a :language ; rdfs:label "French" ; :code "fr" .
-:france a :country ; rdfs:label "France" . :spain a :country ; rdfs:label "Spain" . :morocco a :country ; rdfs:label "Morocco" .
+:france a :country ; rdfs:label "France" ; :government "Republic" . :spain a :country ; rdfs:label "Spain" . :morocco a :country ; rdfs:label "Morocco" .
 :uk a :country ; rdfs:label "United Kingdom" . :canada a :country ; rdfs:label "Canada" .
 :netherlands a :country ; rdfs:label "Netherlands" ; :capital :amsterdam . :amsterdam a :city ; rdfs:label "Amsterdam" .
 :eea rdfs:label "European Economic Area" ; :founded 1994 .
@@ -165,4 +166,25 @@ fn what_is_by_somebody_tells_who() {
         ("films by Curtiz", &["curtiz"]),
         ("a film directed by curtiz", &["curtiz"]),
     ]);
+}
+
+/// Two letters are swapped in a relation's name and in a value.
+#[test]
+fn swapped_letters_are_put_right() {
+    let kg = load();
+    let linked = |question: &str| Linked::new(&kg, question, &[]);
+    let values = linked("countries that are a repulbic").values;
+    let values: Vec<&str> = values.iter().map(|value| value.lexical.as_str()).collect();
+    assert_eq!(values, ["Republic"]);
+    let asked = |question: &str| {
+        let options = ExecOptions::default();
+        let session = Session::new(&kg, question, linked(question), &[], options).unwrap();
+        session.bare_question().to_owned()
+    };
+    assert_eq!(
+        asked("so, what is the populatoin"),
+        "what is the population"
+    );
+    // The graph does not know these words.
+    assert_eq!(asked("what is the magnitued"), "what is the magnitued");
 }
