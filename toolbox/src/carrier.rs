@@ -4,8 +4,6 @@
 use kg::placed_words;
 
 use crate::limits::QUESTION_CHARS;
-use crate::link::is_nationality;
-use crate::text::{SWAPPED, swaps};
 
 /// What may come before a question. `|` separates words that may stand in a place, `?` marks a place that may be empty.
 const OPENINGS: &[&str] = &[
@@ -21,14 +19,18 @@ const OPENINGS: &[&str] = &[
 /// What names the source of an answer: the graph, which is the only one.
 const SOURCES: &[&str] = &[
     "according|going to|by the|this|our|your|my database|dataset|db|data|graph|records|record|tables|table|information|info|system|files set?",
-    "based on the|this|our|your|my database|dataset|db|data|graph|records|record|tables|table|information|info|system|files set?",
-    "as? per the|this|our|your|my database|dataset|db|data|graph|records|tables|information|info|system|files set?",
-    "in|from|using|within the|this|our|your|my database|dataset|db|data|graph|records|system set?",
     "according|going to|by the|this|our|your knowledge graph|base",
+    "based on the|this|our|your|my database|dataset|db|data|graph|records|record|tables|table|information|info|system|files set?",
+    "based on the|this|our|your knowledge graph|base",
+    "as? per the|this|our|your|my database|dataset|db|data|graph|records|tables|information|info|system|files set?",
+];
+/// The same before a question only: behind it, `in our records` may be asked for.
+const PLACES: &[&str] = &[
+    "in|from|using|within the|this|our|your|my database|dataset|db|data|graph|records|system set?",
     "in|from|using|within the|this|our|your knowledge graph|base",
 ];
-/// The same inside or behind a question, where `in our records` may be asked for.
-const SOURCE_INSIDE: &str = "in|from|within the|this|our|your|my database|dataset|db";
+/// The same anywhere.
+const PLACE_INSIDE: &str = "in|from|within the|this|our|your|my database|dataset|db";
 /// Requests for an answer. They are left alone unless a question follows: `tell me about Peru`.
 const REQUESTS: &[&str] = &[
     "can|could|would|will you|u please|pls|kindly|quickly|maybe? tell|show|give|remind me|us",
@@ -87,35 +89,47 @@ fn plainer(question: &str) -> String {
     }
     let letters = || question.chars().filter(|one| one.is_alphabetic());
     let shouted = letters().count() >= SHOUTED && letters().all(char::is_uppercase);
-    let mut text = nations(signs(question));
+    let mut text = signs(question);
     if shouted && text.split(' ').nth(2).is_some() {
         text = text.to_lowercase();
     }
     let words = placed_words(&text);
-    let after = |word: usize| words.get(word).map_or(text.len(), |(at, _)| *at);
-    let end_of = |word: usize| end_of(&text, &words, word);
     let first = opening(&text, &words);
     let last = closing(&words, first);
     // What is left must be a question of two words or more.
     if last < first + 2 {
         return text;
     }
-    let mut changes = vec![(0, after(first), "")];
+    // What stands around words that are taken away may be quotation marks of others.
+    let before = |word: usize, marks: &[char]| {
+        let rest = &text[..words.get(word).map_or(text.len(), |(at, _)| *at)];
+        rest.trim_end_matches(marks).len()
+    };
+    let mut changes = Vec::new();
+    if let Some(end) = first.checked_sub(1).map(|word| end_of(&text, &words, word)) {
+        let rest =
+            text[end..].trim_start_matches([' ', ',', ':', ';', '.', '!', '?', '-', '–', '…']);
+        changes.push((0, text.len() - rest.len(), ""));
+    }
     for at in first + 1..last {
-        if let Some(count) = phrase(&words[at..last], SOURCE_INSIDE) {
-            changes.push((end_of(at - 1), end_of(at + count - 1), ""));
+        if let Some(count) = phrase(&words[at..last], PLACE_INSIDE) {
+            changes.push((
+                before(at, &[' ']),
+                end_of(&text, &words, at + count - 1),
+                "",
+            ));
         }
         // `what r the colors`, `which singers r French`
         let asks = |word: usize| is_in(QUESTION, &words[word].1);
         let follows = asks(at - 1) || at == first + 2 && asks(first);
         if words[at].1 == "r" && at + 1 < last && follows {
-            changes.push((after(at), end_of(at), "are"));
+            changes.push((words[at].0, end_of(&text, &words, at), "are"));
         }
     }
     if last < words.len() {
-        changes.push((end_of(last - 1), text.len(), ""));
+        changes.push((before(last, &[' ', ',', ';', '-', '–']), text.len(), ""));
     }
-    let mut plain = text;
+    let mut plain = text.clone();
     for (start, end, word) in changes.into_iter().rev() {
         plain.replace_range(start..end, word);
     }
@@ -168,20 +182,6 @@ fn signs(text: &str) -> String {
     plain
 }
 
-/// The text with adjectives of nations in the right spelling, where two letters are swapped.
-fn nations(mut text: String) -> String {
-    for (at, word) in placed_words(&text) {
-        let letters = word.len() >= SWAPPED && word.bytes().all(|one| one.is_ascii_lowercase());
-        if letters
-            && let Some(right) = swaps(&word).find(|one| is_nationality(one))
-            && !is_nationality(&word)
-        {
-            text.replace_range(at..at + word.len(), &right);
-        }
-    }
-    text
-}
-
 /// How many words come before the question.
 fn opening(text: &str, words: &[(usize, String)]) -> usize {
     let word = |at: usize| words.get(at).map_or("", |(_, word)| word.as_str());
@@ -192,7 +192,7 @@ fn opening(text: &str, words: &[(usize, String)]) -> usize {
     };
     let (mut at, mut found) = (0, 0);
     loop {
-        let source = longest(SOURCES, at);
+        let source = longest(SOURCES, at).or_else(|| longest(PLACES, at));
         let request = longest(REQUESTS, at);
         let Some(count) = source.or(request).or_else(|| longest(OPENINGS, at)) else {
             return found;
@@ -295,7 +295,13 @@ mod tests {
                 "cars with more than 200 hp and weight at most 3000",
             ),
             ("what’s O’Neill’s birthplace", "what's O’Neill's birthplace"),
-            ("nrowegian mountains", "norwegian mountains"),
+            ("\"Jaws\" is by whom?", "\"Jaws\" is by whom?"),
+            ("per our data: \"Jaws\" is by whom", "\"Jaws\" is by whom"),
+            (
+                "who made \"Alien\" in the database? Thanks!",
+                "who made \"Alien\"?",
+            ),
+            ("songs in our records", "songs in our records"),
             ("museums in Portugal thanks", "museums in Portugal"),
             // A name, and what is no question without its beginning.
             ("So Solid Crew members", "So Solid Crew members"),

@@ -9,7 +9,8 @@ use super::clock::Clock;
 use super::error::ToolError;
 use super::types::{ExecOptions, Observation, Relation, Shown, Step, Value};
 use crate::call::{Arg, Call, Target};
-use crate::link::{Linked, spelled};
+use crate::carrier::plainly;
+use crate::link::Linked;
 use crate::mention::Mentions;
 use crate::rank::{RankError, Ranker, RelationCandidate};
 use common::cancel::Cancel;
@@ -32,7 +33,7 @@ pub(crate) enum SetKey {
 pub struct Session<'g> {
     pub(super) kg: &'g dyn Kg,
     pub(super) question: String,
-    /// The question as [`spelled`] gives it.
+    /// The question as it was linked: see [`plainly`].
     pub(super) plain_question: String,
     pub(super) bare_question: String,
     pub(super) linked: Linked,
@@ -69,7 +70,10 @@ impl<'g> Session<'g> {
         must_offer: &[NodeId],
         options: ExecOptions,
     ) -> Result<Self, RankError> {
-        let plain_question = spelled(kg, question);
+        let plain_question = match linked.plain() {
+            Some(plain) => plain.to_owned(),
+            None => plainly(question),
+        };
         let (bare_question, classes) = if options.lists {
             let bare = linked.bare(&plain_question);
             let classes = offered_classes(kg, &bare, must_offer, &options)?;
@@ -108,7 +112,7 @@ impl<'g> Session<'g> {
     pub fn question(&self) -> &str {
         &self.question
     }
-    /// The question as [`spelled`] gives it.
+    /// The question as it was linked: see [`plainly`].
     pub(crate) fn plain_question(&self) -> &str {
         &self.plain_question
     }

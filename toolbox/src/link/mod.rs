@@ -13,6 +13,7 @@ mod loose;
 mod names;
 mod pieces;
 mod span;
+mod spelling;
 mod turned;
 mod units;
 mod words;
@@ -29,16 +30,17 @@ pub use literals::literals;
 pub(crate) use literals::{
     LAST_DAY, decade_in_digits, decade_of_word, is_size, number_of_word, unit_of, year_of,
 };
+pub(crate) use spelling::spelled;
 pub(crate) use units::unit_named;
 
 use common::cancel::Cancel;
 use rustc_hash::FxHashSet;
 
+use self::spelling::misspelt_values;
 use self::words::is_stop;
-use crate::carrier::plainly;
 use crate::limits::QUESTION_VALUES;
 use crate::rank::{Ranker, words};
-use crate::text::{SWAPPED, find_words, replace_ranges, swaps, word_spans};
+use crate::text::{find_words, replace_ranges, word_spans};
 use kg::Kg;
 use kg::search::{LabelMatch, SearchError, edits_of, letters, nearly, normal_letters, normalise};
 use kg::term::{Literal, NodeId, Term};
@@ -54,6 +56,8 @@ pub struct Linked {
     /// The byte range at which the question mentions each entity, stored because searching again
     /// for every derived text is slow.
     spans: Vec<Option<(usize, usize)>>,
+    /// The question as [`spelled`] gives it, to which the byte ranges belong; `None` if nothing was linked.
+    plain: Option<String>,
 }
 
 impl Linked {
@@ -62,7 +66,8 @@ impl Linked {
     /// [`QUESTION_VALUES`] literals, the first are kept.
     #[must_use]
     pub fn new(kg: &dyn Kg, question: &str, entities: &[NodeId]) -> Self {
-        let question = &spelled(kg, question);
+        let plain = spelled(kg, question);
+        let question = &plain;
         let mut places: Vec<_> = entities
             .iter()
             .map(|&node| {
@@ -104,21 +109,27 @@ impl Linked {
             entities,
             values,
             spans,
+            plain: Some(plain),
         }
+    }
+
+    /// The plain question that was linked.
+    pub(crate) fn plain(&self) -> Option<&str> {
+        self.plain.as_deref()
     }
 
     /// The linked question with the first mention of each entity replaced by its handle (see
     /// [`mask`]).
     #[must_use]
     pub fn mask(&self, question: &str) -> String {
-        let question = &plainly(question);
+        let question = self.plain().unwrap_or(question);
         masked(question, &replaced(question, &self.spans))
     }
 
     /// The linked question without its entity mentions, for rankers.
     #[must_use]
     pub fn bare(&self, question: &str) -> String {
-        let question = &plainly(question);
+        let question = self.plain().unwrap_or(question);
         substituted(question, &replaced(question, &self.spans), |_| {
             " ".to_owned()
         })
@@ -126,7 +137,7 @@ impl Linked {
 
     /// The linked question with spaces for its entity mentions, so that byte offsets stay.
     pub(crate) fn blanked(&self, question: &str) -> String {
-        let question = &plainly(question);
+        let question = self.plain().unwrap_or(question);
         let spaces = replaced(question, &self.spans)
             .into_iter()
             .map(|(start, end, _)| (start, end, " ".repeat(end - start)))
@@ -355,50 +366,6 @@ pub fn entities_of(
     ranker: &dyn Ranker,
 ) -> Result<Vec<NodeId>, LinkError> {
     topics(kg, question, &[], ranker, &Cancel::default())
-}
-
-/// The plain question ([`plainly`]) in which words are spelled as the names of classes and relations are: `counrties`.
-/// Only neighbouring letters change places, so that the byte offsets are those of the plain question.
-pub(crate) fn spelled(kg: &dyn Kg, question: &str) -> String {
-    let plain = plainly(question);
-    let mut right = plain.clone();
-    for (at, word) in kg::placed_words(&plain) {
-        let letters = word.len() >= SWAPPED && word.bytes().all(|one| one.is_ascii_lowercase());
-        let written = plain.get(at..at + word.len()) == Some(&word);
-        let known = || {
-            is_stop(&word)
-                || is_vocabulary(kg, &word)
-                || crate::text_values::value_of(kg, &word).is_some()
-        };
-        if letters
-            && written
-            && !known()
-            && let Some(meant) = swaps(&word).find(|one| is_vocabulary(kg, one))
-        {
-            right.replace_range(at..at + word.len(), &meant);
-        }
-    }
-    // Offsets would differ if that were a new carrier phrase.
-    match plainly(&right) == right {
-        true => right,
-        false => plain,
-    }
-}
-
-/// The texts of the graph that words of a text mean in which two letters are swapped: `repulbic`.
-fn misspelt_values(kg: &dyn Kg, text: &str) -> Vec<Literal> {
-    let of_word = |(start, end): (usize, usize)| {
-        let word = text[start..end].to_lowercase();
-        let letters = word.len() >= SWAPPED && word.bytes().all(|one| one.is_ascii_lowercase());
-        let known = || {
-            is_stop(&word)
-                || is_vocabulary(kg, &word)
-                || crate::text_values::value_of(kg, &word).is_some()
-        };
-        let meant = || swaps(&word).find_map(|one| crate::text_values::value_of(kg, &one));
-        (letters && !known()).then(meant).flatten()
-    };
-    word_spans(text).into_iter().filter_map(of_word).collect()
 }
 
 /// The given topic entities by name, id or label, or else those that the question mentions. `ranker`

@@ -185,6 +185,8 @@ fn swapped_letters_are_put_right() {
         asked("so, what is the populatoin"),
         "what is the population"
     );
+    assert_eq!(asked("how many Populatoins"), "how many populations");
     // The graph does not know these words.
+    assert_eq!(asked("\u{212a}ountries"), "\u{212a}ountries");
     assert_eq!(asked("what is the magnitued"), "what is the magnitued");
 }
