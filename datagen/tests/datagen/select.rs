@@ -104,7 +104,7 @@ fn questions() -> Vec<GoldQuestion> {
             i,
             ":TOPIC :thing.rel0 ?x",
         ));
-        let wording = format!("So what does Thing {i} have along the line number {i} please?");
+        let wording = format!("What exactly does Thing {i} have along the whole line number {i}?");
         all.push(question(
             "c",
             format!("d{i}"),
