@@ -2,6 +2,7 @@
 
 use kg::Kg;
 use kg::term::Literal;
+use rustc_hash::FxHashMap;
 
 use super::codes::is_vocabulary;
 use super::language::is_adjective;
@@ -10,20 +11,27 @@ use crate::carrier::plainly;
 use crate::text::{SWAPPED, swaps, word_spans};
 use crate::text_values::value_of;
 
+/// Most different words of a question that are looked up. People's questions have fewer.
+const MOST: usize = 48;
+
 /// The plain question ([`plainly`]) in which nations, classes and relations are spelled as they should be: `itailan`,
 /// `counrties`. Only neighbouring letters change places.
 pub(crate) fn spelled(kg: &dyn Kg, question: &str) -> String {
     let mut text = question.to_owned();
+    let mut known: FxHashMap<String, Option<String>> = FxHashMap::default();
     loop {
         let mut plain = plainly(&text);
         for (at, word) in kg::placed_words(&plain) {
             let span = at..at + word.len();
             // `K` (U+212A) is a longer `k`.
             let ascii = |text: &str| text.eq_ignore_ascii_case(&word);
-            if plain.get(span.clone()).is_some_and(ascii)
-                && let Some(meant) = meant(kg, &word)
+            if !plain.get(span.clone()).is_some_and(ascii)
+                || known.len() == MOST && !known.contains_key(&word)
             {
-                plain.replace_range(span, &meant);
+                continue;
+            }
+            if let Some(meant) = known.entry(word).or_insert_with_key(|word| meant(kg, word)) {
+                plain.replace_range(span, meant);
             }
         }
         // What is right now may be a carrier phrase.
@@ -56,5 +64,14 @@ pub(super) fn misspelt_values(kg: &dyn Kg, text: &str) -> Vec<Literal> {
         let meant = || swaps(&word).find_map(|one| value_of(kg, &one));
         (letters && !known()).then(meant).flatten()
     };
-    word_spans(text).into_iter().filter_map(of_word).collect()
+    let mut seen: Vec<&str> = Vec::new();
+    let spans = word_spans(text).into_iter();
+    let new = spans.filter(|&(start, end)| {
+        let new = seen.len() < MOST && !seen.contains(&&text[start..end]);
+        if new {
+            seen.push(&text[start..end]);
+        }
+        new
+    });
+    new.filter_map(of_word).collect()
 }
