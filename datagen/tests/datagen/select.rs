@@ -104,7 +104,7 @@ fn questions() -> Vec<GoldQuestion> {
             i,
             ":TOPIC :thing.rel0 ?x",
         ));
-        let wording = format!("What exactly does Thing {i} have along the whole line number {i}?");
+        let wording = format!("Then what does Thing {i} have along the line number {i} today?");
         all.push(question(
             "c",
             format!("d{i}"),
