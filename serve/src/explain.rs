@@ -85,7 +85,7 @@ fn steps(kg: &dyn Kg, stored: &StoredAnswer) -> Vec<Vec<usize>> {
     let entities: Vec<NodeId> = (stored.entities.iter())
         .filter_map(|name| kg.by_name(name))
         .collect();
-    let linked = Linked::new(kg, &stored.question, &entities);
+    let linked = Linked::asked(kg, &stored.question, &entities);
     let options = ExecOptions {
         tools: ToolTable::Extended,
         ..ExecOptions::default()

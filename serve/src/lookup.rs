@@ -73,7 +73,7 @@ pub(crate) fn program(
     }
     let calls = parse_program(calls).map_err(|error| Fault::bad("syntax", error.to_string()))?;
     let kg = &graph.kg;
-    let linked = Linked::new(kg, question, &[]);
+    let linked = Linked::asked(kg, question, &[]);
     let options = ExecOptions {
         cancel: cancel.clone(),
         ..ExecOptions::default()

@@ -157,7 +157,7 @@ fn answer_again(
     };
     check_question(&opening.question)?;
     let entities = nodes(&opening.entities)?;
-    let linked = Linked::new(graph, &opening.question, &entities);
+    let linked = Linked::asked(graph, &opening.question, &entities);
     let usual = ExecOptions::default();
     let task = Task {
         options,

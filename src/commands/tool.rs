@@ -20,7 +20,7 @@ pub(crate) fn run(args: &ToolArgs, ui: &Ui) -> Result<ExitStatus> {
     let mut session = Session::new(
         &kg,
         &args.question,
-        Linked::new(&kg, &args.question, &[]),
+        Linked::asked(&kg, &args.question, &[]),
         &[],
         ExecOptions {
             tools: args.tools,

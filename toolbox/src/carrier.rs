@@ -1,7 +1,10 @@
 //! Carrier phrases: what people wrap around a question and what says nothing about the answer (`so, according to our
 //! records, …`, `… in the database, thanks`). English.
 
+use std::sync::LazyLock;
+
 use kg::placed_words;
+use rustc_hash::FxHashSet;
 
 use crate::limits::QUESTION_CHARS;
 
@@ -31,6 +34,8 @@ const PLACES: &[&str] = &[
 ];
 /// The same anywhere.
 const PLACE_INSIDE: &str = "in|from|within the|this|our|your|my database|dataset|db";
+/// Words of which one stands in every question that changes inside.
+const CHANGED_INSIDE: &str = "database dataset db r";
 /// Requests for an answer. They are left alone unless a question follows: `tell me about Peru`.
 const REQUESTS: &[&str] = &[
     "can|could|would|will you|u please|pls|kindly|quickly|maybe? tell|show|give|remind me|us",
@@ -71,6 +76,9 @@ const SHOUTED: usize = 10;
 /// if all were capitals. What is plain already stays as it is.
 #[must_use]
 pub fn plainly(question: &str) -> String {
+    if !may_change(question) {
+        return question.to_owned();
+    }
     let mut plain = question.split_whitespace().collect::<Vec<_>>().join(" ");
     loop {
         let next = plainer(&plain);
@@ -79,6 +87,50 @@ pub fn plainly(question: &str) -> String {
         }
         plain = next;
     }
+}
+
+/// Whether a question may not be plain yet. This is a cheap test, because most questions are plain.
+fn may_change(question: &str) -> bool {
+    static FIRST: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
+        let all = OPENINGS.iter().chain(SOURCES).chain(PLACES).chain(REQUESTS);
+        all.flat_map(|phrase| ends(phrase.split(' '))).collect()
+    });
+    static LAST: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
+        let all = CLOSINGS.iter().chain(SOURCES);
+        all.flat_map(|phrase| ends(phrase.split(' ').rev()))
+            .collect()
+    });
+    let bytes = question.as_bytes();
+    let strange =
+        |byte: &u8| !byte.is_ascii() || byte.is_ascii_control() || matches!(byte, b'<' | b'>');
+    if bytes.iter().any(strange)
+        || !bytes.iter().any(u8::is_ascii_lowercase)
+        || bytes.starts_with(b" ")
+        || bytes.ends_with(b" ")
+        || bytes.windows(2).any(|pair| pair == b"  ")
+    {
+        return true;
+    }
+    let mut words =
+        (question.split(|one: char| !one.is_ascii_alphanumeric())).filter(|word| !word.is_empty());
+    let is = |list: &FxHashSet<&str>, word: &str| list.contains(word.to_ascii_lowercase().as_str());
+    let (Some(first), last) = (words.next(), words.clone().next_back()) else {
+        return false;
+    };
+    let inside = |word: &str| is_in(CHANGED_INSIDE, &word.to_ascii_lowercase());
+    is(&FIRST, first) || last.is_some_and(|last| is(&LAST, last)) || words.any(inside)
+}
+
+/// The words with which a phrase may begin, of its places in order.
+fn ends<'a>(places: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    for place in places {
+        found.extend(place.trim_end_matches('?').split('|'));
+        if !place.ends_with('?') {
+            break;
+        }
+    }
+    found
 }
 
 /// One step to a plain question.

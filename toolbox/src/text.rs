@@ -90,34 +90,6 @@ pub(crate) fn one_line(text: &str) -> String {
     clean.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Letters of the shortest word that is corrected without knowing English.
-pub(crate) const SWAPPED: usize = 6;
-
-/// Whether two ASCII words differ by two neighbouring letters that are swapped.
-pub(crate) fn is_swap(one: &str, other: &str) -> bool {
-    let (one, other) = (one.as_bytes(), other.as_bytes());
-    let differ = |at: &usize| one[*at] != other[*at];
-    one.len() == other.len()
-        && (0..one.len()).find(differ).is_some_and(|at| {
-            let next = at + 1;
-            next < one.len()
-                && (one[at], one[next]) == (other[next], other[at])
-                && one[next + 1..] == other[next + 1..]
-        })
-}
-
-/// The words that differ from an ASCII word by two neighbouring letters that are swapped.
-pub(crate) fn swaps(word: &str) -> impl Iterator<Item = String> {
-    let letters = word.as_bytes();
-    (1..letters.len())
-        .filter(|&at| letters[at - 1] != letters[at])
-        .map(move |at| {
-            let mut other: Vec<char> = word.chars().collect();
-            other.swap(at - 1, at);
-            other.into_iter().collect()
-        })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

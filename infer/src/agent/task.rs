@@ -76,7 +76,7 @@ impl<'a> Task<'a> {
         template: &'a Template,
         planner_name: &'a str,
     ) -> Self {
-        let linked = Linked::new(kg, question, entities);
+        let linked = Linked::asked(kg, question, entities);
         options.exclude.nodes.clone_from(&linked.entities);
         Self::new(kg, question, linked, options, template, planner_name)
     }

@@ -28,7 +28,7 @@ pub fn answer(
     let begun = Instant::now();
     let mut record = Recorder::open(&task, &AgentKind::TriadPaper(options.clone()));
     let kg = task.kg;
-    task.linked = Linked::new(kg, task.question, &[]);
+    task.linked = Linked::asked(kg, task.question, &[]);
     let deadline = task.options.deadline.min(QUERY_DEADLINE);
     let session = task.session()?;
     let mut phases = [0.0; PHASES.len()];

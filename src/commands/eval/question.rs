@@ -191,7 +191,7 @@ impl<'a> Evaluator<'a> {
                 .filter_map(|topic| self.graph.by_name(&topic.name))
                 .collect(),
         };
-        let linked = Linked::new(self.graph, &question.question, &entities);
+        let linked = Linked::asked(self.graph, &question.question, &entities);
         let options = ExecOptions {
             exclude: Exclude {
                 nodes: linked.entities.clone(),

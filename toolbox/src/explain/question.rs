@@ -24,7 +24,6 @@ use crate::link::{
     Linked, has_date, is_code_of, is_month, is_short_code, is_size, number_of_word,
     words_of_nation, words_of_sex,
 };
-use crate::text::{SWAPPED, is_swap};
 
 /// Words that ask for keys.
 const KEYS: &str = "number numbers no nr id ids code codes key keys identifier";
@@ -150,9 +149,7 @@ impl Asked {
         // `weddings` are of the value `Wedding`.
         let one = |word: &str| word.strip_suffix('s').unwrap_or(word).to_owned();
         let of_value = |word: &String| {
-            let same = |part: &String| {
-                part == word || *part == one(word) || word.len() >= SWAPPED && is_swap(part, word)
-            };
+            let same = |part: &String| part == word || *part == one(word);
             let said = values.iter().position(|value| value.iter().any(same));
             said.or_else(|| {
                 let written = |text: &str| all.contains(&text.to_lowercase());

@@ -13,7 +13,7 @@ use super::error::{LinkError, check_question};
 use super::loose::{add_nations, add_pieces, last_word};
 use super::names::{Asked, is_value, named};
 use super::span::{CHOICES, LONGEST, Span, best_first};
-use super::spelled;
+use super::spelling::spelled;
 use super::turned::add_turned;
 use super::words::{Word, words};
 use crate::rank::{RankError, Ranker};

@@ -30,14 +30,14 @@ pub use literals::literals;
 pub(crate) use literals::{
     LAST_DAY, decade_in_digits, decade_of_word, is_size, number_of_word, unit_of, year_of,
 };
-pub(crate) use spelling::spelled;
 pub(crate) use units::unit_named;
 
 use common::cancel::Cancel;
 use rustc_hash::FxHashSet;
 
-use self::spelling::misspelt_values;
+use self::spelling::spelled;
 use self::words::is_stop;
+use crate::carrier::plainly;
 use crate::limits::QUESTION_VALUES;
 use crate::rank::{Ranker, words};
 use crate::text::{find_words, replace_ranges, word_spans};
@@ -56,7 +56,7 @@ pub struct Linked {
     /// The byte range at which the question mentions each entity, stored because searching again
     /// for every derived text is slow.
     spans: Vec<Option<(usize, usize)>>,
-    /// The question as [`spelled`] gives it, to which the byte ranges belong; `None` if nothing was linked.
+    /// The plain question to which the byte ranges belong; `None` if nothing was linked.
     plain: Option<String>,
 }
 
@@ -66,7 +66,16 @@ impl Linked {
     /// [`QUESTION_VALUES`] literals, the first are kept.
     #[must_use]
     pub fn new(kg: &dyn Kg, question: &str, entities: &[NodeId]) -> Self {
-        let plain = spelled(kg, question);
+        Self::of(kg, plainly(question), entities)
+    }
+
+    /// [`Linked::new`] of a question that people ask, in which swapped letters are put right.
+    #[must_use]
+    pub fn asked(kg: &dyn Kg, question: &str, entities: &[NodeId]) -> Self {
+        Self::of(kg, spelled(kg, question), entities)
+    }
+
+    fn of(kg: &dyn Kg, plain: String, entities: &[NodeId]) -> Self {
         let question = &plain;
         let mut places: Vec<_> = entities
             .iter()
@@ -93,13 +102,12 @@ impl Linked {
         });
         let texts = crate::text_values::texts_of(kg, &masked);
         let nations = other_values(kg, &masked);
-        let misspelt = misspelt_values(kg, &masked);
         // The month of a date is no text.
         let dated = has_date(&values);
         let texts = texts
             .into_iter()
             .filter(|text| !dated || !is_month(&text.lexical));
-        for value in texts.chain(adjectives).chain(nations).chain(misspelt) {
+        for value in texts.chain(adjectives).chain(nations) {
             if !values.iter().any(|known| known.lexical == value.lexical) {
                 values.push(value);
             }

@@ -1,21 +1,21 @@
 //! Words of a question in which two neighbouring letters are swapped, put right by what the graph knows.
 
 use kg::Kg;
-use kg::term::Literal;
 use rustc_hash::FxHashMap;
 
 use super::codes::is_vocabulary;
-use super::language::is_adjective;
+use super::language::{is_adjective, is_ordinary};
 use super::words::is_stop;
 use crate::carrier::plainly;
-use crate::text::{SWAPPED, swaps, word_spans};
 use crate::text_values::value_of;
 
+/// Letters of the shortest word that is corrected.
+const SHORTEST: usize = 6;
 /// Most different words of a question that are looked up. People's questions have fewer.
 const MOST: usize = 48;
 
-/// The plain question ([`plainly`]) in which nations, classes and relations are spelled as they should be: `itailan`,
-/// `counrties`. Only neighbouring letters change places.
+/// The plain question ([`plainly`]) in which nations, classes, relations and values are spelled as they should be: `itailan`,
+/// `counrties`, `repulbic`. Only neighbouring letters change places.
 pub(crate) fn spelled(kg: &dyn Kg, question: &str) -> String {
     let mut text = question.to_owned();
     let mut known: FxHashMap<String, Option<String>> = FxHashMap::default();
@@ -42,36 +42,28 @@ pub(crate) fn spelled(kg: &dyn Kg, question: &str) -> String {
     }
 }
 
-/// The name of a nation, or the word of a class or relation, in which two letters are swapped.
+/// The name of a nation, the word of a class or relation, or the value, in which two letters are swapped.
 fn meant(kg: &dyn Kg, word: &str) -> Option<String> {
-    if word.len() < SWAPPED || !word.bytes().all(|one| one.is_ascii_lowercase()) {
+    let letters = word.len() >= SHORTEST && word.bytes().all(|one| one.is_ascii_lowercase());
+    if !letters || is_stop(word) || is_ordinary(word) {
         return None;
     }
-    let known = is_stop(word)
-        || is_adjective(word)
-        || is_vocabulary(kg, word)
-        || value_of(kg, word).is_some();
-    let right = |one: &String| is_adjective(one) || is_vocabulary(kg, one);
-    (!known).then(|| swaps(word).find(right)).flatten()
+    let known =
+        |word: &str| is_adjective(word) || is_vocabulary(kg, word) || value_of(kg, word).is_some();
+    match known(word) {
+        true => None,
+        false => swaps(word).find(|one| known(one)),
+    }
 }
 
-/// The texts of the graph that words of a text mean in which two letters are swapped: `repulbic`.
-pub(super) fn misspelt_values(kg: &dyn Kg, text: &str) -> Vec<Literal> {
-    let of_word = |(start, end): (usize, usize)| {
-        let word = text[start..end].to_lowercase();
-        let letters = word.len() >= SWAPPED && word.bytes().all(|one| one.is_ascii_lowercase());
-        let known = || is_stop(&word) || is_vocabulary(kg, &word) || value_of(kg, &word).is_some();
-        let meant = || swaps(&word).find_map(|one| value_of(kg, &one));
-        (letters && !known()).then(meant).flatten()
-    };
-    let mut seen: Vec<&str> = Vec::new();
-    let spans = word_spans(text).into_iter();
-    let new = spans.filter(|&(start, end)| {
-        let new = seen.len() < MOST && !seen.contains(&&text[start..end]);
-        if new {
-            seen.push(&text[start..end]);
-        }
-        new
-    });
-    new.filter_map(of_word).collect()
+/// The words that differ from an ASCII word by two neighbouring letters that are swapped.
+fn swaps(word: &str) -> impl Iterator<Item = String> {
+    let letters = word.as_bytes();
+    (1..letters.len())
+        .filter(|&at| letters[at - 1] != letters[at])
+        .map(move |at| {
+            let mut other: Vec<char> = word.chars().collect();
+            other.swap(at - 1, at);
+            other.into_iter().collect()
+        })
 }

@@ -172,7 +172,7 @@ fn what_is_by_somebody_tells_who() {
 #[test]
 fn swapped_letters_are_put_right() {
     let kg = load();
-    let linked = |question: &str| Linked::new(&kg, question, &[]);
+    let linked = |question: &str| Linked::asked(&kg, question, &[]);
     let values = linked("countries that are a repulbic").values;
     let values: Vec<&str> = values.iter().map(|value| value.lexical.as_str()).collect();
     assert_eq!(values, ["Republic"]);
