@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::Tool;
 use crate::exec::{Cell, Evidence, Observation, Session, Table, Value, evidence, row_evidence};
+use crate::explain::segments;
 use crate::limits::{ANSWER_MEMBERS, EVIDENCE_ROWS, EVIDENCE_TRIPLES};
 use kg::Kg;
 use kg::term::{Literal, NodeId, RelId, Term};
@@ -330,24 +331,19 @@ fn cut(value: Option<&Value>, evidence: &Evidence) -> Option<AnswerCut> {
 /// Headings for people: only the last part of an IRI, or the last two where columns would else be
 /// called the same.
 fn plain_headings(headings: &[&str]) -> Vec<String> {
-    let last_parts = |heading: &str, count: usize| {
-        let plain = |word: &str| match word.split_once("://") {
-            Some((_, rest)) => {
-                let parts: Vec<&str> = rest
-                    .split(['/', '#'])
-                    .filter(|one| !one.is_empty())
-                    .collect();
-                parts[parts.len().saturating_sub(count)..].join(" ")
-            }
-            None => word.to_owned(),
+    let last_parts = |heading: &str, both: bool| {
+        let plain = |word: &str| match segments(word.trim_end_matches(['/', '#'])) {
+            _ if !word.contains("://") => word.to_owned(),
+            (last, before) if both => format!("{before} {last}"),
+            (last, _) => last.to_owned(),
         };
         heading.split(' ').map(plain).collect::<Vec<_>>().join(" ")
     };
-    let short: Vec<String> = headings.iter().map(|one| last_parts(one, 1)).collect();
+    let short: Vec<String> = headings.iter().map(|one| last_parts(one, false)).collect();
     let alone = |one: &String| short.iter().filter(|other| *other == one).count() == 1;
     let named = |(heading, short): (&&str, &String)| match alone(short) {
         true => short.clone(),
-        false => last_parts(heading, 2),
+        false => last_parts(heading, true),
     };
     headings.iter().zip(&short).map(named).collect()
 }

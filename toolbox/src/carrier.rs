@@ -93,11 +93,12 @@ pub fn plainly(question: &str) -> String {
 fn may_change(question: &str) -> bool {
     static FIRST: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
         let all = OPENINGS.iter().chain(SOURCES).chain(PLACES).chain(REQUESTS);
-        all.flat_map(|phrase| ends(phrase.split(' '))).collect()
+        all.flat_map(|phrase| first_words(phrase.split(' ')))
+            .collect()
     });
     static LAST: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
         let all = CLOSINGS.iter().chain(SOURCES);
-        all.flat_map(|phrase| ends(phrase.split(' ').rev()))
+        all.flat_map(|phrase| first_words(phrase.split(' ').rev()))
             .collect()
     });
     let bytes = question.as_bytes();
@@ -121,8 +122,8 @@ fn may_change(question: &str) -> bool {
     is(&FIRST, first) || last.is_some_and(|last| is(&LAST, last)) || words.any(inside)
 }
 
-/// The words with which a phrase may begin, of its places in order.
-fn ends<'a>(places: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+/// The words that may stand first in a phrase with these places.
+fn first_words<'a>(places: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut found = Vec::new();
     for place in places {
         found.extend(place.trim_end_matches('?').split('|'));
@@ -369,6 +370,31 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(plainly(question), plain, "{question}");
+        }
+    }
+
+    #[test]
+    fn every_phrase_is_taken_away() {
+        // Each phrase with all its places and with none that may be empty.
+        let written = |phrase: &str, all: bool| {
+            let places = phrase
+                .split(' ')
+                .filter(|place| all || !place.ends_with('?'));
+            let words = places.map(|place| place.trim_end_matches('?').split('|').next());
+            words
+                .map(Option::unwrap_or_default)
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        for all in [true, false] {
+            let before = [OPENINGS, SOURCES, PLACES, REQUESTS].concat();
+            for phrase in before.into_iter().map(|one| written(one, all)) {
+                assert_eq!(plainly(&format!("{phrase} who made this")), "who made this");
+            }
+            let behind = [CLOSINGS, SOURCES].concat();
+            for phrase in behind.into_iter().map(|one| written(one, all)) {
+                assert_eq!(plainly(&format!("who made this {phrase}")), "who made this");
+            }
         }
     }
 

@@ -90,6 +90,18 @@ pub(crate) fn one_line(text: &str) -> String {
     clean.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// The words that differ from an ASCII word by two neighbouring letters that are swapped.
+pub(crate) fn swaps(word: &str) -> impl Iterator<Item = String> {
+    let letters = word.as_bytes();
+    (1..letters.len())
+        .filter(|&at| letters[at - 1] != letters[at])
+        .map(move |at| {
+            let mut other: Vec<char> = word.chars().collect();
+            other.swap(at - 1, at);
+            other.into_iter().collect()
+        })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -231,7 +231,7 @@ impl Session<'_> {
     pub fn mentions(&self) -> &Mentions {
         self.mentions.get_or_init(|| {
             Mentions::of(&text_values::mask_values(
-                &self.linked.mask(&self.plain_question),
+                &self.linked.mask(&self.question),
                 &self.linked.values,
             ))
         })

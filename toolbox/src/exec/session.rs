@@ -9,7 +9,6 @@ use super::clock::Clock;
 use super::error::ToolError;
 use super::types::{ExecOptions, Observation, Relation, Shown, Step, Value};
 use crate::call::{Arg, Call, Target};
-use crate::carrier::plainly;
 use crate::link::Linked;
 use crate::mention::Mentions;
 use crate::rank::{RankError, Ranker, RelationCandidate};
@@ -33,8 +32,6 @@ pub(crate) enum SetKey {
 pub struct Session<'g> {
     pub(super) kg: &'g dyn Kg,
     pub(super) question: String,
-    /// The question as it was linked: see [`plainly`].
-    pub(super) plain_question: String,
     pub(super) bare_question: String,
     pub(super) linked: Linked,
     /// Computed on first use: only one naming needs them.
@@ -70,12 +67,8 @@ impl<'g> Session<'g> {
         must_offer: &[NodeId],
         options: ExecOptions,
     ) -> Result<Self, RankError> {
-        let plain_question = match linked.plain() {
-            Some(plain) => plain.to_owned(),
-            None => plainly(question),
-        };
         let (bare_question, classes) = if options.lists {
-            let bare = linked.bare(&plain_question);
+            let bare = linked.bare(question);
             let classes = offered_classes(kg, &bare, must_offer, &options)?;
             (bare, classes)
         } else {
@@ -84,7 +77,6 @@ impl<'g> Session<'g> {
         Ok(Self {
             kg,
             question: question.to_owned(),
-            plain_question,
             bare_question,
             linked,
             mentions: OnceLock::new(),
@@ -112,9 +104,9 @@ impl<'g> Session<'g> {
     pub fn question(&self) -> &str {
         &self.question
     }
-    /// The question as it was linked: see [`plainly`].
+    /// The plain question ([`plainly`](crate::carrier::plainly)), as it was linked.
     pub(crate) fn plain_question(&self) -> &str {
-        &self.plain_question
+        self.linked.plain().unwrap_or(&self.question)
     }
     /// The question without its entity mentions, as rankers see it.
     #[must_use]

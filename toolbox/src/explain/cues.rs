@@ -337,7 +337,7 @@ fn exceeds(all: &[String], at: usize) -> bool {
 }
 
 /// The comparison that holds where `op` does not: `no more than 3`.
-fn negated(op: Op) -> Op {
+pub(super) fn negated(op: Op) -> Op {
     match op {
         Op::Gt => Op::Le,
         Op::Lt => Op::Ge,

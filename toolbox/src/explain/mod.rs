@@ -76,6 +76,7 @@ pub use lexicon::{LexiconEntry, lexicon, question_words};
 pub use search::SearchLimits;
 pub use table::{TableError, WordTables};
 pub use terms::{DecisionTerm, TERM_NAMES, TERMS, TermWeights, Terms};
+pub(crate) use vocabulary::split as segments;
 pub use why::WordReason;
 
 use crate::call::Call;

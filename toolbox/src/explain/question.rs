@@ -191,11 +191,7 @@ impl Asked {
                 || word == "why";
             // `else` says which answers are asked for, and `over the years` asks for no year.
             let ever = word == "years" && all[..index].ends_with(&["over".into(), "the".into()]);
-            let empty = !is_content(word)
-                || is_chatter(word)
-                || word == "else"
-                || ever
-                || ends_email(&all, index);
+            let empty = !is_content(word) || is_chatter(word) || word == "else" || ever;
             if value.is_none() && !job && empty {
                 continue;
             }
@@ -265,9 +261,7 @@ impl Asked {
         asked.mentions = (0..linked.entities.len())
             .map(|entity| linked.span(entity))
             .collect();
-        asked.focus = focus(&bare, &placed)
-            .map(|word| word - usize::from(ends_email(&all, word)))
-            .and_then(|word| asked.index(&placed[word].1));
+        asked.focus = focus(&bare, &placed).and_then(|word| asked.index(&placed[word].1));
         let focus = asked.focus.and_then(|at| asked.words.get(at));
         asked.focus_is_noun = focus.is_some_and(|word| is_noun(&placed, word.at));
         asked.extreme_of_focus = focus.is_some_and(|word| is_extreme(&placed, word.at));
@@ -324,12 +318,6 @@ impl Asked {
             self.words.push(word);
         }
     }
-}
-
-/// Whether a word is the second of `email address`, which asks for an email.
-fn ends_email(all: &[String], index: usize) -> bool {
-    let before = index.checked_sub(1).map(|before| all[before].as_str());
-    all[index] == "address" && matches!(before, Some("email" | "mail"))
 }
 
 #[cfg(test)]

@@ -12,12 +12,13 @@ use super::vocabulary::is_chatter;
 use crate::exec::Session;
 use crate::link::is_vocabulary;
 use crate::rank::stem;
+use crate::text::swaps;
 
 /// Length of the shortest word that is corrected.
 const SHORTEST: usize = 4;
 /// Words that say how something is compared or computed.
 const CUES: &str = "after before between more since than average number maximum minimum total least most each together many \
-    highest lowest number whether";
+    highest lowest whether";
 /// How surely a word must mean a relation to be what was meant.
 const KNOWN: f32 = 0.2;
 
@@ -74,20 +75,16 @@ fn variants(word: &str) -> Vec<String> {
             more.insert(at, vowel);
             found.push(more);
         }
-        if at > 0 {
+        if at > 0 && letters[at - 1] == letters[at] {
             let mut other = letters.clone();
-            if letters[at - 1] == letters[at] {
-                other.remove(at);
-            } else {
-                other.swap(at - 1, at);
-            }
+            other.remove(at);
             found.push(other);
         }
     }
-    found
+    let found = found
         .into_iter()
-        .map(|letters| letters.into_iter().collect())
-        .collect()
+        .map(|letters| letters.into_iter().collect());
+    found.chain(swaps(word)).collect()
 }
 
 #[cfg(test)]

@@ -172,7 +172,7 @@ pub(super) fn before_misspelt_ending(word: &str, known: impl Fn(&str) -> bool) -
 }
 
 /// The last segment of a name, and the one before it.
-pub(super) fn split(name: &str) -> (&str, &str) {
+pub(crate) fn split(name: &str) -> (&str, &str) {
     let ends = ['.', '/', '#', ':'];
     let name = name.trim_matches(['<', '>']);
     if let Some((before, last)) = name.rsplit_once(ends) {

@@ -127,7 +127,7 @@ impl Linked {
     }
 
     /// The linked question with the first mention of each entity replaced by its handle (see
-    /// [`mask`]).
+    /// [`mask`]). `question` counts only where nothing was linked, here and below.
     #[must_use]
     pub fn mask(&self, question: &str) -> String {
         let question = self.plain().unwrap_or(question);

@@ -7,6 +7,7 @@ use super::codes::is_vocabulary;
 use super::language::{is_adjective, is_ordinary};
 use super::words::is_stop;
 use crate::carrier::plainly;
+use crate::text::swaps;
 use crate::text_values::value_of;
 
 /// Letters of the shortest word that is corrected.
@@ -54,16 +55,4 @@ fn meant(kg: &dyn Kg, word: &str) -> Option<String> {
         true => None,
         false => swaps(word).find(|one| known(one)),
     }
-}
-
-/// The words that differ from an ASCII word by two neighbouring letters that are swapped.
-fn swaps(word: &str) -> impl Iterator<Item = String> {
-    let letters = word.as_bytes();
-    (1..letters.len())
-        .filter(|&at| letters[at - 1] != letters[at])
-        .map(move |at| {
-            let mut other: Vec<char> = word.chars().collect();
-            other.swap(at - 1, at);
-            other.into_iter().collect()
-        })
 }

@@ -33,7 +33,7 @@ pub(crate) fn size_word(size: usize) -> &'static str {
 /// `c0 class`.
 pub(crate) fn dialogue_question(session: &Session<'_>, naming: Naming) -> Vec<Part> {
     let (kg, linked) = (session.kg(), session.linked());
-    let question = text_values::mask_values(&linked.mask(session.plain_question()), &linked.values);
+    let question = text_values::mask_values(&linked.mask(session.question()), &linked.values);
     let question = one_line(&question).to_lowercase();
     let question = if naming.relations_by_mention() {
         session.mentions().marked(&question)

@@ -3,7 +3,7 @@
 use kg::value::{Extreme, Op};
 
 use super::super::adjective::{Degree, adjective};
-use super::super::cues::is_negation;
+use super::super::cues::{is_negation, negated};
 use super::super::order::sorts;
 use super::super::totals::{counted_per, is_amount, things_follow};
 use super::reading::{LISTING, Reader, Token};
@@ -334,13 +334,12 @@ impl Reader<'_> {
             ("at", "least") => (Op::Ge, number(third)?, 3),
             ("at", "most") => (Op::Le, number(third)?, 3),
             ("more" | "greater" | "fewer" | "less", "than") => {
-                let no = at > 0 && matches!(self.word(at - 1), "no" | "not");
-                let op = match (no, matches!(word, "more" | "greater")) {
-                    (false, true) => Op::Gt,
-                    (false, false) => Op::Lt,
-                    (true, true) => Op::Le,
-                    (true, false) => Op::Ge,
+                let op = match word {
+                    "more" | "greater" => Op::Gt,
+                    _ => Op::Lt,
                 };
+                let no = matches!(self.word(at.wrapping_sub(1)), "no" | "not");
+                let op = if no { negated(op) } else { op };
                 (op, number(third)?, 3)
             }
             ("over", _) => (Op::Gt, number(second)?, 2),
