@@ -34,8 +34,6 @@ const PLACES: &[&str] = &[
 ];
 /// The same anywhere.
 const PLACE_INSIDE: &str = "in|from|within the|this|our|your|my database|dataset|db";
-/// Words of which one stands in every question that changes inside.
-const CHANGED_INSIDE: &str = "database dataset db r";
 /// Requests for an answer. They are left alone unless a question follows: `tell me about Peru`.
 const REQUESTS: &[&str] = &[
     "can|could|would|will you|u please|pls|kindly|quickly|maybe? tell|show|give|remind me|us",
@@ -118,7 +116,12 @@ fn may_change(question: &str) -> bool {
     let (Some(first), last) = (words.next(), words.clone().next_back()) else {
         return false;
     };
-    let inside = |word: &str| is_in(CHANGED_INSIDE, &word.to_ascii_lowercase());
+    // `what r`, and the last place of `PLACE_INSIDE`.
+    let nouns = PLACE_INSIDE.rsplit(' ').next().unwrap_or_default();
+    let inside = |word: &str| {
+        let is = |one: &str| word.eq_ignore_ascii_case(one);
+        is("r") || nouns.split('|').any(is)
+    };
     is(&FIRST, first) || last.is_some_and(|last| is(&LAST, last)) || words.any(inside)
 }
 
