@@ -90,6 +90,7 @@ mod tests {
             &Linked::default(),
             &[],
             &[],
+            &|_| false,
             &WordTables::default(),
         )
     }

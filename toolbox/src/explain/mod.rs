@@ -81,6 +81,7 @@ pub use why::WordReason;
 
 use crate::call::Call;
 use crate::exec::{ExecOptions, Session, Value, run_program};
+use crate::link::is_relation_name;
 use crate::rank::RankError;
 use question::Asked;
 use state::Found;
@@ -148,7 +149,9 @@ impl<'s, 'g> Proposer<'s, 'g> {
     pub fn new(session: &'s Session<'g>, tables: Arc<WordTables>) -> Self {
         let (question, linked) = (session.plain_question(), session.linked());
         let typos = typos::found(session, &tables);
-        let mut asked = Asked::new(question, linked, &unmentioned(session), &typos, &tables);
+        let is_relation = |words: &[String]| is_relation_name(session.kg(), words);
+        let names = unmentioned(session);
+        let mut asked = Asked::new(question, linked, &names, &typos, &is_relation, &tables);
         asked.kind = mentions::as_kind(session.kg(), question, linked);
         Self {
             asked,

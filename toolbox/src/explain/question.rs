@@ -18,7 +18,7 @@ use super::name_parts::name_part;
 use super::naming::{is_anybody, names_people};
 use super::plan::bit;
 use super::table::WordTables;
-use super::totals::{asks_for_most, is_amount};
+use super::totals::{amount_names, asks_for_most, is_amount};
 use super::vocabulary::is_chatter;
 use crate::link::{
     Linked, has_date, is_code_of, is_month, is_short_code, is_size, number_of_word,
@@ -104,6 +104,8 @@ pub(super) struct Asked {
     pub(super) mentions: Vec<Option<(usize, usize)>>,
     /// The byte offset of each content word of the question, with its index.
     places: Vec<(usize, usize)>,
+    /// The byte offsets of words that belong to the name of a relation such as `total amount`.
+    amounts: Vec<usize>,
     /// The misspelt words with those that were meant.
     typos: Vec<(String, String)>,
     /// The initials of neighbouring words, with the stems of these words.
@@ -112,12 +114,13 @@ pub(super) struct Asked {
 
 impl Asked {
     /// Analyses a linked question. `names` are stems of names that it mentions in other words, `typos` its
-    /// misspelt words with those that were meant.
+    /// misspelt words with those that were meant. `is_relation` says whether words are the whole name of a relation.
     pub(super) fn new(
         question: &str,
         linked: &Linked,
         names: &[String],
         typos: &[(String, String)],
+        is_relation: &dyn Fn(&[String]) -> bool,
         tables: &WordTables,
     ) -> Self {
         let bare = mentions::blanked(question, linked, tables);
@@ -128,8 +131,15 @@ impl Asked {
             }
         }
         let all: Vec<String> = placed.iter().map(|(_, word)| word.clone()).collect();
+        let named = amount_names(&all, is_relation);
+        let mut counted = all.clone();
+        for (word, _) in counted.iter_mut().zip(&named).filter(|(_, named)| **named) {
+            word.clear();
+        }
+        let of_names = placed.iter().zip(&named).filter(|(_, named)| **named);
         let mut asked = Self {
-            count: counts(&all),
+            count: counts(&counted),
+            amounts: of_names.map(|((at, _), _)| *at).collect(),
             judge: judges(question),
             tells: tells(question),
             is: (all.first()).is_some_and(|word| BE.contains(&word.as_str())),
@@ -170,6 +180,8 @@ impl Asked {
             }
             let value = of_value(word);
             let phrase = || tables.phrase(&all[index..], &stems[index..]);
+            // The graph's own name for it means more than a phrase: `sits on`.
+            let phrase = || phrase().filter(|&of| !is_relation(&all[index..index + of]));
             let phrase = || phrase().map(|of| (stems[index..index + of].join(" "), of));
             let part = name_part(&all, index).map(|(part, of)| (base(part), of));
             if let (Some((stem, length)), None) = (part.or_else(phrase), value) {
@@ -182,7 +194,7 @@ impl Asked {
                 skip = length - 1;
                 continue;
             }
-            let total = word == "total" && is_amount(&all, index);
+            let total = named[index] || word == "total" && is_amount(&all, index);
             if asked.count && value.is_none() && COUNTING.contains(&word.as_str()) && !total {
                 continue;
             }
@@ -226,11 +238,11 @@ impl Asked {
             .flat_map(|length| all.windows(length))
             .map(|part| {
                 let initials = part.iter().filter_map(|word| word.chars().next());
-                (
-                    initials.collect(),
-                    part.iter().map(|word| base(word)).collect(),
-                )
+                let stems: Vec<String> = part.iter().map(|word| base(word)).collect();
+                (initials.collect(), stems)
             })
+            // `date and total` is no `date`, whose stem is `dat`.
+            .filter(|(initials, stems): &(String, _)| !stems.contains(initials))
             .collect();
         [asked.extreme, asked.either] = degrees(&all);
         let superlative = degree_word(&all).filter(|_| asked.extreme.is_some());
@@ -302,6 +314,11 @@ impl Asked {
     pub(super) fn meant(&self, word: &str) -> Option<&str> {
         let found = self.typos.iter().find(|(typo, _)| typo == word);
         found.map(|(_, meant)| meant.as_str())
+    }
+
+    /// Whether the word at a byte offset belongs to the name of a relation such as `total amount`.
+    pub(super) fn is_in_amount_name(&self, at: usize) -> bool {
+        self.amounts.contains(&at)
     }
 
     /// The index of the content word at a byte offset of the question.

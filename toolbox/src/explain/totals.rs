@@ -14,6 +14,10 @@ const NOUNS: usize = 3;
 const QUALITIES: [&str; 10] = [
     "ful", "ous", "ed", "ive", "able", "ible", "ing", "lar", "mon", "ant",
 ];
+/// Words for what is computed of numbers, which names of relations have too.
+const AMOUNTS: [&str; 8] = [
+    "total", "amount", "average", "mean", "maximum", "minimum", "max", "min",
+];
 /// Words of such a question, at most.
 const WORDS: usize = 5;
 
@@ -70,6 +74,31 @@ pub(super) fn is_amount(all: &[impl AsRef<str>], at: usize) -> bool {
     noun && !matches!(next, "number" | "amount" | "count" | "of") && !is_content(next)
 }
 
+/// For each word, whether it belongs to the name of a relation that has a word for a sum or a mean in it: `total amount`,
+/// `average rating`. `is_name` says whether words are the whole name of a relation.
+pub(super) fn amount_names(all: &[String], is_name: impl Fn(&[String]) -> bool) -> Vec<bool> {
+    /// Words of such a name, at most.
+    const LONGEST: usize = 4;
+    let mut named = vec![false; all.len()];
+    let word = |at: usize| all.get(at).map_or("", String::as_str);
+    for at in 0..all.len() {
+        if !AMOUNTS.contains(&word(at)) {
+            continue;
+        }
+        for from in at.saturating_sub(LONGEST - 1)..=at {
+            let until = (at + 1..=all.len().min(from + LONGEST)).rev();
+            let found = until.into_iter().find(|&until| is_name(&all[from..until]));
+            // `total sales` are a sum, even where something is called `total`.
+            let alone = |until: usize| until == from + 1 && is_content(word(until));
+            if let Some(until) = found.filter(|&until| !alone(until)) {
+                named[from..until].fill(true);
+                break;
+            }
+        }
+    }
+    named
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,6 +148,29 @@ mod tests {
             "most of them",
         ] {
             assert!(!most(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_of_relations_are_no_sums() {
+        let named = |text: &str| {
+            let all: Vec<String> = all(text).into_iter().map(str::to_owned).collect();
+            let known = ["total", "total amount", "gate total", "average"];
+            let named = amount_names(&all, |words| known.contains(&words.join(" ").as_str()));
+            let words = all.iter().zip(&named).filter(|(_, named)| **named);
+            let words: Vec<&str> = words.map(|(word, _)| word.as_str()).collect();
+            words.join(" ")
+        };
+        for (text, words) in [
+            ("the date and total of the bill", "total"),
+            ("the total amount of booking 5", "total amount"),
+            ("which gate total is highest", "gate total"),
+            ("the total sales", ""),
+            ("average age", ""),
+            ("name and average of each stadium", "average"),
+            ("the maximum", ""),
+        ] {
+            assert_eq!(named(text), words, "{text}");
         }
     }
 

@@ -116,7 +116,8 @@ mod tests {
     #[test]
     fn misspelt_words_are_read_as_the_tables_know_them() -> Result<(), super::super::TableError> {
         let tables = WordTables::parse("kgagent word tables 1\nr\tdirect\tfilm\t3\n")?;
-        let found = Asked::new("who dirrected it", &Linked::default(), &[], &[], &tables);
+        let linked = Linked::default();
+        let found = Asked::new("who dirrected it", &linked, &[], &[], &|_| false, &tables);
         assert_eq!(found.words[0].stem, "direct");
         assert_eq!(found.words[0].word, "dirrected", "as written");
         Ok(())

@@ -1,6 +1,7 @@
 //! Short codes that tables write for words: `RT` for `retired`, `TERM` for `terminated`. English.
 
 use kg::Kg;
+use kg::search::NodeRole;
 use kg::term::{Literal, NodeId, RelId, Term};
 
 use crate::rank::stem;
@@ -66,6 +67,15 @@ pub(crate) fn is_vocabulary(kg: &dyn Kg, word: &str) -> bool {
     let same = |other: &str| stem(other) == stemmed;
     let index = kg.label_index();
     index.is_ok_and(|index| index.is_vocabulary(&prefix, &same).unwrap_or(false))
+}
+
+/// Whether words of a question are the whole name of a relation.
+pub(crate) fn is_relation_name(kg: &dyn Kg, words: &[String]) -> bool {
+    let index = kg.label_index();
+    index.is_ok_and(|index| {
+        let known = index.knows(&words.join(" "), NodeRole::Relation);
+        known.unwrap_or(false)
+    })
 }
 
 /// Whether a column has few values, which are all short and in capitals, as far as its first ones show.

@@ -19,7 +19,7 @@ mod units;
 mod words;
 
 pub use choose::choose;
-pub(crate) use codes::{is_code_of, is_short_code, is_vocabulary};
+pub(crate) use codes::{is_code_of, is_relation_name, is_short_code, is_vocabulary};
 pub(crate) use dates::{is_date, is_month};
 pub use detect::{Mention, detect};
 pub use error::{LinkError, QuestionTooLong, check_question};

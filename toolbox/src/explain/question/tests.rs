@@ -9,7 +9,8 @@ fn with_values(question: &str, values: &[&str]) -> Asked {
     for value in values {
         linked.require(&Literal::plain(*value));
     }
-    Asked::new(question, &linked, &[], &[], &WordTables::default())
+    let tables = WordTables::default();
+    Asked::new(question, &linked, &[], &[], &|_| false, &tables)
 }
 
 fn asked(question: &str) -> Asked {

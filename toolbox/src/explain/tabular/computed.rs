@@ -132,6 +132,11 @@ impl Reader<'_> {
             // `dearer than the average book` is of prices.
             self.add(&self.tokens[compared], None);
         }
+        if self.tokens[at].in_name {
+            // `the total amount of the bills` is a sum of what is called so.
+            self.add(&self.tokens[at], None);
+            return 1;
+        }
         // `the average number of injuries` is the mean of a number that the graph has.
         match (self.word(at + 1), self.word(at + 2)) {
             ("number" | "amount", "of") => 3,
@@ -158,6 +163,30 @@ impl Reader<'_> {
             || before == "and" && self.is_computed();
         let asked = self.word(at.wrapping_sub(1)) == "the" && is_one_of(before, ASKING);
         !thing && (listed || asked)
+    }
+
+    /// Whether the token at `at` begins a column that is called so, and nothing is computed: the `total amount` of `the date
+    /// and total amount of each booking`, where no other word groups rows.
+    pub(super) fn is_named_column(&self, at: usize) -> bool {
+        if !self.tokens[at].in_name {
+            return false;
+        }
+        let behind = at
+            + (self.tokens[at..].iter())
+                .take_while(|one| one.in_name)
+                .count();
+        let joins = |at: usize| {
+            self.tokens
+                .get(at)
+                .is_some_and(|one| one.apart || one.word == "and")
+        };
+        let before =
+            self.has_column() && (self.tokens[at].apart || self.word(at.wrapping_sub(1)) == "and");
+        let groups = self.tokens.windows(2).any(|pair| {
+            let each = is_one_of(&pair[1].word, "each every");
+            pair[0].word == "per" || each && is_one_of(&pair[0].word, "for in from by")
+        });
+        (before || joins(behind)) && !groups
     }
 
     /// The word before `at` and before an article.

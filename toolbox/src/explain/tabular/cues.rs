@@ -83,6 +83,7 @@ impl Reader<'_> {
             "average" | "mean" | "avg" => Some(Aggregate::Average),
             // `the average and maximum total` of bills is of what they call so.
             "total" if self.is_computed() && self.is_empty() || is_amount(self.tokens, at) => None,
+            _ if self.is_named_column(at) => None,
             "total" | "sum" | "combined" => Some(Aggregate::Sum),
             "much" if self.asks_in_all(at) => Some(Aggregate::Sum),
             // `the country with the maximum area` is an extreme, `a maximum of 5` a limit.

@@ -45,6 +45,8 @@ pub(super) struct Token {
     behind_entity: bool,
     /// Whether an entity stands behind it.
     before_entity: bool,
+    /// Whether it belongs to the name of a relation such as `total amount`.
+    pub(super) in_name: bool,
 }
 
 impl AsRef<str> for Token {
@@ -81,6 +83,7 @@ pub(super) fn read(bare: &str, asked: &Asked) -> Request {
                 // `make + model`
                 apart: dash || between.contains([',', ';', ':', '.', '?', '!', '+', '&']),
                 colon: between.contains(':'),
+                in_name: asked.is_in_amount_name(at),
                 at,
                 word,
             }
@@ -348,7 +351,7 @@ impl Reader<'_> {
     }
 
     /// Whether a phrase names a column so far.
-    fn has_column(&self) -> bool {
+    pub(super) fn has_column(&self) -> bool {
         let column = |one: &Phrase| one.role == Role::Column;
         self.request.phrases.iter().any(column)
     }
