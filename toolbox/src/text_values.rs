@@ -9,14 +9,15 @@ use kg::term::{Literal, Term};
 
 /// Words that never count as a value alone: question words, conjunctions and pronouns.
 const PLAIN_WORDS: &[&str] = &[
-    "a", "about", "above", "after", "all", "also", "an", "and", "any", "are", "as", "at", "be",
-    "before", "below", "between", "both", "but", "by", "can", "count", "did", "do", "does", "each",
-    "either", "find", "for", "from", "give", "given", "had", "has", "have", "how", "in", "into",
-    "is", "it", "its", "least", "less", "list", "many", "me", "more", "most", "much", "name",
-    "names", "no", "not", "number", "of", "on", "one", "or", "other", "out", "over", "please",
-    "return", "show", "tell", "than", "that", "the", "their", "there", "they", "this", "to",
-    "under", "was", "we", "were", "what", "when", "where", "which", "who", "whom", "whose", "with",
-    "you",
+    "a", "about", "above", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at",
+    "average", "be", "before", "below", "between", "both", "but", "by", "can", "count", "did",
+    "do", "does", "each", "either", "find", "for", "from", "give", "given", "had", "has", "have",
+    "he", "her", "him", "his", "how", "if", "in", "into", "is", "it", "its", "least", "less",
+    "list", "many", "me", "more", "most", "much", "my", "name", "names", "no", "not", "number",
+    "of", "on", "one", "or", "other", "our", "out", "over", "per", "please", "return", "she",
+    "show", "so", "tell", "than", "that", "the", "their", "there", "they", "this", "to", "total",
+    "under", "up", "was", "we", "were", "what", "when", "where", "which", "who", "whom", "whose",
+    "with", "you", "your",
 ];
 
 /// The string literals of the graph that occur in a text, in order of occurrence. Longer matches

@@ -26,8 +26,22 @@ pub(super) struct Adjective {
 
 /// Attributes that say how long something lasts, and dates since which it has lasted.
 const LASTING: &[&str] = &[
-    "length", "long", "dur", "runtim", "distanc", "minut", "second", "hour", "tenur", "hir",
-    "join", "sinc", "start", "appoint",
+    "length",
+    "long",
+    "dur",
+    "runtim",
+    "distanc",
+    "minut",
+    "second",
+    "hour",
+    "tenur",
+    "hir",
+    "join",
+    "sinc",
+    "start",
+    "appoint",
+    "millisecond",
+    "ms",
 ];
 const HEIGHT: &[&str] = &["height", "elev", "altitud", "tall", "high"];
 const SIZE: &[&str] = &[
@@ -50,6 +64,7 @@ const SIZE: &[&str] = &[
     "member",
     "enrol",
     "headcount",
+    "total",
 ];
 const DATE: &[&str] = &[
     "dat",
@@ -82,7 +97,7 @@ const AGE: &[&str] = &[
 ];
 
 const PRICE: &[&str] = &[
-    "pric", "cost", "fee", "far", "premium", "valu", "amount", "worth", "charg",
+    "pric", "cost", "fee", "far", "premium", "valu", "amount", "worth", "charg", "rat", "total",
 ];
 
 const HIGH: [Extreme; 2] = [Extreme::Max, Extreme::Max];
@@ -198,6 +213,11 @@ pub(super) fn adjective(word: &str) -> Option<(&'static Adjective, Degree)> {
 }
 
 impl Adjective {
+    /// Whether it may measure a time: `new`, `old`, `long`, but not `big`.
+    pub(super) fn measures_time(&self) -> bool {
+        (self.measures.iter()).any(|name| matches!(*name, "dat" | "start" | "tim"))
+    }
+
     /// The comparisons that its comparative asks for: with a number, and with a time.
     pub(super) fn comparisons(&self) -> [Op; 2] {
         self.extremes.map(|extreme| match extreme {

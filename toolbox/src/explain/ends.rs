@@ -45,7 +45,8 @@ impl Search<'_> {
         // Behind a relation, rows are what the relation passes.
         let walks = |step: &PlanStep| matches!(step, PlanStep::Walk(_));
         let starts = steps && !state.plan.steps.iter().any(walks);
-        if table && starts && !row && event() && self.fits(state) && is_named(state, explainer) {
+        let said = self.classes.is_empty() || is_named(state, explainer);
+        if table && starts && !row && event() && said && self.fits(state) {
             self.rows.push(state.clone());
         }
         // Things are counted, not their names, which they may share, and no numbers or truths.

@@ -11,6 +11,7 @@ use super::plan::{Hop, Way, bit};
 use super::table::WordTables;
 use crate::exec::Session;
 use crate::link::{Linked, is_nationality, is_vocabulary, number_of_word};
+use crate::rank::stem;
 
 /// How surely a word of a mention means a relation, so that it may be meant instead.
 const KNOWN: f32 = 0.2;
@@ -80,6 +81,22 @@ pub(super) fn compared_with(question: &str, linked: &Linked) -> Option<usize> {
             .and_then(before)
             .is_some_and(is_compared)
     })
+}
+
+/// The stem of the word before the mention of an entity, if it may be a verb whose object this is: `require` of `which
+/// courses require Algebra`, but not of `what does it require`.
+pub(super) fn verb_before(question: &str, linked: &Linked, entity: usize) -> Option<String> {
+    const AUXILIARIES: [&str; 3] = ["do", "does", "did"];
+    let (start, _) = linked.span(entity)?;
+    let mut before = words(question.get(..start)?);
+    while matches!(before.last()?.as_str(), "the" | "a" | "an") {
+        before.pop();
+    }
+    let verb = before.pop()?;
+    let asks = before
+        .iter()
+        .any(|word| AUXILIARIES.contains(&word.as_str()));
+    (!asks && is_content(&verb)).then(|| stem(&verb))
 }
 
 /// Whether only `and` stands between two mentions.

@@ -10,12 +10,12 @@
 //! vocabulary, phrases, table       the words of relations; translation probabilities (learn makes them)
 //! naming, relations                what names of relations and classes mean; the words of a relation
 //! others                           relations that a topic lacks and other things of its class have
-//! words, kinds, kinship            which words a relation or a thing explains, and which a chain of parents and children
+//! words, classes, kinds, kinship   which words a relation or a thing explains, and which a chain of parents and children
 //! typos                            misspelt words
 //! possessive                       relations that the question says one after another
 //! plan, state, tally, nodes        candidate programs
 //! unlinked                         things that the question names and that are not linked
-//! values, starts, ways             the search for them, with search, judging and
+//! values, starts, ways, hollow     the search for them, with search, judging and
 //!                                  alternatives, both and ends; compared: what values are compared with
 //! tabular                          candidates that end in the extended tools
 //! read                             what a program of a model explains
@@ -28,11 +28,13 @@ mod adjective;
 mod alternatives;
 mod asked_word;
 mod both;
+mod classes;
 mod compared;
 mod cues;
 mod embedded;
 mod ends;
 mod focus;
+mod hollow;
 mod judging;
 mod kinds;
 mod kinship;
@@ -86,6 +88,10 @@ use crate::rank::RankError;
 use question::Asked;
 use state::Found;
 use words::Explainer;
+
+/// What it costs a table that it is empty, and a plan of the search, as cues for tables.
+const EMPTY: f32 = 1.0;
+const HOLLOW: f32 = 0.5;
 
 /// Why no candidates were proposed.
 #[derive(Debug, thiserror::Error)]
@@ -161,7 +167,7 @@ impl<'s, 'g> Proposer<'s, 'g> {
     }
 
     /// The `most` best candidates with an answer, best first by `weights`, and at the end the one
-    /// that gives up.
+    /// that gives up: if a better candidate has no answer, with its terms.
     ///
     /// # Errors
     /// Returns the error of the ranker. [`Cancelled`] if the session is cancelled, or if the search
@@ -180,8 +186,17 @@ impl<'s, 'g> Proposer<'s, 'g> {
         let tables = tabular::tables(&mut explainer, &results, weights, limits, &cancel)?;
         let mut scored: Vec<(f32, Terms, Proposed<'_>)> = (results.found)
             .iter()
-            .map(|found| (terms::of_found(found, &explainer), Proposed::Plan(found)))
-            .chain((tables.into_iter()).map(|(terms, calls)| (terms, Proposed::Table(calls))))
+            .map(|found| {
+                let mut terms = terms::of_found(found, &explainer);
+                if tables.contradict(&found.state) {
+                    terms[DecisionTerm::TableCues] -= 1.0;
+                }
+                (terms, Proposed::Plan(found))
+            })
+            .chain(
+                (tables.found.iter().cloned())
+                    .map(|(terms, calls)| (terms, Proposed::Table(calls))),
+            )
             .map(|(terms, proposed)| {
                 cancel.check()?;
                 Ok((weights.score(&terms), terms, proposed))
@@ -189,6 +204,7 @@ impl<'s, 'g> Proposer<'s, 'g> {
             .collect::<Result<_, Cancelled>>()?;
         scored.sort_by(|a, b| b.0.total_cmp(&a.0));
         let mut candidates: Vec<Candidate> = Vec::new();
+        let mut empty: Option<Terms> = None;
         for (_, terms, proposed) in scored {
             if candidates.len() == most {
                 break;
@@ -200,17 +216,32 @@ impl<'s, 'g> Proposer<'s, 'g> {
             if candidates.iter().any(|known| known.calls == calls) {
                 continue;
             }
-            let answer = self.run(&calls, &cancel)?;
+            let Some(answer) = self.run(&calls, &cancel)? else {
+                continue;
+            };
             cancel.check()?;
-            if let Some(answer) = answer {
-                candidates.push(Candidate {
-                    calls,
-                    answer: Some(answer),
-                    terms,
-                });
+            if answer.is_empty() {
+                // Nothing is what the question asks for, if this is what it means.
+                empty.get_or_insert(terms);
+                continue;
+            }
+            candidates.push(Candidate {
+                calls,
+                answer: Some(answer),
+                terms,
+            });
+        }
+        let mut none = self.abstention();
+        // A plan that finds something is more likely than one that finds nothing.
+        for (terms, cost) in [(empty, EMPTY), (results.hollow, HOLLOW)] {
+            if let Some(mut terms) = terms {
+                terms[DecisionTerm::TableCues] -= cost;
+                if weights.score(&terms) > weights.score(&none.terms) {
+                    none.terms = terms;
+                }
             }
         }
-        candidates.push(self.abstention());
+        candidates.push(none);
         Ok(candidates)
     }
 
@@ -253,7 +284,7 @@ impl<'s, 'g> Proposer<'s, 'g> {
         why::reasons(session, &mut explainer)
     }
 
-    /// The answer of a program; `None` if it fails or has no answer.
+    /// The answer of a program; `None` if it fails.
     fn run(&self, calls: &[Call], cancel: &Cancel) -> Result<Option<Value>, RankError> {
         let options = ExecOptions {
             lists: false,
@@ -264,7 +295,7 @@ impl<'s, 'g> Proposer<'s, 'g> {
         let question = self.session.plain_question();
         let mut session = Session::new(self.session.kg(), question, linked, &[], options)?;
         match run_program(&mut session, calls) {
-            Ok(value) => Ok(Some(value).filter(|value| !value.is_empty())),
+            Ok(value) => Ok(Some(value)),
             Err((_, error)) => error.recoverable().map(|_| None),
         }
     }

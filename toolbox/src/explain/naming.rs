@@ -22,6 +22,27 @@ doctor nurse surgeon curator owner founder laureate winner guy man woman lady gi
 /// Relations that say where a thing is. `in` asks for them.
 const PLACE_WORDS: &str = "country city located location place contains part state region continent county district province";
 
+/// Whether a stem says when something ends.
+pub(super) fn is_end(name: &str) -> bool {
+    matches!(
+        name,
+        "end" | "ended" | "finish" | "expiry" | "expir" | "clos" | "closur" | "death" | "retir"
+    )
+}
+
+/// Nouns that mean the same kind of things.
+const SAME_KIND: &str = "vehicle car automobile, film movie, employee worker, customer client, company firm business, \
+doctor physician, student pupil, author writer, shop store, song track, aircraft plane airplane, ship boat vessel, bike bicycle, \
+teacher instructor, illness disease, medicine drug medication, country nation, trip journey, apartment flat, dish meal";
+
+/// Whether two stems are of nouns that mean the same kind of things: `cars` are vehicles.
+pub(super) fn means_same(one: &str, other: &str) -> bool {
+    static KINDS: LazyLock<Vec<Vec<String>>> =
+        LazyLock::new(|| SAME_KIND.split(',').map(stems_of).collect());
+    let has = |kind: &[String], stem: &str| kind.iter().any(|known| known == stem);
+    KINDS.iter().any(|kind| has(kind, one) && has(kind, other))
+}
+
 /// Whether a stem names an event, so that a number of four digits is its year.
 pub(super) fn is_event(name: &str) -> bool {
     static EVENTS: LazyLock<Vec<String>> = LazyLock::new(|| stems_of(EVENT_WORDS));

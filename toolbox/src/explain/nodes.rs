@@ -12,12 +12,13 @@ use crate::exec::{Relation, Session};
 
 /// The kind of literals in a set; `None` if it has things.
 pub(super) fn literal_kind(session: &Session<'_>, nodes: &[NodeId]) -> Option<Kind> {
-    let first = nodes.get(..1)?;
+    /// Things that are looked at: the film `1941` is no year where the others are no years.
+    const SOME: usize = 5;
     let kg: &dyn Kg = session.kg();
-    let literal = matches!(kg.term(first[0]), Term::Literal(_));
-    let read = session.literals(first);
+    let literal = matches!(kg.term(*nodes.first()?), Term::Literal(_));
+    let read = session.literals(&nodes[..nodes.len().min(if literal { 1 } else { SOME })]);
     // In graphs made from text, years and numbers are nodes.
-    let kind = Kind::majority([read.first()?]);
+    let kind = Kind::majority(&read);
     (literal || kind != Kind::Text).then_some(kind)
 }
 

@@ -9,6 +9,8 @@ use crate::exec::{Adjacent, Relation};
 
 /// Instances of a class that are looked at.
 const SOME: usize = 64;
+/// Relations of a graph without classes, at most: of many relations, a thing need not have most.
+const RELATIONS: usize = 64;
 /// From this probability a relation is what a word asks for.
 const MEANT: f32 = 0.24;
 
@@ -31,7 +33,17 @@ impl Explainer<'_, '_> {
         let mut best: Vec<f32> = self.asked.words.iter().map(|_| 0.0).collect();
         let mut hops = Vec::new();
         let own = session.adjacent(&[entity]);
-        for class in kg.types(entity) {
+        let classes = kg.types(entity);
+        if classes.is_empty() {
+            hops = self.missing_of_untyped(entity);
+            for hop in &hops {
+                let words = self.hop(*hop).words;
+                for (best, p) in best.iter_mut().zip(words.iter()) {
+                    *best = best.max(*p);
+                }
+            }
+        }
+        for class in classes {
             let members = kg.instances(class);
             let step = members.len().div_ceil(SOME).max(1);
             let some: Vec<NodeId> = members.iter().copied().step_by(step).collect();
@@ -53,6 +65,37 @@ impl Explainer<'_, '_> {
             }
         }
         (best, hops)
+    }
+
+    /// The relations of the question that an entity without a class has not, and a thing with some of its relations has.
+    fn missing_of_untyped(&mut self, entity: NodeId) -> Vec<Hop> {
+        let kg = self.session.kg();
+        let own = kg.out_relations(entity);
+        let relations = kg.relations();
+        let mut missing = Vec::new();
+        for &id in relations
+            .iter()
+            .take(RELATIONS)
+            .filter(|id| !own.contains(id))
+        {
+            let hop = Hop {
+                relation: Relation::Plain(id),
+                way: Way::Out,
+            };
+            let words = self.hop(hop).words;
+            if !speaks(&words, self) {
+                continue;
+            }
+            let mut shares = false;
+            kg.each_pair(id, &mut |head, _| {
+                shares = kg.out_relations(head).iter().any(|one| own.contains(one));
+                false
+            });
+            if shares {
+                missing.push(hop);
+            }
+        }
+        missing
     }
 
     /// Whether a plan goes to another thing, which the question does not ask for, and takes from there what

@@ -114,6 +114,14 @@ impl Plan {
         }
     }
 
+    /// The linked entity with this index, if the plan is at it.
+    pub(super) fn topic(&self) -> Option<usize> {
+        match self.start {
+            Start::Entity(entity) if self.steps.is_empty() => Some(entity),
+            _ => None,
+        }
+    }
+
     /// The plan with one more step.
     pub(super) fn and(&self, step: PlanStep) -> Self {
         let mut next = self.clone();

@@ -3,7 +3,7 @@
 use kg::value::{Extreme, Op};
 use kg::words;
 
-use super::adjective::adjective;
+use super::adjective::{Degree, adjective};
 use super::asked_word::AskedWord;
 use super::compared::{Compared, compared};
 use super::cues::{
@@ -64,6 +64,8 @@ pub(super) struct Asked {
     pub(super) than: bool,
     /// The linked entity that it compares with: the mention behind `than`.
     pub(super) than_entity: Option<usize>,
+    /// It asks for the value of what is extreme: `how long is the longest river`.
+    pub(super) extreme_value: bool,
     /// It gives a range.
     pub(super) between: bool,
     /// It asks for what is not so: `without`, `not`, `no`.
@@ -74,6 +76,8 @@ pub(super) struct Asked {
     pub(super) within: u64,
     /// For each linked entity, whether `from` (1) or `to` (-1) stands before it.
     pub(super) heading: Vec<i8>,
+    /// For each linked entity, the stem of the verb before it.
+    pub(super) verbs: Vec<Option<String>>,
     /// It names two things with `and` between them.
     pub(super) both: bool,
     /// It joins two properties by `or`.
@@ -245,6 +249,11 @@ impl Asked {
             .filter(|(initials, stems): &(String, _)| !stems.contains(initials))
             .collect();
         [asked.extreme, asked.either] = degrees(&all);
+        let how = |pair: &[String]| {
+            let plain = adjective(&pair[1]).is_some_and(|(_, degree)| degree == Degree::Plain);
+            pair[0] == "how" && plain
+        };
+        asked.extreme_value = asked.extreme.is_some() && all.windows(2).any(how);
         let superlative = degree_word(&all).filter(|_| asked.extreme.is_some());
         asked.superlative = superlative.and_then(|at| asked.index(&all[at]));
         asked.rank = rank(&all);
@@ -269,6 +278,9 @@ impl Asked {
             .fold(0, |all, entity| all | bit(entity));
         asked.heading = (0..linked.entities.len())
             .map(|entity| mentions::heading(question, linked, entity))
+            .collect();
+        asked.verbs = (0..linked.entities.len())
+            .map(|entity| mentions::verb_before(question, linked, entity))
             .collect();
         asked.mentions = (0..linked.entities.len())
             .map(|entity| linked.span(entity))

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::kinship::Lineage;
 use super::mentions::is_of_kind;
-use super::nodes::{connects, measurable};
+use super::nodes::{connects, is_event_row, measurable};
 use super::plan::{Finish, Hop, Plan, Start, Way, bit, order};
 use super::possessive::Progress;
 use super::state::{Found, State, used_entity};
@@ -192,7 +192,8 @@ impl Reader {
             Tool::GetHeadEntity | Tool::GetTailEntity | Tool::GetEntityByType
         );
         if let Some(nodes) = set(step).filter(|_| made || narrowed) {
-            self.see_classes(session, nodes, explainer);
+            let walked = made && step.call.tool != Tool::GetEntityByType;
+            self.see_classes(session, nodes, walked, explainer);
         }
         if let Target::Var(index) = step.call.target {
             self.ways.insert(index, self.way.clone());
@@ -226,6 +227,7 @@ impl Reader {
         &mut self,
         session: &Session<'_>,
         nodes: &[NodeId],
+        walked: bool,
         explainer: &mut Explainer<'_, '_>,
     ) {
         self.way.class_said = false;
@@ -247,6 +249,9 @@ impl Reader {
         let silent = self.silent && !connecting;
         let spoken = classes.iter().any(|words| speaks(words, explainer));
         self.tally.unsaid += usize::from(silent && !spoken);
+        let first = nodes.first().filter(|_| connecting && walked);
+        let row = first.is_some_and(|&node| is_event_row(session, node));
+        self.tally.rows += usize::from(row && !spoken);
         for words in classes {
             self.explain(&words);
             self.way.class_said |= names(&words, explainer.focus);
@@ -264,6 +269,8 @@ impl Reader {
         let returns = way.walked.iter().any(back);
         self.tally.returns += usize::from(returns);
         self.tally.unasked += usize::from(returns && !explainer.says(hop.relation));
+        let first = way.topic.filter(|_| way.walked.is_empty());
+        self.tally.order -= i32::from(explainer.is_against_verb(hop, first));
         way.walked.push(hop);
         way.said = Some(Arc::clone(words));
         let topic = way.topic.filter(|_| !returns);

@@ -7,6 +7,7 @@ use kg::term::{NodeId, RelId};
 use kg::value::Kind;
 use kg::words;
 
+use super::adjective::Adjective;
 use super::asked_word::AskedWord;
 use super::cues::degrees;
 use super::kinship::Lineage;
@@ -68,6 +69,24 @@ impl Explainer<'_, '_> {
         nouns.contains(&asked.stem)
             && !domain.contains(&asked.stem)
             && !self.symmetric(hop.relation)
+    }
+
+    /// Whether the first hop from a topic leads against the verb of the question: `which courses require Algebra` does not ask for
+    /// what Algebra requires.
+    pub(super) fn is_against_verb(&self, hop: Hop, topic: Option<usize>) -> bool {
+        let Some(entity) = topic else {
+            return false;
+        };
+        let Some(Some(verb)) = self.asked.verbs.get(entity) else {
+            return false;
+        };
+        let name = words(split(&self.session.relation_name(hop.relation)).0);
+        // `directed by` and `part of` are said the other way round.
+        let [said, rest @ ..] = name.as_slice() else {
+            return false;
+        };
+        let verbal = said.ends_with('s') || said.ends_with("ed");
+        hop.way == Way::Out && verbal && rest.is_empty() && stem(said) == *verb
     }
 
     /// Whether the question has a word for a relation itself, and not only for what has it.
@@ -167,17 +186,44 @@ impl Explainer<'_, '_> {
 
     /// Whether a plan ends at the values of which it took the extreme, and the question asks for them.
     pub(super) fn is_extreme_value(&self, state: &State) -> bool {
+        self.is_value_of_extreme(state) && state.relation_said && self.asked.extreme_of_focus
+    }
+
+    /// Whether a plan ends at the values of which it took the extreme.
+    pub(super) fn is_value_of_extreme(&self, state: &State) -> bool {
         match state.plan.steps.as_slice() {
-            [.., PlanStep::Extreme(extreme, ..), PlanStep::Walk(hop)] => {
-                hop.relation == *extreme && state.relation_said && self.asked.extreme_of_focus
-            }
+            [.., PlanStep::Extreme(extreme, ..), PlanStep::Walk(hop)] => hop.relation == *extreme,
             _ => false,
         }
     }
 
+    /// Whether a plan takes the extreme of a number of things that the question names: of `member count` for `the most
+    /// members`.
+    pub(super) fn counts_most(&self, plan: &Plan) -> bool {
+        const NUMBERS: [&str; 4] = ["count", "numb", "number", "total"];
+        let counts = |step: &PlanStep| {
+            let PlanStep::Extreme(relation, ..) = step else {
+                return false;
+            };
+            let (own, _) = self.relation_words(*relation);
+            let number = own.iter().any(|stem| NUMBERS.contains(&stem.as_str()));
+            number && (self.asked.words.iter()).any(|word| own.contains(&word.stem))
+        };
+        plan.steps.iter().any(counts)
+    }
+
     /// Whether an attribute may be what the question's superlative is about.
     pub(super) fn says_extreme(&mut self, relation: Relation) -> bool {
-        if self.asked.most_of && self.is_time(relation) {
+        let of_time = || {
+            let word = self
+                .asked
+                .superlative
+                .and_then(|at| self.asked.words.get(at));
+            let adjective = word.and_then(|word| word.adjective);
+            adjective.is_none_or(Adjective::measures_time)
+        };
+        // The biggest of something has no date.
+        if (self.asked.most_of || !of_time()) && self.is_time(relation) {
             return false;
         }
         let way = Way::Out;

@@ -1,16 +1,17 @@
 //! The search for plans around the linked entities and classes of a question: a beam over steps,
 //! pruned by what each plan explains and by execution.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use common::cancel::{Cancel, Cancelled};
 use kg::term::{Literal, NodeId};
 use kg::value::{Kind, Op};
 
+use super::hollow::OfClass;
 use super::nodes::{has_reference, is_key_of};
 use super::plan::{Against, Hop, PlanStep, Start, Way, bit};
 use super::state::{Found, State};
-use super::terms::{TermWeights, of_state};
+use super::terms::{TermWeights, Terms, of_state};
 use super::values::{
     is_of_every_row, is_range, is_unasked_key, kind_of, of_rows, ops, reached, said_classes, truth,
     year_used,
@@ -66,6 +67,8 @@ pub(super) struct Results {
     pub(super) found: Vec<Found>,
     /// Plans that end at rows which only connect things. They are no answers, but such rows have columns.
     pub(super) rows: Vec<State>,
+    /// The terms of the best plan that finds nothing.
+    pub(super) hollow: Option<Terms>,
 }
 
 /// Searches for plans, pruned by `weights`.
@@ -87,6 +90,8 @@ pub(super) fn search(
         classes: Vec::new(),
         found: Vec::new(),
         rows: Vec::new(),
+        hollow: RefCell::new(None),
+        of_class: OfClass::default(),
         held: Cell::new(0),
         denied: false,
         of_rows: of_rows(explainer.session),
@@ -95,13 +100,14 @@ pub(super) fn search(
     Ok(Results {
         found: search.found,
         rows: search.rows,
+        hollow: search.hollow.into_inner(),
     })
 }
 
 /// A search in progress.
 pub(super) struct Search<'c> {
     pub(super) limits: SearchLimits,
-    weights: TermWeights,
+    pub(super) weights: TermWeights,
     pub(super) cancel: &'c Cancel,
     /// Short chains from linked entities, by the index of the entity.
     branches: Vec<(usize, State)>,
@@ -109,6 +115,9 @@ pub(super) struct Search<'c> {
     pub(super) classes: Vec<NodeId>,
     pub(super) found: Vec<Found>,
     pub(super) rows: Vec<State>,
+    /// The terms of the best plan that finds nothing.
+    pub(super) hollow: RefCell<Option<Terms>>,
+    pub(super) of_class: OfClass,
     /// What the plans so far take of [`HELD`].
     held: Cell<usize>,
     /// Two of the question's entities are not linked by a relation that it names.
@@ -137,6 +146,7 @@ impl Search<'_> {
         for _ in 0..self.limits.steps {
             let mut next = Vec::new();
             for state in &open {
+                self.lacks(state, explainer)?;
                 self.extend(state, explainer, &mut next)?;
             }
             for state in &next {
@@ -349,6 +359,12 @@ impl Search<'_> {
                         }
                     }
                     if kept.is_empty() {
+                        let class = matches!(state.plan.start, Start::Class(_));
+                        if class && op != Op::Eq && explainer.says_attribute(one.relation) {
+                            let members = state.nodes.clone();
+                            let none = state.compare(one.relation, op, against, members, explainer);
+                            self.note(&none, explainer);
+                        }
                         continue;
                     }
                     let mut kept = state.compare(one.relation, op, against, kept, explainer);

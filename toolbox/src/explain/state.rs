@@ -7,7 +7,7 @@ use kg::value::{Extreme, Kind, Op};
 
 use super::kinship::Lineage;
 use super::mentions::is_of_kind;
-use super::nodes::{connects, is_nameless, literal_kind, measurable};
+use super::nodes::{connects, is_event_row, is_nameless, literal_kind, measurable};
 use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way, bit, order};
 use super::possessive::Progress;
 use super::tally::Tally;
@@ -244,6 +244,7 @@ impl State {
             Start::Entities | Start::Class(_) => None,
         };
         tally.order += order(self.distance, distance);
+        tally.order -= i32::from(explainer.is_against_verb(hop, self.plan.topic()));
         let away = explainer.leads_away(hop);
         let mut next = Self {
             plan: self.plan.and(PlanStep::Walk(hop)),
@@ -266,6 +267,9 @@ impl State {
         // At first only the words that the classes of the new set explain.
         let silent = !speaks(&explained.words, explainer);
         next.see_classes(explainer);
+        let first = next.nodes.first().filter(|_| statements);
+        let row = first.is_some_and(|&node| is_event_row(explainer.session, node));
+        next.tally.rows += usize::from(row && !speaks(&next.words, explainer));
         let said = joined(&explained.words, &next.words);
         next.progress = self.progress.follow(self.chain(explainer), &said);
         let told = next.progress.told > self.progress.told;

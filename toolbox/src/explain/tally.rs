@@ -12,6 +12,8 @@ pub(super) struct Tally {
     pub(super) hops: usize,
     /// Those of them from a place to the place that contains it, or back.
     pub(super) lies: usize,
+    /// Relations that lead to rows of a table whose name the question does not say.
+    pub(super) rows: usize,
     /// Relations followed backwards.
     pub(super) incoming: usize,
     /// Relations followed both ways.
@@ -63,6 +65,7 @@ impl Tally {
             asked: self.asked + other.asked,
             hops: self.hops + other.hops,
             lies: self.lies + other.lies,
+            rows: self.rows + other.rows,
             incoming: self.incoming + other.incoming,
             both: self.both + other.both,
             filters: self.filters + other.filters,

@@ -23,6 +23,8 @@ const FLOOR: f32 = 0.01;
 const NAME: f32 = 0.3;
 /// The discount for a relation from a place to the place that contains it.
 const LIES: f32 = 0.5;
+/// What a relation to rows costs that the question does not name, such as bookings between customers and branches.
+const ROWS: f32 = 0.4;
 /// How many words a fact about another thing counts as.
 const OTHERS: f32 = 3.0;
 /// How much more the name of an unknown thing counts where a plan uses no known one.
@@ -221,15 +223,15 @@ pub(super) fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
             DecisionTerm::Explained
         };
         terms[term] += (FLOOR + p.min(1.0 - FLOOR)).ln();
-        let unexplained = *p < FLOOR && !word.is_mark();
-        terms[DecisionTerm::UnexplainedWords] += flag(unexplained);
+        terms[DecisionTerm::UnexplainedWords] += flag(*p < FLOOR && !word.is_mark());
         // A plan without a topic passes over the one that the question names.
         let topic = tally.entities != 0 || tally.values != 0;
         let named = if topic { 1.0 } else { NO_TOPIC };
         terms[DecisionTerm::NamesUnlinked] += named * flag(*p < NAME && word.named);
     }
     terms[DecisionTerm::Asked] = tally.asked;
-    terms[DecisionTerm::Hops] = tally.hops as f32 - LIES * tally.lies as f32;
+    terms[DecisionTerm::Hops] =
+        tally.hops as f32 - LIES * tally.lies as f32 + ROWS * tally.rows as f32;
     terms[DecisionTerm::Incoming] = tally.incoming as f32;
     terms[DecisionTerm::OrderOfWords] = tally.order as f32;
     terms[DecisionTerm::Unsaid] = tally.unsaid as f32;
@@ -240,8 +242,7 @@ pub(super) fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
     terms[DecisionTerm::ClassFilters] = tally.classes as f32;
     let entities = (0..linked.entities.len()).filter(|&at| !tally.uses(at, explainer));
     terms[DecisionTerm::EntitiesUnused] = entities.clone().count() as f32;
-    let names = entities.filter(|&at| explainer.is_name(at));
-    terms[DecisionTerm::NamesUnused] = names.count() as f32;
+    terms[DecisionTerm::NamesUnused] = entities.filter(|&at| explainer.is_name(at)).count() as f32;
     terms[DecisionTerm::ValuesUnused] = values_unused(&linked.values, tally.values) as f32;
     terms
 }
@@ -307,7 +308,9 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
         0.0
     };
     let extreme = asked.extreme.is_some() || asked.either.is_some();
-    terms[DecisionTerm::CountMissing] = flag(asked.count && !counted && !number);
+    let value = asked.extreme_value && explainer.is_value_of_extreme(state);
+    terms[DecisionTerm::CountMissing] =
+        flag(asked.count && !counted && !number || asked.extreme_value && !value);
     terms[DecisionTerm::CountNotAsked] = flag(counted && (!asked.count || asked.amount));
     let named = extreme && explainer.names_extreme(&state.plan);
     terms[DecisionTerm::ExtremeMissing] =
@@ -328,8 +331,8 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
         flag(who && kind.is_some_and(|kind| kind != Kind::Text));
     terms[DecisionTerm::TextAnswer] = flag(kind == Some(Kind::Text));
     terms[DecisionTerm::NumberNotAsked] =
-        flag(number && !asked.count && !explainer.is_extreme_value(state));
-    terms[DecisionTerm::FocusLast] = state.last;
+        flag(number && !asked.count && !value && !explainer.is_extreme_value(state));
+    terms[DecisionTerm::FocusLast] = if value { 1.0 } else { state.last };
     let focus = explainer.focus.filter(|&at| {
         let word = &asked.words[at];
         !word.is_mark() && word.value.is_none() && explainer.mentioned[at].is_none()
@@ -368,6 +371,9 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     };
     terms[DecisionTerm::ComparisonNotAsked] = state.tally.contrary as f32;
     terms[DecisionTerm::NamesThings] = state.tally.names as f32;
+    // `the party with the most members` is the one with the greatest `member count`.
+    let most = asked.most_of && tally.extremes > tally.misplaced;
+    terms[DecisionTerm::TableCues] = flag(most && explainer.counts_most(&state.plan));
     terms[DecisionTerm::OthersMissing] = flag(asked.others && state.tally.returns == 0);
     terms
 }

@@ -12,6 +12,7 @@ use super::context::{Surroundings, scores};
 use super::error::{LinkError, check_question};
 use super::loose::{add_nations, add_pieces, last_word};
 use super::names::{Asked, is_value, named};
+use super::short::add_short;
 use super::span::{CHOICES, LONGEST, Span, best_first};
 use super::spelling::spelled;
 use super::turned::add_turned;
@@ -63,6 +64,7 @@ pub fn detect(
         None => {
             let mut spans = named(&asked)?;
             add_nations(&asked, &mut spans)?;
+            add_short(&asked, &mut spans)?;
             add_turned(&asked, &mut spans)?;
             add_pieces(&asked, &mut spans)?;
             let mut spans = best_first(spans);

@@ -12,6 +12,7 @@ mod literals;
 mod loose;
 mod names;
 mod pieces;
+mod short;
 mod span;
 mod spelling;
 mod turned;
@@ -244,6 +245,7 @@ pub fn mention(kg: &dyn Kg, question: &str, node: NodeId) -> Option<(usize, usiz
     written
         .or_else(|| spoken(kg, question, node, &label?))
         .or_else(|| loose::mention(kg, question, node))
+        .or_else(|| short::mention(kg, question, node))
 }
 
 /// The mention of a node by another of its names, or by its label with a few typing errors.

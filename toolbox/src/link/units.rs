@@ -29,11 +29,12 @@ const fn of(measure: Measure, size: f64, names: &'static str) -> Unit {
 }
 
 /// The units; usual ones of each measure first.
-static UNITS: [Unit; 13] = [
+static UNITS: [Unit; 14] = [
     of(Measure::Time, 60.0, "minute minutes min mins"),
     of(Measure::Time, 1.0, "second seconds sec secs"),
     of(Measure::Time, 3_600.0, "hour hours hr hrs h"),
     of(Measure::Time, 86_400.0, "day days"),
+    of(Measure::Time, 0.001, "millisecond milliseconds msec ms"),
     of(Measure::Length, 1_000.0, "m metre metres meter meters"),
     of(
         Measure::Length,
@@ -88,8 +89,10 @@ impl Unit {
             Some(unit) if unit == self => vec![value.clone()],
             Some(unit) => vec![converted(unit)],
             None => {
+                // Nobody measures in units that are smaller, unless the name says so.
                 let others = UNITS.iter().filter(|unit| unit.measure == self.measure);
-                let others = others.filter(|unit| *unit != self).map(converted);
+                let others = others.filter(|unit| *unit != self && unit.size >= 1.0);
+                let others = others.map(converted);
                 std::iter::once(value.clone()).chain(others).collect()
             }
         }

@@ -10,6 +10,7 @@ mod gbnf;
 mod linking;
 mod lists;
 mod observe;
+mod plain;
 mod ranking;
 mod rows;
 mod schema;

@@ -2,12 +2,13 @@
 
 use kg::value::Op;
 
-use super::super::plan::Hop;
+use super::super::plan::{Hop, bit};
 use super::super::state::State;
 use super::super::words::Explainer;
 use super::paths::{KNOWN, Known, Path, add, best, label_behind, name_of, named, nameless};
 use super::plan::Shown;
 use super::request::{Label, Phrase, Request, Role};
+use crate::call::Aggregate;
 use crate::exec::Relation;
 use crate::rank::stem;
 
@@ -41,6 +42,8 @@ pub(super) struct Columns {
     pub(super) mean: Option<(usize, Op)>,
     /// Whether a key is the member of the set.
     pub(super) own_key: bool,
+    /// Whether a column stands for what would be computed of one value.
+    pub(super) single: bool,
     /// How many last names were added because the question asks for names.
     pub(super) rests: usize,
 }
@@ -66,9 +69,15 @@ impl<'c> Composer<'c, '_, '_> {
                     }
                 }
                 Role::Computed(aggregate) => {
-                    if let Some(path) = self.named_by(phrase).filter(|&path| !self.is_one(path)) {
+                    if let Some(path) = self.named_by(phrase) {
                         self.cues += 1;
-                        let one = Shown::Computed(aggregate, path);
+                        let one = if self.is_one(path) {
+                            // The sum of one value is that value.
+                            columns.single = true;
+                            Shown::Path(path)
+                        } else {
+                            Shown::Computed(aggregate, path)
+                        };
                         columns.shown.push((phrase.at, one));
                     }
                 }
@@ -174,7 +183,16 @@ impl<'c> Composer<'c, '_, '_> {
     /// Whether the set itself explains a phrase.
     pub(super) fn is_known(&self, phrase: &Phrase) -> bool {
         let all = phrase.words.iter().chain(&phrase.of);
-        let mut known = all.map(|&at| self.known.get(at).is_some_and(|p| *p >= KNOWN));
+        // `the most professors`, where the set has those with that value.
+        let value = |at: usize| {
+            self.explainer
+                .asked
+                .words
+                .get(at)
+                .and_then(|word| word.value)
+        };
+        let used = |at: usize| value(at).is_some_and(|at| self.base.tally.values & bit(at) != 0);
+        let mut known = all.map(|&at| self.known.get(at).is_some_and(|p| *p >= KNOWN) || used(at));
         known.next() == Some(true) && known.all(|known| known)
     }
 
@@ -260,6 +278,14 @@ impl<'c> Composer<'c, '_, '_> {
             if found.is_some() {
                 return found;
             }
+        }
+        if let Role::Computed(aggregate) = phrase.role {
+            // Nobody wants the mean of keys, nor the greatest of them.
+            return best(self.paths, phrase, known, |path| {
+                let number = path.leads_to_numbers(kg);
+                let ordered = matches!(aggregate, Aggregate::Max | Aggregate::Min);
+                !path.key && !path.coded && (number || ordered && path.has_an_order(kg))
+            });
         }
         let any = |_: &Path| true;
         best(self.paths, phrase, known, any).or_else(|| {

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use kg::term::NodeId;
 use kg::value::Extreme;
 
-use super::super::plan::bit;
+use super::super::plan::{Start, bit};
 use super::super::state::State;
-use super::super::words::{Explainer, names};
+use super::super::words::{Explainer, names, strength};
 use super::columns::{Columns, Composer};
 use super::paths::{EXPLAINED, KNOWN, Path, add, nameless};
 use super::plan::{Kept, Shown, TablePlan};
 use super::request::{Phrase, Request, Role};
+use super::without::Without;
 use crate::call::Aggregate;
 
 /// A plan with what it explains.
@@ -27,23 +27,24 @@ pub(super) struct Composed {
     pub(super) counts: bool,
     /// Whether it keeps an extreme.
     pub(super) extreme: bool,
+    /// Whether the things of which some are left out, or what it shows of them, are of the kind that the question asks for.
+    pub(super) class_said: bool,
 }
 
-/// The plan that answers a request from a set; `None` if it would need no extended tool. With a
-/// class in `without`, the answer is the members of that class that are not in the set, and `paths`
-/// begin at these members.
+/// The plan that answers a request from a set; `None` if it would need no extended tool. With things in `without`, the
+/// answer is those of them that are not in the set, and `paths` begin at these.
 pub(super) fn compose(
     base: &State,
-    without: Option<NodeId>,
+    without: Option<&Without>,
     paths: &[Path],
     request: &Request,
     explainer: &mut Explainer<'_, '_>,
 ) -> Option<Composed> {
     let kg = explainer.session.kg();
-    let classes = match (without, base.nodes.first()) {
-        (Some(class), _) => vec![class],
-        (None, Some(&first)) => kg.types(first),
-        (None, None) => Vec::new(),
+    let classes = match (without.map(|all| &all.plan.start), base.nodes.first()) {
+        (Some(Start::Class(class)), _) if without.is_some_and(Without::is_class) => vec![*class],
+        (_, Some(&first)) => kg.types(first),
+        (_, None) => Vec::new(),
     };
     let mut known: Vec<f32> = base.words.iter().map(|_| 0.0).collect();
     for class in classes {
@@ -80,7 +81,7 @@ fn names_class(request: &Request, explainer: &mut Explainer<'_, '_>) -> bool {
 }
 
 impl Composer<'_, '_, '_> {
-    fn compose(mut self, without: Option<NodeId>) -> Option<Composed> {
+    fn compose(mut self, without: Option<&Without>) -> Option<Composed> {
         let mut columns = self.columns();
         let request = self.request;
         if self.repeats_extreme() {
@@ -133,9 +134,15 @@ impl Composer<'_, '_, '_> {
         if self.cues <= 0 || shown.is_empty() && !count {
             return None;
         }
+        // Each member alone is a group of one.
+        let alone = |key: &usize| self.chosen.get(*key).is_some_and(Vec::is_empty);
+        let one = self.chosen.iter().all(Vec::is_empty) && columns.keys.iter().any(alone);
+        if grouping && one {
+            return None;
+        }
         // A question that names a class asks for its members.
         self.relations += usize::from(self.class_named && !self.asks_for_class());
-        self.missing(kept.is_some(), computed, grouping);
+        self.missing(kept.is_some(), computed || columns.single, grouping);
         if self.cues <= 0 {
             // The plan answers less of the question than it leaves out.
             return None;
@@ -147,6 +154,10 @@ impl Composer<'_, '_, '_> {
         }
         let counts = count || shown.contains(&Shown::Count) || computed;
         let extreme = self.keeps_extreme(&shown, kept, order.is_some());
+        let focus = self.explainer.focus;
+        let says = |words: &[f32]| strength(words, focus) >= 1.0;
+        // Cities without a launch site are no countries without one.
+        let class_said = without.is_none() || says(&self.known);
         let mut state = self.base.clone();
         state.words = Arc::from(self.words);
         state.tally.asked += self.asked;
@@ -155,7 +166,7 @@ impl Composer<'_, '_, '_> {
         Some(Composed {
             plan: TablePlan {
                 base: self.base.plan.clone(),
-                without,
+                without: without.map(|all| all.plan.clone()),
                 paths: self.chosen,
                 keys,
                 shown,
@@ -170,6 +181,7 @@ impl Composer<'_, '_, '_> {
             relations: self.relations,
             counts,
             extreme,
+            class_said,
         })
     }
 
@@ -283,6 +295,10 @@ impl Composer<'_, '_, '_> {
     /// Decides what rows are grouped by and which columns are shown for each group.
     fn key_columns(&mut self, columns: &mut Columns, computed: bool, kept: bool) -> Option<()> {
         let is_path = |one: &Shown| matches!(one, Shown::Path(_));
+        // `who has won the most prizes`: what is won is counted, and not shown.
+        if let (true, Some(counted)) = (kept, columns.counted) {
+            (columns.shown).retain(|(_, one)| *one != Shown::Path(counted));
+        }
         let beside: Vec<usize> = columns
             .shown
             .iter()

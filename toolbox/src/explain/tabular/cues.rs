@@ -1,5 +1,6 @@
 //! The cues by which a question asks for more than a set: numbers of things, sums, groups, order. English.
 
+use kg::search::singular;
 use kg::value::{Extreme, Op};
 
 use super::super::adjective::{Degree, adjective};
@@ -130,6 +131,8 @@ impl Reader<'_> {
                 self.request.order = Some(known || last);
                 Some(1)
             }
+            // `the top 5 longest tracks` are the five longest.
+            "top" if self.is_superlative(at + 2) => Some(1),
             "top" => {
                 self.request.first = Some(number(&next).filter(|&first| first <= LARGEST_COUNT)?);
                 self.request.order = Some(true);
@@ -261,8 +264,11 @@ impl Reader<'_> {
                 self.request.grouped = true;
                 Some(1)
             }
-            "by" if self.computes() && self.stands_before_a_word(at) && !self.done_by(at) => {
-                // `the average salary by job`.
+            "by" if (self.computes() || self.groups_count(at))
+                && self.stands_before_a_word(at)
+                && !self.done_by(at) =>
+            {
+                // `the average salary by job`, `number of cars by colour`.
                 self.begin(Role::Key);
                 self.request.grouped = true;
                 Some(1)
@@ -274,6 +280,28 @@ impl Reader<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Whether the word at `at` is a superlative.
+    fn is_superlative(&self, at: usize) -> bool {
+        let superlative =
+            |word| adjective(word).is_some_and(|(_, degree)| degree == Degree::Superlative);
+        superlative(self.word(at))
+            || self.word(at) == "most" && adjective(self.word(at + 1)).is_some()
+    }
+
+    /// Whether `by` at `at` stands between what is counted and a last noun in the singular: `number of cars by fuel type`.
+    fn groups_count(&self, at: usize) -> bool {
+        /// Words of such a noun, at most.
+        const NOUN: usize = 3;
+        let counted = self.role == Role::Counted && self.open.is_some() && !self.is_empty();
+        let rest = self.tokens.get(at + 1..).unwrap_or_default();
+        let nouns = rest
+            .iter()
+            .take_while(|one| one.content.is_some() && !one.apart);
+        let (nouns, last) = (nouns.count(), rest.last());
+        let one = last.is_some_and(|last| singular(&last.word).is_none());
+        counted && one && nouns == rest.len() && nouns <= NOUN
     }
 
     /// Counts what stands before `per`: `customers per country`.

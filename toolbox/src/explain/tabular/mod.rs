@@ -5,7 +5,7 @@
 //! request   what a question asks of a table; reading, cues, computed: from its words
 //! paths     the columns that a set can have
 //! plan      the program
-//! compose   makes a plan from a set, its paths and the request; columns: what the phrases name
+//! compose   makes a plan from a set, its paths and the request; columns: what the phrases name; without: what is left out
 //! ```
 
 mod columns;
@@ -16,13 +16,13 @@ mod paths;
 mod plan;
 mod reading;
 mod request;
+mod without;
 
 use common::cancel::{Cancel, Cancelled};
 use kg::term::{NodeId, Term};
 use kg::value::{Kind, Op};
 use rustc_hash::FxHashSet;
 
-use super::nodes::is_event_row;
 use super::plan::{Against, Hop, Plan, PlanStep, Start, Way, bit};
 use super::search::{Results, SearchLimits};
 use super::state::{Found, State};
@@ -36,6 +36,7 @@ use paths::{EXPLAINED, KNOWN};
 use plan::Shown;
 pub(super) use plan::TablePlan;
 use request::{Request, Role};
+use without::{Without, inside, linked_members, others};
 
 /// Sets that are extended.
 const BASES: usize = 80;
@@ -44,8 +45,25 @@ const LARGEST: usize = 1_000_000;
 /// Sets around the texts of a question that are followed.
 const LINKED: usize = 40;
 
-/// The candidates that end in extended tools, with their terms; none if the session does not offer
-/// these tools, or if the question has no cue for them.
+/// The candidates of extended tools.
+#[derive(Default)]
+pub(super) struct Tables {
+    /// Their programs, with their terms.
+    pub(super) found: Vec<(Terms, Vec<Call>)>,
+    /// The content words of what the question leaves out.
+    left_out: Vec<usize>,
+}
+
+impl Tables {
+    /// Whether a plan asks for what the question leaves out: for albums with tracks, not for those without.
+    pub(super) fn contradict(&self, state: &State) -> bool {
+        let explained = |at: &usize| state.words.get(*at).is_some_and(|p| *p >= EXPLAINED);
+        self.left_out.iter().any(explained)
+    }
+}
+
+/// The candidates that end in extended tools; none if the session does not offer these tools, or if the question has no
+/// cue for them.
 ///
 /// # Errors
 /// [`Cancelled`] when `cancel` says so.
@@ -55,20 +73,22 @@ pub(super) fn tables(
     weights: &TermWeights,
     limits: SearchLimits,
     cancel: &Cancel,
-) -> Result<Vec<(Terms, Vec<Call>)>, Cancelled> {
+) -> Result<Tables, Cancelled> {
     let session = explainer.session;
     if session.options().tools != ToolTable::Extended {
-        return Ok(Vec::new());
+        return Ok(Tables::default());
     }
     let bare = session.linked().blanked(session.plain_question());
     let request = reading::read(&bare, explainer.asked);
     if explainer.asked.judge {
-        return Ok(Vec::new());
+        return Ok(Tables::default());
     }
     if !request.wants_table() && !request.wants_labels() {
-        return Ok(sum(explainer, &results.found, weights)
-            .into_iter()
-            .collect());
+        let sum = sum(explainer, &results.found, weights);
+        return Ok(Tables {
+            found: sum.into_iter().collect(),
+            ..Tables::default()
+        });
     }
     let mut candidates = Vec::new();
     let bases = bases(explainer, results, &request, weights, limits, cancel)?;
@@ -79,22 +99,54 @@ pub(super) fn tables(
             candidates.extend(compose::compose(&base, None, &paths, &request, explainer));
             continue;
         }
-        let Some((class, all)) = others(&base, &request, explainer, limits) else {
+        let Some(all) = others(&base, &request, explainer, limits) else {
             continue;
         };
-        let paths = paths::paths(&all, explainer, cancel)?;
-        candidates.extend(compose::compose(
-            &base,
-            Some(class),
-            &paths,
-            &request,
-            explainer,
-        ));
+        candidates.extend(left_of(&base, &all, &request, explainer, cancel)?);
     }
-    Ok(candidates
-        .into_iter()
-        .map(|one| (terms(&one, explainer), one.plan.calls(session)))
-        .collect())
+    for (base, all) in inside(explainer, results, &request, weights, limits, cancel)? {
+        candidates.extend(left_of(&base, &all, &request, explainer, cancel)?);
+    }
+    let programs = candidates.into_iter();
+    let programs = programs.map(|one| (terms(&one, explainer), one.plan.calls(session)));
+    let left_out = request
+        .phrases
+        .iter()
+        .filter(|phrase| phrase.role == Role::Without);
+    Ok(Tables {
+        found: programs.collect(),
+        left_out: left_out.flat_map(|phrase| phrase.words.clone()).collect(),
+    })
+}
+
+/// The plan for those of some things that are not in a set.
+///
+/// # Errors
+/// [`Cancelled`] when `cancel` says so.
+fn left_of(
+    base: &State,
+    all: &Without,
+    request: &Request,
+    explainer: &mut Explainer<'_, '_>,
+    cancel: &Cancel,
+) -> Result<Option<Composed>, Cancelled> {
+    cancel.check()?;
+    let out = |node: &&NodeId| base.nodes.binary_search(node).is_err();
+    let left: Vec<NodeId> = all.nodes.iter().filter(out).copied().collect();
+    // Nothing is left: then the columns are those of what is taken away.
+    let rows = if left.is_empty() {
+        &base.nodes[..]
+    } else {
+        &left
+    };
+    let paths = paths::paths(rows, explainer, cancel)?;
+    Ok(compose::compose(
+        base,
+        Some(all),
+        &paths,
+        request,
+        explainer,
+    ))
 }
 
 /// The sum of what the best plan finds, if the question asks how many and that plan finds several
@@ -223,55 +275,6 @@ fn measures_counted(state: &State, request: &Request, explainer: &mut Explainer<
     phrase.words.iter().any(measured)
 }
 
-/// Adds the members of each class that the question names to which something is linked, by each relation
-/// that leads to or from them: those who have ordered something, for `who never ordered anything`, and those with an
-/// address, for `guests without an email address`.
-///
-/// # Errors
-/// [`Cancelled`] when `cancel` says so.
-fn linked_members(
-    explainer: &mut Explainer<'_, '_>,
-    states: &mut Vec<State>,
-    limits: SearchLimits,
-    cancel: &Cancel,
-) -> Result<(), Cancelled> {
-    let session = explainer.session;
-    for class in said_classes(explainer) {
-        let all: EntSet = session.kg().instances(class).into_owned().into();
-        if all.len() > limits.class {
-            continue;
-        }
-        let start = State::start(Start::Class(class), all, explainer);
-        for one in session.adjacent(&start.nodes) {
-            cancel.check()?;
-            let ways = match one.out {
-                true => [Way::Out, Way::In],
-                false => [Way::In, Way::Out],
-            };
-            let [there, back] = ways.map(|way| Hop {
-                relation: one.relation,
-                way,
-            });
-            let between = reached(session, &start.nodes, there);
-            let linked = reached(session, &between, back);
-            let others = linked
-                .iter()
-                .any(|node| start.nodes.binary_search(node).is_err());
-            if others || linked.is_empty() || linked.len() >= start.nodes.len() {
-                continue;
-            }
-            let mut state = start
-                .walk(there, between, explainer)
-                .walk(back, linked, explainer);
-            // The way back is no relation of the question.
-            (state.tally.returns, state.tally.unasked, state.tally.unsaid) = (0, 0, 0);
-            state.tally.hops = 1;
-            states.push(state);
-        }
-    }
-    Ok(())
-}
-
 /// The things that have a text of the question, and what one or two relations link to them. The
 /// search misses these: it begins at classes that the question names, and `cars from France` does
 /// not say `country`.
@@ -339,45 +342,6 @@ fn with_texts(
     Ok(states)
 }
 
-/// The class of a set, and its members that are not in the set, if the set has what the question
-/// leaves out.
-fn others(
-    base: &State,
-    request: &Request,
-    explainer: &Explainer<'_, '_>,
-    limits: SearchLimits,
-) -> Option<(NodeId, Vec<NodeId>)> {
-    let left_out = request
-        .phrases
-        .iter()
-        .filter(|phrase| phrase.role == Role::Without)
-        .flat_map(|phrase| phrase.words.iter().chain(&phrase.of));
-    let explained = |at: &usize| base.words.get(*at).is_some_and(|p| *p >= EXPLAINED);
-    if base.plan.steps.is_empty() || !left_out.into_iter().any(explained) {
-        return None;
-    }
-    let kg = explainer.session.kg();
-    let first = base.nodes.first()?;
-    // What was not attended is not what is left when that is taken away.
-    let truth = |step: &PlanStep| matches!(step, PlanStep::Compare(_, _, Against::Truth(_)));
-    if base.plan.steps.iter().any(truth) {
-        return None;
-    }
-    // Who does not speak English is no row that says who speaks what.
-    if base.statements && !is_event_row(explainer.session, *first) {
-        return None;
-    }
-    kg.types(*first).into_iter().find_map(|class| {
-        let members = kg.instances(class);
-        if members.len() > limits.class {
-            return None;
-        }
-        let others = (members.iter()).filter(|node| base.nodes.binary_search(node).is_err());
-        let others: Vec<NodeId> = others.copied().collect();
-        (!others.is_empty()).then_some((class, others))
-    })
-}
-
 /// The terms of a candidate.
 fn terms(one: &Composed, explainer: &Explainer<'_, '_>) -> Terms {
     let mut terms = of_state(&one.state, explainer);
@@ -387,6 +351,8 @@ fn terms(one: &Composed, explainer: &Explainer<'_, '_>) -> Terms {
     terms[DecisionTerm::CountMissing] = if asked.count && !one.counts { 1.0 } else { 0.0 };
     let extreme = asked.extreme.is_some() && one.state.tally.extremes == 0 && !one.extreme;
     terms[DecisionTerm::ExtremeMissing] = if extreme { 1.0 } else { 0.0 };
+    let missing = explainer.class_asked && !one.class_said;
+    terms[DecisionTerm::ClassMissing] = if missing { 1.0 } else { 0.0 };
     terms[DecisionTerm::FocusLast] = strength(&one.state.words, asked.focus);
     terms[DecisionTerm::PersonForWho] = person_for_who(one, explainer);
     terms

@@ -38,6 +38,8 @@ const NAMELESS: f32 = 0.4;
 const UNNAMED: f32 = 3.0;
 /// What it costs that a column has keys where the question does not ask for them.
 const CODED: f32 = 1.0;
+/// How much it counts that few of the rows have what they are grouped by.
+const SPARSE: f32 = 0.3;
 /// What it costs that a name stands in a relation that is not called `name`, and that it may be the name of something
 /// else: `coach_name` of a player.
 const OTHERWISE: f32 = 0.3;
@@ -68,13 +70,15 @@ pub(super) struct Path {
     /// not called so.
     label: Option<(Label, f32)>,
     /// Whether it ends at keys of other things.
-    coded: bool,
+    pub(super) coded: bool,
     /// Whether it ends at keys of rows, by which these are told apart and not measured.
     pub(super) key: bool,
     /// Whether these are the keys of the rows before it.
     own_key: bool,
     /// Whether it leads from some thing to several, which can be counted.
     several: bool,
+    /// The share of the members that it leads from, as far as the first ones show.
+    covers: f32,
     /// First members of the set that it leads to.
     ends: Vec<NodeId>,
 }
@@ -108,6 +112,7 @@ pub(super) fn paths(
         key: false,
         own_key: false,
         several: false,
+        covers: 1.0,
         ends: nodes[..nodes.len().min(LOOKED_AT)].to_vec(),
     };
     let mut found = Vec::new();
@@ -170,9 +175,10 @@ fn longer(
         let Some(&first) = ends.first() else {
             continue;
         };
-        let mut some = path.ends.iter().take(COUNTED);
-        let several =
-            path.several || some.any(|&node| session.step(node, hop.relation, one.out).len() > 1);
+        let some = || path.ends.iter().take(COUNTED);
+        let reached = |&node: &NodeId| session.step(node, hop.relation, one.out).len();
+        let several = path.several || some().any(|node| reached(node) > 1);
+        let covered = some().filter(|node| reached(node) > 0).count();
         let explained = explainer.hop(hop);
         let mut last = explained.words.to_vec();
         if thing(Some(&first)) {
@@ -213,6 +219,7 @@ fn longer(
                 None
             },
             several,
+            covers: path.covers * covered as f32 / some().count() as f32,
             ends,
         });
     }
@@ -360,7 +367,13 @@ impl Path {
         let said: f32 = all.map(|&word| (FLOOR + at(&self.words, word)).ln()).sum();
         let coded = self.coded && phrase.label != Some(Label::Key);
         let coded = if coded { CODED } else { 0.0 };
-        Some(said + label - coded - self.cost())
+        // Rows are grouped by what most of them have.
+        let sparse = if matches!(phrase.role, Role::Key | Role::Column) {
+            SPARSE * (FLOOR + self.covers).ln()
+        } else {
+            0.0
+        };
+        Some(said + label + sparse - coded - self.cost())
     }
 }
 

@@ -3,10 +3,9 @@
 use kg::term::Literal;
 use kg::value::{Extreme, Op};
 
-use super::super::plan::{Hop, Plan, PlanStep, Start, Way, Writer};
+use super::super::plan::{Hop, Plan, PlanStep, Way, Writer};
 use crate::call::{Aggregate, Arg, Call, Field, Tool};
 use crate::exec::Session;
-use kg::term::NodeId;
 
 /// A column of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +42,8 @@ impl Kept {
 pub(in super::super) struct TablePlan {
     /// The set that the rows are made of.
     pub(super) base: Plan,
-    /// The class whose other members are asked for, if the set is left out.
-    pub(super) without: Option<NodeId>,
+    /// The plan of the things whose others are asked for, if the set is left out.
+    pub(super) without: Option<Plan>,
     /// The paths whose values the rows have; an empty path is the member itself.
     pub(super) paths: Vec<Vec<Hop>>,
     /// The paths that rows are grouped by; `None` if they are not grouped.
@@ -110,11 +109,7 @@ struct Program<'p, 's, 'g> {
 
 impl Program<'_, '_, '_> {
     fn answer(&mut self) -> Arg {
-        let mut set = self.writer.plan(&self.plan.base);
-        if let Some(class) = self.plan.without {
-            let all = self.writer.plan(&Plan::at(Start::Class(class)));
-            set = self.writer.assign(Tool::Difference, vec![all, set]);
-        }
+        let set = self.set();
         if self.plan.count && self.plan.keys.is_none() && self.plan.mean.is_none() {
             return self.writer.assign(Tool::Count, vec![set]);
         }
@@ -141,6 +136,31 @@ impl Program<'_, '_, '_> {
             Some(keys) => self.grouped(table, keys),
             None => self.listed(table),
         }
+    }
+
+    /// The set that the rows are made of.
+    fn set(&mut self) -> Arg {
+        let base = &self.plan.base;
+        let Some(all) = &self.plan.without else {
+            return self.writer.plan(base);
+        };
+        // What is left out was found among all of them.
+        let among = (all.start == base.start && !all.steps.is_empty())
+            .then(|| base.steps.strip_prefix(all.steps.as_slice()))
+            .flatten();
+        let [all, set] = match among {
+            Some(steps) => {
+                let all = self.writer.plan(all);
+                let left = |set, step| self.writer.step(set, step);
+                let set = steps.iter().fold(all.clone(), left);
+                [all, set]
+            }
+            None => {
+                let set = self.writer.plan(base);
+                [self.writer.plan(all), set]
+            }
+        };
+        self.writer.assign(Tool::Difference, vec![all, set])
     }
 
     /// The table with a column for each relation of the paths.

@@ -220,6 +220,11 @@ impl Reader<'_> {
             {
                 self.begin(Role::Condition);
             }
+            // `missions launched from the cape` asks for missions.
+            _ if self.is_participle(at) => {
+                self.begin(Role::Condition);
+                self.add(token, None);
+            }
             _ if token.content.is_some() => self.add(token, None),
             _ if word == "are" || word == "is" || !is_content(word) => self.close(),
             _ => {}
@@ -309,6 +314,14 @@ impl Reader<'_> {
             of: Vec::new(),
             label: None,
         });
+    }
+
+    /// Whether the word at `at` says what was done to the things of the open column, by whom or where.
+    fn is_participle(&self, at: usize) -> bool {
+        let phrase = self.open.and_then(|open| self.request.phrases.get(open));
+        let column = phrase.is_some_and(|one| one.role == Role::Column && !one.words.is_empty());
+        let done = self.tokens[at].content.is_some() && self.word(at).ends_with("ed");
+        column && !self.of && done && is_one_of(self.word(at + 1), "by from in at on to for")
     }
 
     /// Whether `name` is what the asker tells us to do: `name all rivers`.

@@ -1,0 +1,159 @@
+//! What classes explain of a question, and things without a class by their relations.
+
+use std::sync::Arc;
+
+use kg::term::NodeId;
+
+use super::asked_word::AskedWord;
+use super::mentions::stands_beside;
+use super::naming::{class_nouns, class_texts, class_words, is_person, means_same, same_kind};
+use super::words::{Explainer, OTHER, alike};
+use crate::exec::Relation;
+use crate::rank::stem;
+
+/// The probability with which a class explains a word that names it.
+const CLASS: f32 = 0.4;
+/// From this probability a word is a synonym of a class's name, with this share of [`CLASS`].
+const SYNONYM: f32 = 0.24;
+const MEANT: f32 = 0.9;
+/// The highest probability with which a class explains a word that is only a part of its name.
+const MODIFIER: f32 = 0.3;
+
+impl Explainer<'_, '_> {
+    /// What the classes of the first thing of a set explain. If it has no class: what the
+    /// relations of the first few things explain.
+    pub(super) fn classes_of(&mut self, nodes: &[NodeId]) -> Vec<Arc<[f32]>> {
+        const SOME: usize = 5;
+        let kg = self.session.kg();
+        let Some(&first) = nodes
+            .first()
+            .filter(|&&node| kg.term(node).as_literal().is_none())
+        else {
+            return Vec::new();
+        };
+        let classes = kg.types(first);
+        let unclassed = !self.class_asked;
+        let by_name = unclassed && nodes.iter().take(SOME).all(|&node| self.is_by_name(node));
+        if classes.is_empty() && !by_name {
+            return nodes
+                .iter()
+                .take(SOME)
+                .map(|&node| self.untyped(node))
+                .collect();
+        }
+        let mut said: Vec<_> = classes.into_iter().map(|class| self.class(class)).collect();
+        if by_name {
+            self.kind_named |= self.is_in_name(first);
+            let of = |at: usize| CLASS * f32::from(self.focus == Some(at));
+            said.push((0..self.asked.words.len()).map(of).collect());
+        }
+        // `how many people` is one phrase.
+        let person = |word: &AskedWord| word.stem.split(' ').any(is_person);
+        if self.asked.words.iter().any(person) && self.are_people(nodes) {
+            let of = |word: &AskedWord| CLASS * f32::from(person(word));
+            said.push(self.asked.words.iter().map(of).collect());
+        }
+        said
+    }
+
+    /// For every content word, the probability with which a thing without a class explains it: a
+    /// word that goes with several of its relations says what the thing is (`film` goes with
+    /// `directed by`, `written by` and `genre`).
+    fn untyped(&mut self, node: NodeId) -> Arc<[f32]> {
+        const SEVERAL: usize = 3;
+        const SURE: f32 = 0.04;
+        let relations = self.session.kg().out_relations(node);
+        if let Some(known) = self.untyped.get(&relations) {
+            return Arc::clone(known);
+        }
+        let names: Vec<Vec<String>> = (relations.iter())
+            .map(|&id| self.relation_words(Relation::Plain(id)).0)
+            .collect();
+        let words: Arc<[f32]> = (self.asked.words.iter())
+            .map(|word| {
+                if names.len() < SEVERAL || word.is_mark() || word.value.is_some() {
+                    return 0.0;
+                }
+                let seen = |name: &String| self.tables.question_given(name, &word.stem);
+                let mut all: Vec<f32> = (names.iter())
+                    .map(|names| names.iter().map(seen).fold(0.0, f32::max))
+                    .collect();
+                all.sort_unstable_by(|a, b| b.total_cmp(a));
+                0.5 * CLASS * (all[SEVERAL - 1] / SURE).min(1.0)
+            })
+            .collect();
+        self.untyped.insert(relations, Arc::clone(&words));
+        words
+    }
+
+    /// What classes of a linked entity explain: only the words next to its mention (`the film
+    /// Alien`), because others speak of the answer (`films by the director of Alien`).
+    pub(super) fn class_of_topic(&self, words: &[f32], entity: usize) -> Arc<[f32]> {
+        const NEXT: usize = 1;
+        let near = |at: usize| {
+            let word = &self.asked.words[at];
+            let gap = self.asked.distance(at, entity);
+            let start = self.session.linked().span(entity).map(|(start, _)| start);
+            let between = start.and_then(|start| {
+                let question = self.session.plain_question();
+                question.get(word.at + word.word.len()..start)
+            });
+            gap.is_none_or(|gap| gap <= word.word.len() + NEXT)
+                || between.is_some_and(stands_beside)
+        };
+        (words.iter().enumerate())
+            .map(|(at, p)| if near(at) { *p } else { 0.0 })
+            .collect()
+    }
+
+    /// For every content word, the probability with which a class explains it.
+    pub(super) fn class(&mut self, class: NodeId) -> Arc<[f32]> {
+        if let Some(known) = self.classes.get(&class) {
+            return Arc::clone(known);
+        }
+        let kg = self.session.kg();
+        let names = class_words(kg, class);
+        let nouns = class_nouns(kg, class);
+        let texts = class_texts(kg, class);
+        let said = |name: &String| self.asked.words.iter().any(|word| word.stem == *name);
+        let partly = !names.iter().all(said);
+        let mut words: Vec<f32> = (self.asked.words.iter().zip(&self.nouns).enumerate())
+            .map(|(at, (word, noun))| {
+                // `films` are films where there are such, and not film directors.
+                let part = names.contains(&word.stem) && !nouns.contains(&word.stem);
+                let whole = |next: &AskedWord| word.is_before(next) && nouns.contains(&next.stem);
+                if *noun && part && !self.asked.words.get(at + 1).is_some_and(whole) {
+                    return 0.0;
+                }
+                let of = |name: &String| {
+                    let seen = self.tables.question_given(name, &word.stem);
+                    let alike = alike(&word.stem, name);
+                    // A painter is no painting.
+                    let other = alike == 1.0 && !same_kind(&word.word, &texts);
+                    let seen = if !noun && means_same(name, &word.stem) {
+                        1.0
+                    } else if seen >= SYNONYM && !noun {
+                        MEANT
+                    } else {
+                        seen
+                    };
+                    CLASS * if other { OTHER } else { alike.max(seen) }
+                };
+                // `literary` does not name the class of literary genres. And `tracks` are tracks where there are such, and
+                // no playlist tracks.
+                let longer = partly && self.whole.get(at) == Some(&true);
+                let most = if part || longer { MODIFIER } else { CLASS };
+                names.iter().map(of).fold(0.0, f32::max).min(most)
+            })
+            .collect();
+        // `high schoolers` are of the class `highschooler`.
+        for (at, pair) in self.asked.words.windows(2).enumerate() {
+            if names.contains(&stem(&format!("{}{}", pair[0].word, pair[1].word))) {
+                words[at..at + 2].fill(CLASS);
+            }
+        }
+        let words: Arc<[f32]> = words.into();
+        self.classes.insert(class, Arc::clone(&words));
+        words
+    }
+}

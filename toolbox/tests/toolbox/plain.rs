@@ -1,0 +1,181 @@
+//! Plain questions as people ask a new graph, first a shop's database, then a graph with labels.
+
+use crate::explain::check_answers;
+use crate::support::graph_of;
+
+/// A shop: its branches, staff, customers and orders. One product was never ordered, one customer has no phone.
+const SHOP: &str = r#"
+@base <http://shop.example/> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+<branch/branch_id=1> a <branch> ; <branch#branch_id> 1 ; <branch#name> "Harbour Street" .
+<branch/branch_id=2> a <branch> ; <branch#branch_id> 2 ; <branch#name> "Mill Lane" .
+<staff/staff_id=1> a <staff> ; <staff#staff_id> 1 ; <staff#first_name> "Ida" ; <staff#last_name> "Moss" ; <staff#salary> 31000 ; <staff#ref-branch_id> <branch/branch_id=1> .
+<staff/staff_id=2> a <staff> ; <staff#staff_id> 2 ; <staff#first_name> "Sam" ; <staff#last_name> "Reed" ; <staff#salary> 28000 ; <staff#ref-branch_id> <branch/branch_id=1> .
+<staff/staff_id=3> a <staff> ; <staff#staff_id> 3 ; <staff#first_name> "Ole" ; <staff#last_name> "Berg" ; <staff#salary> 35000 ; <staff#ref-branch_id> <branch/branch_id=2> .
+<customer/customer_id=1> a <customer> ; <customer#customer_id> 1 ; <customer#first_name> "Una" ; <customer#last_name> "Hale" ; <customer#city> "Leeds" ; <customer#phone> "0113 1" .
+<customer/customer_id=2> a <customer> ; <customer#customer_id> 2 ; <customer#first_name> "Raj" ; <customer#last_name> "Patel" ; <customer#city> "York" ; <customer#phone> "01904 2" .
+<customer/customer_id=3> a <customer> ; <customer#customer_id> 3 ; <customer#first_name> "Lea" ; <customer#last_name> "Voss" ; <customer#city> "Leeds" .
+<vehicle/vehicle_id=1> a <vehicle> ; <vehicle#vehicle_id> 1 ; <vehicle#model> "Combi" ; <vehicle#fuel_type> "Diesel" ; <vehicle#year> 2012 .
+<vehicle/vehicle_id=2> a <vehicle> ; <vehicle#vehicle_id> 2 ; <vehicle#model> "Swift" ; <vehicle#fuel_type> "Electric" ; <vehicle#year> 2021 .
+<vehicle/vehicle_id=3> a <vehicle> ; <vehicle#vehicle_id> 3 ; <vehicle#model> "Swift" ; <vehicle#fuel_type> "Electric" ; <vehicle#year> 2019 .
+<orders/order_id=1> a <orders> ; <orders#order_id> 1 ; <orders#order_date> "2022-03-01"^^xsd:date ; <orders#total_amount> 20 ; <orders#status> "Paid" ; <orders#ref-customer_id> <customer/customer_id=1> ; <orders#ref-staff_id> <staff/staff_id=3> ; <orders#ref-pickup_branch_id> <branch/branch_id=1> .
+<orders/order_id=2> a <orders> ; <orders#order_id> 2 ; <orders#order_date> "2023-05-09"^^xsd:date ; <orders#total_amount> 50 ; <orders#status> "Paid" ; <orders#ref-customer_id> <customer/customer_id=1> ; <orders#ref-staff_id> <staff/staff_id=1> ; <orders#ref-pickup_branch_id> <branch/branch_id=1> .
+<orders/order_id=3> a <orders> ; <orders#order_id> 3 ; <orders#order_date> "2023-07-30"^^xsd:date ; <orders#total_amount> 35 ; <orders#status> "Open" ; <orders#ref-customer_id> <customer/customer_id=2> ; <orders#ref-staff_id> <staff/staff_id=3> ; <orders#ref-pickup_branch_id> <branch/branch_id=2> .
+<track/track_id=1> a <track> ; <track#track_id> 1 ; <track#name> "Low Tide" ; <track#milliseconds> 120000 .
+<track/track_id=2> a <track> ; <track#track_id> 2 ; <track#name> "Signal" ; <track#milliseconds> 360000 .
+<track/track_id=3> a <track> ; <track#track_id> 3 ; <track#name> "Evening" ; <track#milliseconds> 240000 .
+<playlist_track/id=1> a <playlist_track> ; <playlist_track#ref-track_id> <track/track_id=1> .
+<playlist_track/id=2> a <playlist_track> ; <playlist_track#ref-track_id> <track/track_id=1> .
+"#;
+
+#[test]
+fn names_of_columns_are_no_sums() {
+    check_answers(
+        &graph_of(SHOP),
+        "; ",
+        &[
+            ("what is the total amount of order 3", "35"),
+            ("total amount of the paid orders", "70"),
+            (
+                "Show the date and total amount of every order of Una Hale.",
+                "2022-03-01 | 20; 2023-05-09 | 50",
+            ),
+            ("total sales in 2023", "85"),
+        ],
+    );
+}
+
+#[test]
+fn values_are_computed_of_numbers_and_not_of_keys() {
+    check_answers(
+        &graph_of(SHOP),
+        "; ",
+        &[
+            ("what is the average track length", "240000"),
+            ("how long is the longest track", "360000"),
+            ("which tracks are longer than 5 minutes", "Signal"),
+            ("top 2 longest tracks", "Signal; Evening"),
+            ("how many tracks are there", "3"),
+        ],
+    );
+}
+
+#[test]
+fn things_are_grouped_by_a_column() {
+    check_answers(
+        &graph_of(SHOP),
+        "; ",
+        &[
+            (
+                "number of vehicles by fuel type",
+                "Diesel | 1; Electric | 2",
+            ),
+            (
+                "which staff work at Harbour Street",
+                "Ida | Moss; Sam | Reed",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn cars_are_vehicles_and_have_keys() {
+    check_answers(
+        &graph_of(SHOP),
+        "; ",
+        &[("oldest car", "1"), ("which cars are electric", "2 3")],
+    );
+}
+
+#[test]
+fn what_is_left_out_is_left_out_of_what_was_asked_for() {
+    check_answers(
+        &graph_of(SHOP),
+        "; ",
+        &[
+            ("customers from Leeds without a phone", "Lea | Voss"),
+            ("which customers have no orders", "Lea | Voss"),
+            // Every branch has staff.
+            ("which branches have no staff", "-"),
+            ("customers with more than 5 orders", "-"),
+        ],
+    );
+}
+
+/// Agencies, missions and astronauts. Nobody knows where the discoverer of a moon was born.
+const SPACE: &str = r#"
+@prefix : <http://space.example/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:Agency rdfs:label "agency" . :Mission rdfs:label "mission" . :Astronaut rdfs:label "astronaut" . :Moon rdfs:label "moon" .
+:Person rdfs:label "person" . :City rdfs:label "city" . :Country rdfs:label "country" . :Course rdfs:label "course" .
+:sitsOn rdfs:label "sits on" .
+:norrin a :Country ; rdfs:label "Norrin" ; :demonym "Norrish" . :sedra a :Country ; rdfs:label "Sedra" ; :demonym "Sedran" .
+:polar a :Agency ; rdfs:label "Northern Flight Bureau" ; :abbreviation "POLARIS" . :south a :Agency ; rdfs:label "Southern Institute" ; :abbreviation "SFI" .
+:m1 a :Mission ; rdfs:label "Lantern One" ; :operator :polar ; :launchedFrom :harbin ; :launchDate "1981-02-03"^^xsd:date ; :endDate "1990-01-01"^^xsd:date ; :destination :brine ; :commander :ada .
+:m2 a :Mission ; rdfs:label "Lantern Two" ; :operator :south ; :launchedFrom :harbin ; :launchDate "1984-06-07"^^xsd:date ; :endDate "1985-01-01"^^xsd:date ; :destination :brine ; :commander :ben .
+:m3 a :Mission ; rdfs:label "Heron" ; :operator :polar ; :launchedFrom :ostby ; :launchDate "1999-08-09"^^xsd:date ; :endDate "2001-01-01"^^xsd:date ; :destination :tarn ; :commander :ada .
+:harbin a :City ; rdfs:label "Harbin Point" . :ostby a :City ; rdfs:label "Ostby" .
+:ada a :Astronaut ; rdfs:label "Ada Kvist" ; :nationality :norrin ; :birthPlace :ostby ; :awardReceived :comet , :star ; :sitsOn :board , :council .
+:ben a :Astronaut ; rdfs:label "Ben Oduya" ; :nationality :norrin ; :birthPlace :harbin ; :sitsOn :board .
+:cid a :Astronaut ; rdfs:label "Cid Marr" ; :nationality :sedra ; :birthPlace :harbin ; :awardReceived :comet .
+:comet rdfs:label "Comet Prize" . :star rdfs:label "Star Medal" . :Committee rdfs:label "committee" .
+:board a :Committee ; rdfs:label "Safety Board" . :council a :Committee ; rdfs:label "Flight Council" .
+:brine a :Moon ; rdfs:label "Brine" ; :discoveredBy :eli . :tarn a :Moon ; rdfs:label "Tarn" ; :discoveredBy :fay .
+:eli a :Person ; rdfs:label "Eli Rowan" . :fay a :Person ; rdfs:label "Fay Lunde" ; :birthPlace :ostby .
+:algebra a :Course ; rdfs:label "Algebra" ; :requires :sets . :sets a :Course ; rdfs:label "Set Theory" ; :requires :logic .
+:logic a :Course ; rdfs:label "Logic" .
+"#;
+
+#[test]
+fn short_forms_mention_what_has_them() {
+    check_answers(
+        &graph_of(SPACE),
+        "; ",
+        &[
+            ("Norrish astronauts with a Comet Prize", "ada"),
+            ("POLARIS missions launched from Harbin Point", "m1"),
+        ],
+    );
+}
+
+#[test]
+fn a_verb_says_which_way_a_relation_is_followed() {
+    check_answers(
+        &graph_of(SPACE),
+        "; ",
+        &[
+            ("which courses require Set Theory", "algebra"),
+            ("what does Set Theory require", "logic"),
+        ],
+    );
+}
+
+#[test]
+fn nothing_is_answered_where_the_graph_lacks_what_is_asked() {
+    check_answers(
+        &graph_of(SPACE),
+        "; ",
+        &[
+            ("where was the discoverer of Tarn born", "ostby"),
+            ("where was the discoverer of Brine born", "-"),
+            ("which astronauts from Norrin have never won a prize", "ben"),
+            (
+                "missions launched from Harbin Point that were not operated by the Northern Flight Bureau",
+                "m2",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_relation_of_the_graph_means_more_than_a_phrase() {
+    check_answers(
+        &graph_of(SPACE),
+        "; ",
+        &[
+            ("who sits on the most committees", "ada"),
+            ("first mission to Brine", "m1"),
+        ],
+    );
+}
