@@ -198,10 +198,13 @@ pub(super) fn weigh(
     Ok(logprobs)
 }
 
-/// Adds the agent's own candidate as the last one, in place of a proposed one with the same calls.
+/// Adds the agent's own candidate as the last one, in place of a proposed one with the same calls. That the model gives up is
+/// no evidence that a plan means the question and finds nothing, so such a plan stays.
 pub(super) fn join(candidates: &mut Vec<Candidate>, own: Candidate) {
-    candidates
-        .retain(|one| one.calls != own.calls && (own.answer.is_some() || one.answer.is_some()));
+    candidates.retain(|one| match (&own.answer, &one.answer) {
+        (None, None) => one.finds_nothing(),
+        _ => one.calls != own.calls,
+    });
     candidates.push(own);
 }
 
@@ -233,6 +236,9 @@ fn is_extended(candidate: &Candidate) -> bool {
 /// search makes.
 fn as_proposed(own: Candidate, proposed: &[Candidate]) -> Candidate {
     let tables = is_extended(&own);
+    if own.answer.is_none() {
+        return own;
+    }
     let same = |one: &&Candidate| {
         one.calls == own.calls || tables && one.answer.is_some() && one.answer == own.answer
     };

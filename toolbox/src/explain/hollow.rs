@@ -2,7 +2,6 @@
 //! not know it. The best of them speaks for giving up.
 
 use kg::term::{NodeId, Term};
-use rustc_hash::FxHashMap;
 
 use super::plan::{Hop, Way};
 use super::search::{Search, Searched};
@@ -17,9 +16,6 @@ const LARGEST: usize = 16;
 const SOME: usize = 64;
 /// From this probability a relation is what a word asks for.
 const MEANT: f32 = 0.24;
-
-/// What instances of a class have that the question asks for, with what some of them have.
-pub(super) type OfClass = FxHashMap<NodeId, Vec<(Hop, EntSet)>>;
 
 impl Search<'_> {
     /// Notes what the members of a set lack and others of their class have, if the question asks for it.

@@ -124,6 +124,14 @@ pub struct Candidate {
     pub terms: Terms,
 }
 
+impl Candidate {
+    /// Whether it gives up because a plan that explains the question well finds nothing.
+    #[must_use]
+    pub fn finds_nothing(&self) -> bool {
+        self.answer.is_none() && self.terms[DecisionTerm::GiveUp] == 0.0
+    }
+}
+
 /// The stems of the labels of linked entities that the question does not mention as they are called:
 /// their words are no words for relations.
 fn unmentioned(session: &Session<'_>) -> Vec<String> {

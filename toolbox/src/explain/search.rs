@@ -6,8 +6,8 @@ use std::cell::{Cell, RefCell};
 use common::cancel::{Cancel, Cancelled};
 use kg::term::{Literal, NodeId};
 use kg::value::{Kind, Op};
+use rustc_hash::FxHashMap;
 
-use super::hollow::OfClass;
 use super::nodes::{has_reference, is_key_of};
 use super::plan::{Against, Hop, PlanStep, Start, Way, bit};
 use super::state::{Found, State};
@@ -91,7 +91,7 @@ pub(super) fn search(
         found: Vec::new(),
         rows: Vec::new(),
         hollow: RefCell::new(None),
-        of_class: OfClass::default(),
+        of_class: FxHashMap::default(),
         held: Cell::new(0),
         denied: false,
         of_rows: of_rows(explainer.session),
@@ -117,7 +117,8 @@ pub(super) struct Search<'c> {
     pub(super) rows: Vec<State>,
     /// The terms of the best plan that finds nothing.
     pub(super) hollow: RefCell<Option<Terms>>,
-    pub(super) of_class: OfClass,
+    /// For each class, the relations of its instances that the question asks for, with what some of them lead to.
+    pub(super) of_class: FxHashMap<NodeId, Vec<(Hop, EntSet)>>,
     /// What the plans so far take of [`HELD`].
     held: Cell<usize>,
     /// Two of the question's entities are not linked by a relation that it names.

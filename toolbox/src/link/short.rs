@@ -82,9 +82,9 @@ fn only(kg: &dyn Kg, text: &str) -> Option<(NodeId, String)> {
 /// Whether a relation leads to short forms.
 fn is_short(kg: &dyn Kg, relation: NodeId) -> bool {
     let name = kg.name(relation).to_lowercase();
-    let local = crate::explain::segments(&name)
-        .0
-        .replace(['_', '-', ' '], "");
+    let name = name.trim_end_matches('>');
+    let own = name.rsplit(['.', '/', '#', ':']).next().unwrap_or(name);
+    let local = own.replace(['_', '-', ' '], "");
     RELATIONS.contains(&local.as_str())
 }
 

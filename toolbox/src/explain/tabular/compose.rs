@@ -134,10 +134,7 @@ impl Composer<'_, '_, '_> {
         if self.cues <= 0 || shown.is_empty() && !count {
             return None;
         }
-        // Each member alone is a group of one.
-        let alone = |key: &usize| self.chosen.get(*key).is_some_and(Vec::is_empty);
-        let one = self.chosen.iter().all(Vec::is_empty) && columns.keys.iter().any(alone);
-        if grouping && one {
+        if grouping && self.groups_members_alone(&columns) {
             return None;
         }
         // A question that names a class asks for its members.
@@ -203,6 +200,12 @@ impl Composer<'_, '_, '_> {
             (self.count, columns.counted) = (None, None);
         }
         measured.is_some()
+    }
+
+    /// Whether each member alone would be a group of one row.
+    fn groups_members_alone(&self, columns: &Columns) -> bool {
+        let alone = |key: &usize| self.chosen.get(*key).is_some_and(Vec::is_empty);
+        self.chosen.iter().all(Vec::is_empty) && columns.keys.iter().any(alone)
     }
 
     /// Whether the rows are the extreme of something.
