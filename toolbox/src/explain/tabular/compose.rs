@@ -27,7 +27,7 @@ pub(super) struct Composed {
     pub(super) counts: bool,
     /// Whether it keeps an extreme.
     pub(super) extreme: bool,
-    /// Whether the things of which some are left out, or what it shows of them, are of the kind that the question asks for.
+    /// Whether the things of which some are left out are of the kind that the question asks for.
     pub(super) class_said: bool,
 }
 

@@ -1,6 +1,7 @@
 //! What a question leaves out: those who never ordered anything, missions that were not run by an agency.
 
 use common::cancel::{Cancel, Cancelled};
+use kg::term::NodeId;
 
 use super::super::nodes::is_event_row;
 use super::super::plan::{Against, Hop, Plan, PlanStep, Start, Way, bit};
@@ -25,6 +26,14 @@ pub(super) struct Without {
 }
 
 impl Without {
+    /// The things that a plan finds.
+    fn of(state: &State) -> Self {
+        Self {
+            plan: state.plan.clone(),
+            nodes: state.nodes.clone(),
+        }
+    }
+
     /// Whether they are all members of a class.
     pub(super) fn is_class(&self) -> bool {
         self.plan.steps.is_empty()
@@ -73,7 +82,7 @@ pub(super) fn inside(
             continue;
         };
         if leaves_out(state, all, request, explainer) {
-            found.push(((*state).clone(), of_state_of(all)));
+            found.push(((*state).clone(), Without::of(all)));
         }
     }
     found.truncate(SETS);
@@ -88,24 +97,19 @@ pub(super) fn inside(
             let relation = one.relation;
             let [there, back] = ways.map(|way| Hop { relation, way });
             let between = reached(session, &all.nodes, there);
-            let linked = reached(session, &between, back);
+            // Of all that the way back leads to, only the members of the set count.
+            let has = |&&node: &&NodeId| !session.step(node, relation, one.out).is_empty();
+            let linked: EntSet = all.nodes.iter().filter(has).copied().collect();
             let mut state = all
                 .walk(there, between, explainer)
                 .walk(back, linked, explainer);
             if leaves_out(&state, all, request, explainer) {
                 returns(&mut state, all);
-                found.push((state, of_state_of(all)));
+                found.push((state, Without::of(all)));
             }
         }
     }
     Ok(found)
-}
-
-fn of_state_of(state: &State) -> Without {
-    Without {
-        plan: state.plan.clone(),
-        nodes: state.nodes.clone(),
-    }
 }
 
 /// The way back is no relation of the question.
