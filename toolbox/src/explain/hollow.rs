@@ -3,6 +3,7 @@
 
 use kg::term::{NodeId, Term};
 
+use super::others::{MEANT, some_of};
 use super::plan::{Hop, Way};
 use super::search::{Search, Searched};
 use super::state::{Found, State};
@@ -12,10 +13,6 @@ use crate::exec::{EntSet, Relation, Value, sorted};
 
 /// Members of the largest set of which it is asked what they lack.
 const LARGEST: usize = 16;
-/// Instances of a class that are looked at.
-const SOME: usize = 64;
-/// From this probability a relation is what a word asks for.
-const MEANT: f32 = 0.24;
 
 impl Search<'_> {
     /// Notes what the members of a set lack and others of their class have, if the question asks for it.
@@ -67,11 +64,8 @@ impl Search<'_> {
 /// The relations of instances of a class that the question asks for.
 fn said_of(class: NodeId, explainer: &mut Explainer<'_, '_>) -> Vec<(Hop, EntSet)> {
     let session = explainer.session;
-    let members = session.kg().instances(class);
-    let step = members.len().div_ceil(SOME).max(1);
-    let some: Vec<NodeId> = members.iter().copied().step_by(step).collect();
     let mut found = Vec::new();
-    for one in session.adjacent(&some) {
+    for one in session.adjacent(&some_of(session.kg(), class)) {
         let (relation, way) = (one.relation, if one.out { Way::Out } else { Way::In });
         let hop = Hop { relation, way };
         let words = explainer.hop(hop).words;

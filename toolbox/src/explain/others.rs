@@ -1,6 +1,7 @@
 //! What the graph says of other things of a topic's class and not of the topic: a question that asks
 //! for it has no answer.
 
+use kg::Kg;
 use kg::term::NodeId;
 
 use super::plan::{Hop, Plan, PlanStep, Start, Way, bit};
@@ -12,7 +13,14 @@ const SOME: usize = 64;
 /// Relations of a graph without classes, at most: of many relations, a thing need not have most.
 const RELATIONS: usize = 64;
 /// From this probability a relation is what a word asks for.
-const MEANT: f32 = 0.24;
+pub(super) const MEANT: f32 = 0.24;
+
+/// Instances of a class, spread over all of them.
+pub(super) fn some_of(kg: &dyn Kg, class: NodeId) -> Vec<NodeId> {
+    let members = kg.instances(class);
+    let step = members.len().div_ceil(SOME).max(1);
+    members.iter().copied().step_by(step).collect()
+}
 
 impl Explainer<'_, '_> {
     /// Fills in what relations explain that the linked entities do not have, and other instances of
@@ -44,10 +52,7 @@ impl Explainer<'_, '_> {
             }
         }
         for class in classes {
-            let members = kg.instances(class);
-            let step = members.len().div_ceil(SOME).max(1);
-            let some: Vec<NodeId> = members.iter().copied().step_by(step).collect();
-            for one in session.adjacent(&some) {
+            for one in session.adjacent(&some_of(kg, class)) {
                 let mutual = self.symmetric(one.relation);
                 let has = |mine: &Adjacent| {
                     mine.relation == one.relation && (mutual || mine.out == one.out)
@@ -73,11 +78,10 @@ impl Explainer<'_, '_> {
         let own = kg.out_relations(entity);
         let relations = kg.relations();
         let mut missing = Vec::new();
-        for &id in relations
-            .iter()
-            .take(RELATIONS)
-            .filter(|id| !own.contains(id))
-        {
+        if relations.len() > RELATIONS {
+            return missing;
+        }
+        for &id in relations.iter().filter(|id| !own.contains(id)) {
             let hop = Hop {
                 relation: Relation::Plain(id),
                 way: Way::Out,

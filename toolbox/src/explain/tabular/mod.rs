@@ -35,7 +35,7 @@ use compose::Composed;
 use paths::{EXPLAINED, KNOWN};
 use plan::Shown;
 pub(super) use plan::TablePlan;
-use request::{Request, Role};
+use request::Request;
 use without::{Without, inside, linked_members, others};
 
 /// Sets that are extended.
@@ -109,13 +109,11 @@ pub(super) fn tables(
     }
     let programs = candidates.into_iter();
     let programs = programs.map(|one| (terms(&one, explainer), one.plan.calls(session)));
-    let left_out = request
-        .phrases
-        .iter()
-        .filter(|phrase| phrase.role == Role::Without);
     Ok(Tables {
         found: programs.collect(),
-        left_out: left_out.flat_map(|phrase| phrase.words.clone()).collect(),
+        left_out: (request.left_out())
+            .flat_map(|phrase| phrase.words.clone())
+            .collect(),
     })
 }
 

@@ -222,6 +222,11 @@ impl Request {
         }
     }
 
+    /// The phrases of what the question leaves out.
+    pub(super) fn left_out(&self) -> impl Iterator<Item = &Phrase> + Clone {
+        (self.phrases.iter()).filter(|phrase| phrase.role == Role::Without)
+    }
+
     /// Whether a column names what a phrase says, and more.
     pub(super) fn is_shown(&self, phrase: &Phrase) -> bool {
         let names = |one: &Phrase| {

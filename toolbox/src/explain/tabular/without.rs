@@ -11,8 +11,8 @@ use super::super::terms::{TermWeights, of_state};
 use super::super::values::{reached, said_classes};
 use super::super::words::Explainer;
 use super::paths::{EXPLAINED, KNOWN};
-use super::request::{Request, Role};
-use crate::exec::{EntSet, Value};
+use super::request::Request;
+use crate::exec::{Adjacent, EntSet, Value};
 
 /// Sets of which a part is left out.
 const SETS: usize = 40;
@@ -89,22 +89,13 @@ pub(super) fn inside(
     for (_, all) in sets.iter().take(SETS) {
         for one in session.adjacent(&all.nodes) {
             cancel.check()?;
-            let ways = if one.out {
-                [Way::Out, Way::In]
-            } else {
-                [Way::In, Way::Out]
-            };
-            let relation = one.relation;
-            let [there, back] = ways.map(|way| Hop { relation, way });
+            let [there, back] = there_and_back(&one);
             let between = reached(session, &all.nodes, there);
             // Of all that the way back leads to, only the members of the set count.
-            let has = |&&node: &&NodeId| !session.step(node, relation, one.out).is_empty();
+            let has = |&&node: &&NodeId| !session.step(node, one.relation, one.out).is_empty();
             let linked: EntSet = all.nodes.iter().filter(has).copied().collect();
-            let mut state = all
-                .walk(there, between, explainer)
-                .walk(back, linked, explainer);
+            let state = linked_part(all, (there, between), (back, linked), explainer);
             if leaves_out(&state, all, request, explainer) {
-                returns(&mut state, all);
                 found.push((state, Without::of(all)));
             }
         }
@@ -112,20 +103,36 @@ pub(super) fn inside(
     Ok(found)
 }
 
-/// The way back is no relation of the question.
-fn returns(state: &mut State, before: &State) {
-    let tally = &mut state.tally;
-    (tally.returns, tally.unasked) = (before.tally.returns, before.tally.unasked);
-    (tally.unsaid, tally.hops) = (before.tally.unsaid, before.tally.hops + 1);
+/// A relation, followed to what it links and back.
+fn there_and_back(one: &Adjacent) -> [Hop; 2] {
+    let ways = match one.out {
+        true => [Way::Out, Way::In],
+        false => [Way::In, Way::Out],
+    };
+    let relation = one.relation;
+    ways.map(|way| Hop { relation, way })
+}
+
+/// The members of a set that a relation links to something. The way back is no relation of the question.
+fn linked_part(
+    all: &State,
+    (there, between): (Hop, EntSet),
+    (back, linked): (Hop, EntSet),
+    explainer: &mut Explainer<'_, '_>,
+) -> State {
+    let mut state = all
+        .walk(there, between, explainer)
+        .walk(back, linked, explainer);
+    let (tally, before) = (&mut state.tally, &all.tally);
+    (tally.returns, tally.unasked) = (before.returns, before.unasked);
+    (tally.unsaid, tally.hops) = (before.unsaid, before.hops + 1);
+    state
 }
 
 /// Whether a set uses an entity or a value that the question mentions before what it leaves out. What is taken away from
 /// a whole class may not.
 fn uses_before(base: &State, request: &Request, explainer: &Explainer<'_, '_>) -> bool {
-    let mut left_out = request
-        .phrases
-        .iter()
-        .filter(|phrase| phrase.role == Role::Without);
+    let mut left_out = request.left_out();
     let Some(from) = left_out.next().map(|phrase| phrase.at) else {
         return false;
     };
@@ -147,10 +154,7 @@ fn uses_before(base: &State, request: &Request, explainer: &Explainer<'_, '_>) -
 /// Whether a set explains what the question leaves out, and the set of which it is a part does not: by a word, or by an
 /// entity or a value that the question mentions behind the negation.
 fn leaves_out(part: &State, all: &State, request: &Request, explainer: &Explainer<'_, '_>) -> bool {
-    let mut left_out = request
-        .phrases
-        .iter()
-        .filter(|phrase| phrase.role == Role::Without);
+    let mut left_out = request.left_out();
     left_out.any(|phrase| {
         let p = |state: &State, at: usize| state.words.get(at).copied().unwrap_or_default();
         let mut words = phrase.words.iter().chain(&phrase.of);
@@ -186,14 +190,7 @@ pub(super) fn linked_members(
         let start = State::start(Start::Class(class), all, explainer);
         for one in session.adjacent(&start.nodes) {
             cancel.check()?;
-            let ways = match one.out {
-                true => [Way::Out, Way::In],
-                false => [Way::In, Way::Out],
-            };
-            let [there, back] = ways.map(|way| Hop {
-                relation: one.relation,
-                way,
-            });
+            let [there, back] = there_and_back(&one);
             let between = reached(session, &start.nodes, there);
             let linked = reached(session, &between, back);
             let others = linked
@@ -202,13 +199,8 @@ pub(super) fn linked_members(
             if others || linked.is_empty() {
                 continue;
             }
-            let mut state = start
-                .walk(there, between, explainer)
-                .walk(back, linked, explainer);
-            // The way back is no relation of the question.
-            (state.tally.returns, state.tally.unasked, state.tally.unsaid) = (0, 0, 0);
-            state.tally.hops = 1;
-            states.push(state);
+            let (there, back) = ((there, between), (back, linked));
+            states.push(linked_part(&start, there, back, explainer));
         }
     }
     Ok(())
@@ -222,9 +214,7 @@ pub(super) fn others(
     limits: SearchLimits,
 ) -> Option<Without> {
     let left_out = request
-        .phrases
-        .iter()
-        .filter(|phrase| phrase.role == Role::Without)
+        .left_out()
         .flat_map(|phrase| phrase.words.iter().chain(&phrase.of));
     let explained = |at: &usize| base.words.get(*at).is_some_and(|p| *p >= EXPLAINED);
     if base.plan.steps.is_empty()
