@@ -4,6 +4,10 @@
 //!
 //! Errors are sentences for the user.
 
+#[cfg(feature = "cuda")]
+mod kernels;
+pub mod ops;
+
 use burn::tensor::Device;
 
 /// Whether this build can use GPUs.

@@ -14,7 +14,7 @@ use crate::support::copy;
 const ADDRESSES: u64 = 1 << 20;
 
 /// Processor time of a child in seconds. Test builds have little optimisation and take twice as long.
-const SECONDS: u32 = if cfg!(debug_assertions) { 10 } else { 5 };
+const SECONDS: u32 = if cfg!(debug_assertions) { 20 } else { 5 };
 
 /// Largest file that a child may write, in blocks of 512 bytes.
 const BLOCKS: u32 = 1 << 18;

@@ -5,7 +5,7 @@
 //! untied output layer) on 8 sequences of 512 tokens. `benches/peers/torch_train_cpu.py` compares
 //! it with torch.
 //!
-//! `cargo bench -p train --features gpu/cuda --bench step -- STEPS cuda [lora] [checkpointing]`: on a
+//! `cargo bench -p train --features gpu/cuda --bench step -- STEPS cuda [lora] [checkpointing] [layers=N]`: on a
 //! GPU in bf16, a LLaMA of 1.1 billion (width 2,048, 22 layers, 32 heads with 4, 32,000 tokens) on
 //! 4 sequences of 2,048 tokens, one per forward pass. `benches/peers/torch_train_gpu.py` compares
 //! it with torch.
@@ -65,7 +65,7 @@ impl TrainProgress for StepTimer {
 }
 
 /// The shape of the model; `length` is the longest sequence.
-fn shape(gpu: bool, length: usize) -> ModelConfig {
+fn shape(gpu: bool, layers: Option<usize>, length: usize) -> ModelConfig {
     let (vocab, hidden_size, intermediate_size) = if gpu {
         (32_000, 2048, 5632)
     } else {
@@ -76,7 +76,7 @@ fn shape(gpu: bool, length: usize) -> ModelConfig {
     ModelConfig {
         hidden_size,
         intermediate_size,
-        num_hidden_layers,
+        num_hidden_layers: layers.unwrap_or(num_hidden_layers),
         num_attention_heads,
         num_key_value_heads: 4,
         head_dim,
@@ -125,7 +125,11 @@ fn main() {
     let dir = std::env::temp_dir().join(format!("kgagent-bench-step-{}", std::process::id()));
     let base = dir.join("base");
     let tokenizer = Tokenizer::train_bpe(["a"].iter(), 262).unwrap();
-    let config = shape(gpu, length);
+    let layers = arguments
+        .iter()
+        .find_map(|argument| argument.strip_prefix("layers="));
+    let layers = layers.map(|n| n.parse().expect("layers=N has a number"));
+    let config = shape(gpu, layers, length);
     let weights = fresh_weights(&config, 1).unwrap();
     ModelFolder::write(
         &base,

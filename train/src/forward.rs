@@ -9,6 +9,8 @@ use std::sync::Arc;
 use burn::module::Module;
 use burn::tensor::{Device, FloatDType, Int, Tensor, TensorData};
 
+use gpu::ops::PickedRows;
+
 use crate::device::{Compute, Precision};
 use crate::dropout::Dropout;
 use crate::flat::tensor_of;
@@ -29,7 +31,7 @@ fn dropped(dropout: Dropout, x: &Tensor<2>, place: usize) -> Tensor<2> {
 struct ForwardContext {
     attention: Padded,
     /// Rows whose next token is predicted.
-    rows: Tensor<1, Int>,
+    rows: PickedRows,
     dropout: Option<Dropout>,
 }
 
@@ -128,11 +130,10 @@ impl Llama {
             segments: batch.segments.clone(),
             rope: Arc::clone(&self.rope),
         });
-        let rows: Vec<i64> = batch.rows.iter().map(|row| i64::from(*row)).collect();
-        let count = rows.len();
+        let rows: Vec<Option<usize>> = batch.rows.iter().map(|row| Some(*row as usize)).collect();
         ForwardContext {
             attention: Padded::new(&shape, device),
-            rows: Tensor::from_data(TensorData::new(rows, [count]), device),
+            rows: PickedRows::new(&rows, batch.ids.len(), device),
             dropout: seed.and_then(|seed| Dropout::new(self.lora_dropout, seed)),
         }
     }
@@ -147,11 +148,11 @@ impl Llama {
             self.project(&y, &[&attn.q_proj, &attn.k_proj, &attn.v_proj], at(0)),
             attn,
         );
-        let mut y = context.attention.attend(self.precision(), &y);
+        let mut y = context.attention.attend(&y);
         if index + 1 == self.net.model.layers.len() {
             // After the last attention a row affects only its own prediction.
-            x = x.select(0, context.rows.clone());
-            y = y.select(0, context.rows.clone());
+            x = context.rows.of(x);
+            y = context.rows.of(y);
         }
         x = x + self
             .project(&y, &[&attn.o_proj], at(1))

@@ -7,50 +7,32 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use burn::tensor::{Bool, Device, FloatDType, Int, Tensor, TensorData, activation};
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use gpu::ops::{self, PickedRows};
 
 use crate::device::Precision;
 use crate::kernels::attention::AttentionShape;
 
-/// Added to the score of a masked key. Finite, because not every backend handles infinity in
-/// exponentials.
-const MASKED: f32 = -1e30;
-
 /// `x * w^T` of `[rows, in]` and `[out, in]`.
 pub(crate) fn linear(precision: Precision, x: Tensor<2>, w: Tensor<2>) -> Tensor<2> {
-    x.cast(precision.dtype())
-        .matmul(w.cast(precision.dtype()).transpose())
+    ops::project(x, w, precision.dtype())
 }
 
 /// RMS norm of `[rows, width]` by `[width]`.
 pub(crate) fn rms_norm(precision: Precision, x: Tensor<2>, w: Tensor<1>, eps: f32) -> Tensor<2> {
-    let x = x.cast(FloatDType::F32);
-    let inverse = x
-        .clone()
-        .square()
-        .mean_dim(1)
-        .add_scalar(eps)
-        .sqrt()
-        .recip();
-    (x * inverse * w.unsqueeze()).cast(precision.dtype())
+    ops::rms_norm(x, w, eps, precision.dtype())
 }
 
 /// `silu(gate) * up` of `[rows, 2 * inner]`.
 pub(crate) fn gated(x: &Tensor<2>) -> Tensor<2> {
-    let inner = x.dims()[1] / 2;
-    activation::silu(x.clone().narrow(1, 0, inner)) * x.clone().narrow(1, inner, inner)
+    ops::gated(x.clone())
 }
 
 /// `scale` times the summed cross-entropy of `[rows, vocab]` against `targets`, as `[1]`.
 pub(crate) fn cross_entropy_loss(logits: Tensor<2>, targets: &[u32], scale: f32) -> Tensor<1> {
-    let device = logits.device();
     let ids: Vec<i64> = targets.iter().map(|id| i64::from(*id)).collect();
-    let rows = ids.len();
-    let ids = Tensor::<2, Int>::from_data(TensorData::new(ids, [rows, 1]), &device);
-    activation::log_softmax(logits.cast(FloatDType::F32), 1)
-        .gather(1, ids)
-        .sum()
-        .mul_scalar(-scale)
+    let ids = Tensor::<1, Int>::from_data(TensorData::new(ids, [targets.len()]), &logits.device());
+    ops::cross_entropy(logits, ids, scale)
 }
 
 /// Groups segments into blocks for attention: padded length and indices of the segments. Lengths in
@@ -70,21 +52,19 @@ pub(crate) fn blocks(segments: &[usize]) -> Vec<(usize, Vec<usize>)> {
 struct PaddedBlock {
     count: usize,
     len: usize,
-    /// The token at every position of the block. Padding repeats the first token; its results are
-    /// not used.
-    tokens: Tensor<1, Int>,
-    cos: Tensor<4>,
-    sin: Tensor<4>,
-    /// Zero if a query sees a key.
-    mask: Tensor<4>,
 }
 
 /// The layout of a packed batch for attention on a device; the same for every layer.
 pub(crate) struct Padded {
     shape: Arc<AttentionShape>,
     blocks: Vec<PaddedBlock>,
-    /// The position of every token in the concatenated blocks.
-    places: Tensor<1, Int>,
+    /// Cosines and sines of the angles at every position of the concatenated blocks.
+    rotation: [Tensor<2>; 2],
+    /// The token at every position of the concatenated blocks; padding repeats the first token, its
+    /// results are not used. `None` if the tokens are in this order.
+    padded: Option<PickedRows>,
+    /// The way back.
+    packed: Option<PickedRows>,
 }
 
 impl Padded {
@@ -97,106 +77,77 @@ impl Padded {
                 Some(*end - len)
             })
             .collect();
-        let indices = |list: Vec<i64>| {
-            let n = list.len();
-            Tensor::<1, Int>::from_data(TensorData::new(list, [n]), device)
-        };
         let half = shape.head_dim / 2;
-        let mut places = vec![0_i64; shape.segments.iter().sum()];
-        let mut place = 0;
+        let total: usize = shape.segments.iter().sum();
+        // The place of every token, and the token at every place.
+        let (mut places, mut tokens) = (vec![0_usize; total], Vec::new());
+        let (mut cos, mut sin) = (Vec::new(), Vec::new());
         let mut out = Vec::new();
         for (len, members) in blocks(&shape.segments) {
-            let mut tokens = Vec::with_capacity(len * members.len());
             for segment in &members {
                 let (start, own) = (starts[*segment], shape.segments[*segment]);
-                tokens.extend((0..len).map(|i| if i < own { (start + i) as i64 } else { 0 }));
+                let begin = tokens.len();
+                tokens.extend((0..len).map(|i| (i < own).then_some(start + i)));
                 places[start..start + own]
                     .iter_mut()
-                    .zip(place..)
+                    .zip(begin..)
                     .for_each(|(slot, place)| *slot = place);
-                place += len as i64;
+                cos.extend_from_slice(&shape.rope.cos[..len * half]);
+                sin.extend_from_slice(&shape.rope.sin[..len * half]);
             }
-            let table = |all: &[f32]| {
-                Tensor::<4>::from_data(
-                    TensorData::new(all[..len * half].to_vec(), [1, len, 1, half]),
-                    device,
-                )
-            };
-            let mask = Tensor::<2, Bool>::tril_mask([len, len], 0, device)
-                .float()
-                .mul_scalar(MASKED)
-                .reshape([1, 1, len, len]);
-            let (cos, sin) = (table(&shape.rope.cos), table(&shape.rope.sin));
             out.push(PaddedBlock {
                 count: members.len(),
                 len,
-                tokens: indices(tokens),
-                cos,
-                sin,
-                mask,
             });
         }
+        let places: Vec<Option<usize>> = places.into_iter().map(Some).collect();
+        let moved = tokens != (0..total).map(Some).collect::<Vec<_>>();
+        let picked = |rows, of| moved.then(|| PickedRows::new(rows, of, device));
+        let rotation = [cos, sin]
+            .map(|table| Tensor::from_data(TensorData::new(table, [tokens.len(), half]), device));
         Self {
             shape: Arc::clone(shape),
             blocks: out,
-            places: indices(places),
+            rotation,
+            padded: picked(&tokens, total),
+            packed: picked(&places, tokens.len()),
         }
     }
 
     /// Attention of `[tokens, (heads + 2 kv) * d]`, as `[tokens, heads * d]`.
-    pub(crate) fn attend(&self, precision: Precision, x: &Tensor<2>) -> Tensor<2> {
-        let outputs = self
-            .blocks
-            .iter()
-            .map(|block| self.block(precision, &x.clone().select(0, block.tokens.clone()), block));
-        Tensor::cat(outputs.collect(), 0).select(0, self.places.clone())
+    pub(crate) fn attend(&self, x: &Tensor<2>) -> Tensor<2> {
+        let moved = |x: Tensor<2>, rows: &Option<PickedRows>| match rows {
+            Some(rows) => rows.of(x),
+            None => x,
+        };
+        let x = moved(x.clone(), &self.padded);
+        let turned = (self.shape.heads + self.shape.kv_heads) * self.shape.head_dim;
+        let [cos, sin] = self.rotation.clone();
+        let x = ops::rotate(x, cos, sin, turned);
+        let mut begin = 0;
+        let outputs = self.blocks.iter().map(|block| {
+            let rows = block.count * block.len;
+            begin += rows;
+            self.block(&x.clone().narrow(0, begin - rows, rows), block)
+        });
+        let y = Tensor::cat(outputs.collect(), 0);
+        moved(y, &self.packed)
     }
 
-    fn block(&self, precision: Precision, x: &Tensor<2>, block: &PaddedBlock) -> Tensor<2> {
+    /// Attention of a block of rotated queries and keys.
+    fn block(&self, x: &Tensor<2>, block: &PaddedBlock) -> Tensor<2> {
         let (d, heads, kv_heads) = (self.shape.head_dim, self.shape.heads, self.shape.kv_heads);
-        let (half, group, kind) = (d / 2, heads / kv_heads, precision.dtype());
-        let PaddedBlock { count, len, .. } = *block;
+        let PaddedBlock { count, len } = *block;
+        // [sequences * kv, heads of one kv, len, d]: heads share keys and values without copies.
         let part = |from: usize, n: usize| {
-            x.clone()
-                .narrow(1, from * d, n * d)
-                .reshape([count, len, n, d])
+            let part = x.clone().narrow(1, from * d, n * d);
+            let part = part.reshape([count, len, n, d]).swap_dims(1, 2);
+            part.reshape([count * kv_heads, n / kv_heads, len, d])
         };
-        let rotate = |x: Tensor<4>| {
-            let x = x.cast(FloatDType::F32);
-            let (low, high) = (x.clone().narrow(3, 0, half), x.narrow(3, half, half));
-            let first = low.clone() * block.cos.clone() - high.clone() * block.sin.clone();
-            Tensor::cat(
-                vec![first, high * block.cos.clone() + low * block.sin.clone()],
-                3,
-            )
-        };
-        // [sequences * kv, group * len, d] times [sequences * kv, len, d]: query heads share keys
-        // and values without copies.
-        let q = rotate(part(0, heads))
-            .mul_scalar(1.0 / (d as f32).sqrt())
-            .cast(kind);
-        let q = q
-            .swap_dims(1, 2)
-            .reshape([count * kv_heads, group * len, d]);
-        let shared = |x: Tensor<4>| {
-            x.cast(kind)
-                .swap_dims(1, 2)
-                .reshape([count * kv_heads, len, d])
-        };
-        let (k, v) = (
-            shared(rotate(part(heads, kv_heads))),
-            shared(part(heads + kv_heads, kv_heads)),
-        );
-        let scores = q.matmul(k.swap_dims(1, 2)).cast(FloatDType::F32).reshape([
-            count * kv_heads,
-            group,
-            len,
-            len,
-        ]);
-        let shares = activation::softmax(scores + block.mask.clone(), 3).cast(kind);
-        let out = shares
-            .reshape([count * kv_heads, group * len, len])
-            .matmul(v);
+        let (q, k) = (part(0, heads), part(heads, kv_heads));
+        let scores = q.matmul(k.swap_dims(2, 3));
+        let shares = ops::causal_softmax(scores, 1.0 / (d as f32).sqrt(), 1);
+        let out = shares.matmul(part(heads + kv_heads, kv_heads));
         out.reshape([count, heads, len, d])
             .swap_dims(1, 2)
             .reshape([count * len, heads * d])

@@ -54,12 +54,11 @@ fn of_operations(
         .map(|(len, members)| len * len * members.len())
         .sum::<usize>()
         * config.num_attention_heads;
-    // In f32: twice the residual stream, and both norms before their weights. In the run's
-    // precision: both norms, the input of the output projection, gate, its sigmoid, their product,
-    // up, and the product with up.
-    let streams = 16 * bytes(hidden * tokens) + width * bytes((2 * hidden + q + 5 * ff) * tokens);
-    // Queries, keys and values of the padded blocks, exponentials in f32, and probabilities.
-    let attention = width * bytes(qkv * places) + (4 + width) * bytes(scores);
+    // In f32: twice the residual stream. In the run's precision: both norms, the input of the output
+    // projection, gate with up, and their product.
+    let streams = 8 * bytes(hidden * tokens) + width * bytes((2 * hidden + q + 3 * ff) * tokens);
+    // Queries, keys and values of the padded blocks, and the shares of attention.
+    let attention = width * bytes(qkv * places + scores);
     // Products with trained matrices use copies in the run's precision.
     let copied = if precision == Precision::F32 || lora {
         0
@@ -68,9 +67,9 @@ fn of_operations(
     };
     ActivationBytes {
         layer: streams + attention + copied * bytes(hidden * (qkv + q + 3 * ff)),
-        head: (4 * 4 + width) * bytes(rows * config.vocab_size)
+        head: 4 * width * bytes(rows * config.vocab_size)
             + copied * bytes(hidden * config.vocab_size),
-        backward: streams + 12 * bytes(scores),
+        backward: streams + 3 * width * bytes(scores),
     }
 }
 

@@ -1,15 +1,22 @@
 //! One block of rows of several sessions through the layers.
 
 use burn::tensor::{FloatDType, Int, Tensor, TensorData, activation};
+use gpu::ops;
 
+use super::device_error;
 use super::weights::{DeviceLayer, DeviceLinear, DeviceLlama};
-use super::{device_error, ops};
 use crate::EngineError;
 use crate::cache::CacheShape;
 use crate::segment::{TokenSegment, angles};
 
 /// Added to the score of a key that a query may not see; finite, so that scores stay finite.
 const HIDDEN: f32 = -1e30;
+
+/// Softmax over the last dimension, computed in f32.
+fn softmax(x: Tensor<4>) -> Tensor<4> {
+    let kind = x.dtype();
+    activation::softmax(x.cast(FloatDType::F32), 3).cast(kind)
+}
 
 /// A session's rows in a block.
 struct SegmentRows {
@@ -18,15 +25,14 @@ struct SegmentRows {
     rows: usize,
     /// Position of the first row in the conversation.
     first: usize,
-    /// Added to the scores, `[1, rows, 1, positions]`, to hide later keys from earlier rows.
-    mask: Option<Tensor<4>>,
     /// Leading rows whose logits are not read.
     skip: usize,
 }
 
 impl DeviceLinear {
     fn run(&self, x: Tensor<2>) -> Tensor<2> {
-        let y = x.matmul(self.weight.clone().transpose());
+        let kind = x.dtype().into();
+        let y = ops::project(x, self.weight.clone(), kind);
         match &self.bias {
             Some(bias) => y + bias.clone().unsqueeze(),
             None => y,
@@ -63,7 +69,6 @@ impl DeviceLlama {
 
     /// The requested logits, row after row; `None` if there are none.
     fn run(&self, segments: &mut [TokenSegment<'_>]) -> Option<Tensor<2>> {
-        let c = &self.config;
         let (ids, parts) = self.parts(segments);
         let rotation = self.rotation(&parts, ids.len());
         let together = self.lengths(&parts);
@@ -98,9 +103,7 @@ impl DeviceLlama {
             }
             x = x + layer.o.run(Tensor::cat(mixed, 0));
             let y = layer.gate_up.run(self.norm(&x, &layer.post_norm));
-            let gate = activation::silu(y.clone().narrow(1, 0, c.intermediate_size));
-            let up = y.narrow(1, c.intermediate_size, c.intermediate_size);
-            x = x + layer.down.run(gate * up);
+            x = x + layer.down.run(ops::gated(y));
         }
         Some(self.head.run(self.norm(&x, &self.norm)))
     }
@@ -124,7 +127,6 @@ impl DeviceLlama {
                 begin: ids.len(),
                 rows,
                 first,
-                mask: self.mask(first, rows),
                 skip: segment.unread_rows(),
             });
             ids.extend(segment.ids.iter().map(|&id| i64::from(id)));
@@ -152,20 +154,8 @@ impl DeviceLlama {
         Tensor::from_data(TensorData::new(list, [count]), &self.device)
     }
 
-    /// The causal mask of `rows` rows after `first` positions; `None` for a single row.
-    fn mask(&self, first: usize, rows: usize) -> Option<Tensor<4>> {
-        let seen = first + rows;
-        let places = |from: usize| Tensor::<1, Int>::arange(from as i64..seen as i64, &self.device);
-        (rows > 1).then(|| {
-            let hidden = places(0)
-                .reshape([1, 1, 1, seen])
-                .greater(places(first).reshape([1, rows, 1, 1]));
-            hidden.float().mul_scalar(HIDDEN).cast(self.dtype)
-        })
-    }
-
-    /// Cosines and sines of every row's position, `[rows, 1, dim / 2]`.
-    fn rotation(&self, parts: &[SegmentRows], rows: usize) -> (Tensor<3>, Tensor<3>) {
+    /// Cosines and sines of every row's position, `[rows, dim / 2]`.
+    fn rotation(&self, parts: &[SegmentRows], rows: usize) -> [Tensor<2>; 2] {
         let half = self.frequencies.len();
         let mut all = Vec::with_capacity(rows * half);
         let amplitude = self.config.rope.amplitude();
@@ -180,14 +170,15 @@ impl DeviceLlama {
         }
         let table = |of: fn(&(f32, f32)) -> f32| {
             let values: Vec<f32> = all.iter().map(of).collect();
-            let data = TensorData::new(values, [rows, 1, half]);
+            let data = TensorData::new(values, [rows, half]);
             Tensor::from_data(data, (&self.device, FloatDType::F32.into()))
         };
-        (table(|angle| angle.0), table(|angle| angle.1))
+        [table(|angle| angle.0), table(|angle| angle.1)]
     }
 
-    fn norm<const D: usize>(&self, x: &Tensor<D>, weight: &Tensor<1>) -> Tensor<D> {
-        ops::rms_norm(x.clone(), weight, self.config.rms_norm_eps)
+    fn norm(&self, x: &Tensor<2>, weight: &Tensor<1>) -> Tensor<2> {
+        let eps = self.config.rms_norm_eps as f32;
+        ops::rms_norm(x.clone(), weight.clone(), eps, self.dtype)
     }
 
     /// Queries, keys and values, `[rows, heads, dim]`; queries and keys are normed, if the model
@@ -196,7 +187,7 @@ impl DeviceLlama {
         &self,
         layer: &DeviceLayer,
         qkv: &Tensor<2>,
-        rotation: &(Tensor<3>, Tensor<3>),
+        rotation: &[Tensor<2>; 2],
     ) -> (Tensor<3>, Tensor<3>, Tensor<3>) {
         let (heads, kv_heads, dim) = (
             self.config.num_attention_heads,
@@ -204,20 +195,28 @@ impl DeviceLlama {
             self.config.head_dim,
         );
         let rows = qkv.dims()[0];
-        let part = |first: usize, count: usize| {
-            qkv.clone()
-                .narrow(1, first * dim, count * dim)
-                .reshape([rows, count, dim])
+        let part = |x: &Tensor<2>, first: usize, count: usize| {
+            x.clone().narrow(1, first * dim, count * dim)
         };
-        let v = part(heads + kv_heads, kv_heads);
-        if let Some((q_norm, k_norm)) = &layer.head_norms {
-            let q = ops::rotate(self.norm(&part(0, heads), q_norm), rotation);
-            let k = ops::rotate(self.norm(&part(heads, kv_heads), k_norm), rotation);
-            return (q, k, v);
-        }
-        let both = ops::rotate(part(0, heads + kv_heads), rotation);
-        let q = both.clone().narrow(1, 0, heads);
-        (q, both.narrow(1, heads, kv_heads), v)
+        let normed = |first: usize, count: usize, weight: &Tensor<1>| {
+            let heads = part(qkv, first, count).reshape([rows * count, dim]);
+            self.norm(&heads, weight).reshape([rows, count * dim])
+        };
+        let qkv = match &layer.head_norms {
+            Some((q_norm, k_norm)) => {
+                let (q, k) = (normed(0, heads, q_norm), normed(heads, kv_heads, k_norm));
+                Tensor::cat(vec![q, k, part(qkv, heads + kv_heads, kv_heads)], 1)
+            }
+            None => qkv.clone(),
+        };
+        let [cos, sin] = rotation.clone();
+        let qkv = ops::rotate(qkv, cos, sin, (heads + kv_heads) * dim);
+        let of = |first: usize, count: usize| part(&qkv, first, count).reshape([rows, count, dim]);
+        (
+            of(0, heads),
+            of(heads, kv_heads),
+            of(heads + kv_heads, kv_heads),
+        )
     }
 
     /// Attention of a session's rows from `skip` on, `[rows, heads · dim]`.
@@ -234,25 +233,16 @@ impl DeviceLlama {
             self.config.num_key_value_heads,
             self.config.head_dim,
         );
-        let (rows, group, seen) = (part.rows - skip, heads / kv_heads, part.first + part.rows);
+        let (rows, group) = (part.rows - skip, heads / kv_heads);
         // All query heads that share a key/value head are rows of one product.
         let q = q
             .clone()
             .narrow(0, part.begin + skip, rows)
             .reshape([rows, kv_heads, group, dim])
             .swap_dims(0, 1)
-            .reshape([kv_heads, rows * group, dim])
-            .mul_scalar(1.0 / (dim as f32).sqrt());
-        let mut scores = q.matmul(keys.swap_dims(1, 2));
-        if let Some(mask) = &part.mask {
-            let mask = mask.clone().narrow(1, skip, rows);
-            scores = (scores.reshape([kv_heads, rows, group, seen]) + mask).reshape([
-                kv_heads,
-                rows * group,
-                seen,
-            ]);
-        }
-        ops::softmax(scores)
+            .reshape([kv_heads, rows * group, dim]);
+        let scores = q.matmul(keys.swap_dims(1, 2));
+        ops::causal_softmax(scores, 1.0 / (dim as f32).sqrt(), group)
             .matmul(values)
             .reshape([kv_heads, rows, group, dim])
             .swap_dims(0, 1)
@@ -291,7 +281,7 @@ impl DeviceLlama {
             .reshape([sessions, kv_heads, heads / kv_heads, dim])
             .mul_scalar(1.0 / (dim as f32).sqrt())
             .matmul(Tensor::cat(keys, 0).swap_dims(2, 3));
-        ops::softmax(scores + hidden.clone())
+        softmax(scores + hidden.clone())
             .matmul(Tensor::cat(values, 0))
             .reshape([sessions, heads * dim])
     }

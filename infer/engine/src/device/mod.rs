@@ -6,7 +6,6 @@
 //! rounding depends on which sessions share a step.
 
 mod forward;
-mod ops;
 mod weights;
 
 use burn::tensor::Device;

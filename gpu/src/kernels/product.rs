@@ -1,0 +1,65 @@
+//! Products of matrices.
+
+use burn::backend::cubecl::dtype_to_storage_type;
+use burn::backend::ops::FloatTensorOps;
+use burn_cubecl::CubeBackend;
+use burn_cubecl::ops::numeric::empty_device_contiguous_dtype;
+use burn_cubecl::tensor::CubeTensor;
+use cubek::matmul::definition::{MatmulElems, MatmulGlobalElems};
+use cubek::matmul::launch::launch_ref;
+use cubek::matmul::multi_level::Strategy;
+use cubek::matmul::multi_level::routines::gemm::GemmStrategy;
+use cubek::matmul::routine::BlueprintStrategy;
+use cubek::std::InputBinding;
+
+use super::sides;
+
+/// The most rows for which a product reads its matrix once for each.
+const FEW: usize = 8;
+
+/// The least side of a wide product. Its kernel takes 2.5 s to compile, and again for many a number of
+/// rows, which small models do not earn back.
+const WIDE: usize = 1024;
+
+/// `x y`, with kernels that burn itself finds only by trying all (`autotune`), which takes minutes:
+/// for a few rows one that reads the matrix once, in a quarter to a twelfth of the time, and for wide
+/// products one that reads its tiles with the tensor memory accelerator, in two thirds
+/// (`gpu/examples/kernels.rs`).
+pub(crate) fn product(x: CubeTensor, y: CubeTensor) -> CubeTensor {
+    let ([rows, inner], [_, columns]) = (sides(&x), sides(&y));
+    // The accelerator needs rows at multiples of 16 bytes.
+    let even = |x: &CubeTensor| {
+        x.meta
+            .strides()
+            .iter()
+            .all(|stride| *stride == 1 || stride % 8 == 0)
+    };
+    let strategy = if rows <= FEW {
+        Strategy::Gemm(BlueprintStrategy::Inferred(GemmStrategy::default()))
+    } else if rows.min(inner).min(columns) >= WIDE && even(&x) && even(&y) {
+        Strategy::SpecializedTmaMma(BlueprintStrategy::Inferred(().into()))
+    } else {
+        return CubeBackend::float_matmul(x, y);
+    };
+    let shape = [rows, columns].into();
+    let out = empty_device_contiguous_dtype(x.client.clone(), x.device.clone(), shape, x.dtype);
+    let kind = dtype_to_storage_type(x.dtype);
+    let mut kinds = MatmulElems::from_globals(&MatmulGlobalElems {
+        lhs: kind,
+        rhs: kind,
+        out: kind,
+    });
+    let done = launch_ref(
+        &strategy.into(),
+        &x.client.clone(),
+        InputBinding::new(x.clone().binding(), kind),
+        InputBinding::new(y.clone().binding(), kind),
+        out.clone().binding(),
+        &mut kinds,
+    );
+    match done {
+        Ok(()) => out,
+        // GPUs before Hopper have no such accelerator.
+        Err(_) => CubeBackend::float_matmul(x, y),
+    }
+}

@@ -1,0 +1,188 @@
+//! Operations of a language model with gradients of their own. burn composes them of parts whose
+//! gradients are slow on a GPU: a gathering of rows ends in one thread a column that walks along
+//! all rows, a sum over a row in one thread a row, and every part keeps its values for the backward
+//! pass.
+//!
+//! Norms, softmax and the loss compute in f32 and return the format of their input or the one asked
+//! for.
+
+#[cfg(feature = "cuda")]
+mod cuda;
+mod gradients;
+mod reference;
+
+use burn::backend::tensor::{FloatTensor, IntTensor};
+use burn::backend::{Backend, Dispatch, backend_extension};
+use burn::tensor::{Device, FloatDType, Int, Tensor, TensorData};
+
+/// The operations on a backend. Tensors are `[rows, width]` where nothing else is said. A gradient
+/// is that of the operation's first argument.
+#[backend_extension(Flex, Cube: cfg(feature = "cuda"), Autodiff)]
+pub trait ModelOps: Backend {
+    /// `x wᵀ` of `[rows, in]` and `[out, in]`, computed in `kind`.
+    fn project(x: FloatTensor<Self>, w: FloatTensor<Self>, kind: FloatDType) -> FloatTensor<Self>;
+
+    /// Rows `there` of `x`. Row `i` of the gradient is row `back[i]` of the result's gradient,
+    /// times `used[i]`.
+    fn pick_rows(
+        x: FloatTensor<Self>,
+        there: IntTensor<Self>,
+        back: IntTensor<Self>,
+        used: FloatTensor<Self>,
+    ) -> FloatTensor<Self>;
+
+    /// Softmax of `scale` times the scores over the last dimension of `[.., rows, len]`, in which
+    /// the last `group` rows see all values and a row one more than that which is `group` rows
+    /// before.
+    fn causal_softmax(scores: FloatTensor<Self>, scale: f32, group: usize) -> FloatTensor<Self>;
+
+    /// RMS norm by `weight` (f32, `[1, width]`), as `kind`.
+    fn rms_norm(
+        x: FloatTensor<Self>,
+        weight: FloatTensor<Self>,
+        eps: f32,
+        kind: FloatDType,
+    ) -> FloatTensor<Self>;
+
+    /// `silu(gate) * up` of `[rows, 2 * inner]`.
+    fn gated(x: FloatTensor<Self>) -> FloatTensor<Self>;
+
+    /// Rotates the first `turned` values of the rows in heads, half against half, by the angles
+    /// whose cosines and sines (f32, `[rows, half]`) are given, or by their negatives if `sign` is
+    /// -1.
+    fn rotate(
+        x: FloatTensor<Self>,
+        cos: FloatTensor<Self>,
+        sin: FloatTensor<Self>,
+        turned: usize,
+        sign: f32,
+    ) -> FloatTensor<Self>;
+
+    /// `scale` times the sum of the rows' cross-entropies against `targets` (`[rows, 1]`), `[1, 1]`.
+    fn cross_entropy(
+        logits: FloatTensor<Self>,
+        targets: IntTensor<Self>,
+        scale: f32,
+    ) -> FloatTensor<Self>;
+}
+
+/// The gradients of the operations.
+pub trait ModelGradients: ModelOps {
+    /// The gradient of the softmax from its result.
+    fn causal_softmax_gradient(
+        shares: FloatTensor<Self>,
+        scale: f32,
+        grad: FloatTensor<Self>,
+    ) -> FloatTensor<Self>;
+    /// The gradient of the norm.
+    fn rms_norm_gradient(
+        x: FloatTensor<Self>,
+        weight: FloatTensor<Self>,
+        eps: f32,
+        grad: FloatTensor<Self>,
+    ) -> FloatTensor<Self>;
+
+    /// The gradient of [`gated`](Self::gated).
+    fn gated_gradient(x: FloatTensor<Self>, grad: FloatTensor<Self>) -> FloatTensor<Self>;
+
+    /// The gradient of the loss.
+    fn cross_entropy_gradient(
+        logits: FloatTensor<Self>,
+        targets: IntTensor<Self>,
+        scale: f32,
+    ) -> FloatTensor<Self>;
+}
+
+/// `x wᵀ` of `[rows, in]` and `[out, in]`, computed in `kind`.
+pub fn project(x: Tensor<2>, w: Tensor<2>, kind: FloatDType) -> Tensor<2> {
+    Tensor::from_dispatch(Dispatch::project(
+        x.into_dispatch(),
+        w.into_dispatch(),
+        kind,
+    ))
+}
+
+/// Softmax of `scale` times the scores over the last dimension of `[.., rows, len]`, in which the last
+/// `group` rows see all values and a row one more than that which is `group` rows before.
+pub fn causal_softmax<const D: usize>(scores: Tensor<D>, scale: f32, group: usize) -> Tensor<D> {
+    Tensor::from_dispatch(Dispatch::causal_softmax(
+        scores.into_dispatch(),
+        scale,
+        group,
+    ))
+}
+
+/// `silu(gate) * up` of `[rows, 2 * inner]`.
+pub fn gated(x: Tensor<2>) -> Tensor<2> {
+    Tensor::from_dispatch(Dispatch::gated(x.into_dispatch()))
+}
+
+/// Rotates the first `turned` values of the rows in heads, half against half, by the angles whose
+/// cosines and sines (f32, `[rows, half]`) are given.
+pub fn rotate(x: Tensor<2>, cos: Tensor<2>, sin: Tensor<2>, turned: usize) -> Tensor<2> {
+    let (cos, sin) = (cos.into_dispatch(), sin.into_dispatch());
+    Tensor::from_dispatch(Dispatch::rotate(x.into_dispatch(), cos, sin, turned, 1.0))
+}
+
+/// RMS norm of `[rows, width]` by the weight `[width]`, as `kind`.
+pub fn rms_norm(x: Tensor<2>, weight: Tensor<1>, eps: f32, kind: FloatDType) -> Tensor<2> {
+    let weight = weight.cast(FloatDType::F32).unsqueeze::<2>();
+    Tensor::from_dispatch(Dispatch::rms_norm(
+        x.into_dispatch(),
+        weight.into_dispatch(),
+        eps,
+        kind,
+    ))
+}
+
+/// `scale` times the summed cross-entropy of the rows of `logits` against `targets`, as `[1]`.
+pub fn cross_entropy(logits: Tensor<2>, targets: Tensor<1, Int>, scale: f32) -> Tensor<1> {
+    let targets = targets.unsqueeze_dim::<2>(1);
+    let loss = Dispatch::cross_entropy(logits.into_dispatch(), targets.into_dispatch(), scale);
+    Tensor::<2>::from_dispatch(loss).reshape([1])
+}
+
+/// Some rows of a tensor in any order, none of them twice.
+#[derive(Clone, Debug)]
+pub struct PickedRows {
+    /// The picked rows.
+    there: Tensor<1, Int>,
+    /// Where each row of the tensor went; 0 if nowhere.
+    back: Tensor<1, Int>,
+    /// 1 if a row is picked and 0 if not, `[rows, 1]`.
+    used: Tensor<2>,
+}
+
+impl PickedRows {
+    /// Picks `rows` of a tensor of `count` rows. `None` stands for a row whose content does not
+    /// matter; its gradient has to be zero.
+    pub fn new(rows: &[Option<usize>], count: usize, device: &Device) -> Self {
+        let (mut back, mut used) = (vec![0_i64; count], vec![0.0_f32; count]);
+        for (place, row) in rows.iter().enumerate() {
+            if let Some(row) = row {
+                back[*row] = place as i64;
+                used[*row] = 1.0;
+            }
+        }
+        let there: Vec<i64> = rows.iter().map(|row| row.unwrap_or(0) as i64).collect();
+        let indices = |list: Vec<i64>| {
+            let n = list.len();
+            Tensor::from_data(TensorData::new(list, [n]), device)
+        };
+        Self {
+            there: indices(there),
+            back: indices(back),
+            used: Tensor::from_data(TensorData::new(used, [count, 1]), device),
+        }
+    }
+
+    /// The rows of `x`.
+    pub fn of(&self, x: Tensor<2>) -> Tensor<2> {
+        Tensor::from_dispatch(Dispatch::pick_rows(
+            x.into_dispatch(),
+            self.there.clone().into_dispatch(),
+            self.back.clone().into_dispatch(),
+            self.used.clone().into_dispatch(),
+        ))
+    }
+}
