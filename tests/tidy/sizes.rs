@@ -9,8 +9,8 @@ const FUNCTION_LINES: usize = 100;
 /// Longest product file, comments and unit tests included.
 const FILE_LINES: usize = 500;
 
-/// Functions with their first line and their length. rustfmt puts a closing brace at the indentation
-/// of its function.
+/// Functions with their first line and their length. rustfmt puts the closing brace, or the end of a
+/// signature without a body, at the indentation of its function.
 fn functions(text: &str) -> Vec<(usize, usize, String)> {
     let lines: Vec<&str> = text.lines().collect();
     let indent = |line: &str| line.len() - line.trim_start().len();
@@ -23,9 +23,11 @@ fn functions(text: &str) -> Vec<(usize, usize, String)> {
         if !is_function {
             continue;
         }
-        let end = lines[at..]
-            .iter()
-            .position(|end| indent(end) == indent(line) && end.trim() == "}");
+        let closes = |end: &&str| {
+            let is_signature = end.trim().starts_with(')') && end.ends_with(';');
+            indent(end) == indent(line) && (is_signature || ["}", "};"].contains(&end.trim()))
+        };
+        let end = lines[at..].iter().position(closes);
         let one_line = code.ends_with('}') || code.ends_with(';');
         if let Some(length) = end.filter(|_| !one_line) {
             out.push((at + 1, length + 1, head.trim().to_owned()));
