@@ -28,7 +28,7 @@ use crate::cli::{DemoArgs, EntitySource};
 use crate::ui::Ui;
 
 /// Number of passes over the data.
-const EPOCHS: usize = 4;
+const EPOCHS: usize = 3;
 
 /// How long each stage took.
 pub(super) struct Laps {

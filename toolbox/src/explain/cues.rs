@@ -11,7 +11,7 @@ use super::name_parts::name_part;
 use super::order::sorts;
 use super::totals::counted_per;
 use super::vocabulary::is_filler;
-use crate::link::{decade_in_digits, decade_of_word, is_size, number_of_word};
+use crate::link::{century_of_word, decade_in_digits, decade_of_word, is_size, number_of_word};
 
 fn follows(all: &[String], first: &str, second: &[&str]) -> bool {
     all.windows(2)
@@ -249,7 +249,7 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
 }
 
 /// Which a question asks for in the order of its extreme: 2 of `the second longest`.
-pub(super) fn rank(all: &[String]) -> usize {
+pub(super) fn rank(all: &[String]) -> Option<(usize, usize)> {
     const RANKS: [[&str; 2]; 4] = [
         ["second", "2nd"],
         ["third", "3rd"],
@@ -266,7 +266,8 @@ pub(super) fn rank(all: &[String]) -> usize {
             .position(|names| names.contains(&pair[0].as_str()));
         rank.filter(|_| superlative(&pair[1])).map(|at| at + 2)
     };
-    all.windows(2).find_map(of).unwrap_or(1)
+    let mut pairs = all.windows(2).enumerate();
+    pairs.find_map(|(at, pair)| Some((at, of(pair)?)))
 }
 
 /// The comparison that a question asks for: of a number, and of a time.
@@ -314,7 +315,8 @@ pub(super) fn comparison(all: &[String]) -> Option<[Op; 2]> {
     found
 }
 
-/// Whether a question gives a range: `between 5 and 8`, `from 1999 to 2005`, `the 1970s`, `the 70s`.
+/// Whether a question gives a range: `between 5 and 8`, `from 1999 to 2005`, `the 1970s`, `the 70s`,
+/// `the 19th century`.
 pub(super) fn gives_range(all: &[String]) -> bool {
     let year = |word: &String| word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_digit());
     let from_to = |w: &[String]| w[0] == "from" && year(&w[1]) && w[2] == "to" && year(&w[3]);
@@ -324,7 +326,21 @@ pub(super) fn gives_range(all: &[String]) -> bool {
             .or_else(|| decade_of_word(word))
             .is_some()
     };
-    all.iter().any(|word| word == "between" || decade(word)) || all.windows(4).any(from_to)
+    let century = (0..all.len()).any(|at| counts_century(all, at));
+    century
+        || all.iter().any(|word| word == "between" || decade(word))
+        || all.windows(4).any(from_to)
+}
+
+/// Whether the words at `at` are a century's: `19th century`.
+fn counts_century(all: &[String], at: usize) -> bool {
+    let next = all.get(at + 1).is_some_and(|next| next == "century");
+    next && century_of_word(&all[at]).is_some()
+}
+
+/// Whether the word at `at` belongs to a century, as in `19th century`.
+pub(super) fn is_of_century(all: &[String], at: usize) -> bool {
+    counts_century(all, at) || at > 0 && counts_century(all, at - 1)
 }
 
 /// Whether `top` at `at` is a verb before a number: `that top 6500 metres`, not `list the top 10`.

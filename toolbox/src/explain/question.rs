@@ -7,8 +7,8 @@ use super::adjective::{Degree, adjective};
 use super::asked_word::AskedWord;
 use super::compared::{Compared, compared};
 use super::cues::{
-    amounts, comparison, counts, degree_word, degrees, gives_range, joins_by_or, judges, negates,
-    others, rank, tells, whole_words,
+    amounts, comparison, counts, degree_word, degrees, gives_range, is_of_century, joins_by_or,
+    judges, negates, others, rank, tells, whole_words,
 };
 use super::embedded::request;
 use super::focus::{BE, COUNTING, focus, is_content, is_extreme, is_noun};
@@ -175,6 +175,7 @@ impl Asked {
             })
         };
         let stems: Vec<String> = all.iter().map(|word| base(word)).collect();
+        let ranked = rank(&all);
         // `Please check whether` says nothing.
         let mut skip = request(&all);
         for (index, (at, word)) in placed.iter().enumerate() {
@@ -217,6 +218,8 @@ impl Asked {
             let number = month
                 || !word.chars().any(char::is_alphabetic)
                 || is_size(word)
+                || is_of_century(&all, index)
+                || ranked.is_some_and(|(at, _)| at == index)
                 || number_of_word(word).is_some_and(|number| number > 1);
             if number || value.is_none() && names.contains(&stem) {
                 continue;
@@ -256,7 +259,7 @@ impl Asked {
         asked.extreme_value = asked.extreme.is_some() && all.windows(2).any(how);
         let superlative = degree_word(&all).filter(|_| asked.extreme.is_some());
         asked.superlative = superlative.and_then(|at| asked.index(&all[at]));
-        asked.rank = rank(&all);
+        asked.rank = ranked.map_or(1, |(_, rank)| rank);
         asked.most_of = asks_for_most(&all);
         asked.compare = comparison(&all);
         asked.or_clause = joins_by_or(&all);

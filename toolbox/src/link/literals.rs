@@ -4,9 +4,10 @@ use kg::term::Literal;
 
 use super::dates::{date_at, months_at};
 use super::units::{Unit, unit_named};
-
-/// What makes a year its last day.
-pub(crate) const LAST_DAY: &str = "-12-31";
+use super::years::{
+    LAST_DAY, ORDINALS, century_at, decade_in_digits, decade_of_word, decade_word, is_somebodys,
+    years,
+};
 
 /// The numbers, dates and quoted strings of a question, in order, without duplicates.
 ///
@@ -49,6 +50,10 @@ pub fn literals(question: &str) -> Vec<Literal> {
             months.into_iter().map(Literal::plain).for_each(&mut add);
             i += length;
             continue;
+        } else if let Some((first, length)) = century_at(&chars, i) {
+            years(first, first + 99).into_iter().for_each(&mut add);
+            i += length;
+            continue;
         } else if c.is_ascii_digit() && (i == 0 || !chars[i - 1].is_alphanumeric()) {
             let end = number_end(&chars, i);
             let text: String = chars[i..end].iter().filter(|&&c| c != ',').collect();
@@ -61,7 +66,7 @@ pub fn literals(question: &str) -> Vec<Literal> {
             };
             if let Some(decade) = decade_in_digits(&text, &letters) {
                 if !is_somebodys(&chars[..i]) {
-                    decade_of(decade).into_iter().for_each(&mut add);
+                    years(decade, decade + 9).into_iter().for_each(&mut add);
                 }
             } else if matches!(letters.as_str(), "st" | "nd" | "rd" | "th") {
                 if is_level(&chars[end + letters.len()..]) {
@@ -83,7 +88,7 @@ pub fn literals(question: &str) -> Vec<Literal> {
             i += 1;
             continue;
         } else if let Some((decade, length)) = decade_word(&chars, i) {
-            decade_of(decade).into_iter().for_each(&mut add);
+            years(decade, decade + 9).into_iter().for_each(&mut add);
             i += length;
             continue;
         } else if let Some((number, length)) = half(&chars, i) {
@@ -144,44 +149,6 @@ const TENS: [&str; 8] = [
     "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred",
 ];
 
-/// The first and the last year of a decade, each with its last day: the 1970s are the years from 1970
-/// to 1979.
-fn decade_of(first: u32) -> Vec<Literal> {
-    let of = |year: u32| [year.to_string(), format!("{year}{LAST_DAY}")];
-    let all = [first, first + 9].into_iter().flat_map(of);
-    all.map(Literal::plain).collect()
-}
-
-/// The first year of a decade that is written in digits and an `s`, the century left out or not:
-/// `1980s`, `80s`.
-pub(crate) fn decade_in_digits(digits: &str, letters: &str) -> Option<u32> {
-    let decade: u32 = digits.parse().ok().filter(|decade| decade % 10 == 0)?;
-    match (digits.len(), letters) {
-        (4, "s") => Some(decade),
-        (2, "s") if decade >= 20 => Some(1900 + decade),
-        _ => None,
-    }
-}
-
-/// Whether the word before a decade says that it is somebody's age: `in her 80s`.
-fn is_somebodys(before: &[char]) -> bool {
-    let before: String = before.iter().collect();
-    let word = before.trim_end().rsplit(' ').next().unwrap_or_default();
-    ["his", "her", "their", "your", "my"].contains(&word.to_lowercase().as_str())
-}
-
-/// Words for the decades of the twentieth century, from 1920 on.
-const DECADES: [&str; 8] = [
-    "twenties",
-    "thirties",
-    "forties",
-    "fifties",
-    "sixties",
-    "seventies",
-    "eighties",
-    "nineties",
-];
-
 /// Whether the word at `at` may write a number, or begin one.
 fn may_be_number(chars: &[char], at: usize) -> bool {
     let word: String = (chars[at..].iter())
@@ -193,28 +160,6 @@ fn may_be_number(chars: &[char], at: usize) -> bool {
         || ORDINALS.contains(&word.as_str())
         || decade_of_word(&word).is_some()
 }
-
-/// The first year of the decade that a lower-case word names.
-pub(crate) fn decade_of_word(word: &str) -> Option<u32> {
-    let place = DECADES.iter().position(|known| *known == word)?;
-    u32::try_from(1920 + 10 * place).ok()
-}
-
-/// The decade that a word names, with the word's length in characters.
-fn decade_word(chars: &[char], at: usize) -> Option<(u32, usize)> {
-    if !chars[at].is_alphabetic() || at > 0 && chars[at - 1].is_alphanumeric() {
-        return None;
-    }
-    let word: String = (chars[at..].iter())
-        .take_while(|c| c.is_alphabetic())
-        .collect();
-    Some((decade_of_word(&word.to_lowercase())?, word.chars().count()))
-}
-
-/// Words for ordinal numbers, in order.
-const ORDINALS: [&str; 10] = [
-    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
-];
 
 /// Whether the next word names something that is numbered: `floor` of `third floor`.
 fn is_level(after: &[char]) -> bool {

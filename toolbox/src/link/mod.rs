@@ -18,6 +18,7 @@ mod spelling;
 mod turned;
 mod units;
 mod words;
+mod years;
 
 pub use choose::choose;
 pub(crate) use codes::{is_code_of, is_relation_name, is_short_code, is_vocabulary};
@@ -28,10 +29,9 @@ pub(crate) use language::{
     is_adjective as is_nationality, kind_of_place, words_of_nation, words_of_sex,
 };
 pub use literals::literals;
-pub(crate) use literals::{
-    LAST_DAY, decade_in_digits, decade_of_word, is_size, number_of_word, unit_of, year_of,
-};
+pub(crate) use literals::{is_size, number_of_word, unit_of, year_of};
 pub(crate) use units::unit_named;
+pub(crate) use years::{LAST_DAY, century_of_word, decade_in_digits, decade_of_word};
 
 use common::cancel::Cancel;
 use rustc_hash::FxHashSet;

@@ -179,3 +179,63 @@ fn a_relation_of_the_graph_means_more_than_a_phrase() {
         ],
     );
 }
+
+/// Rivers, the countries that they cross, cities and novels. The capital of Noria is one of its cities.
+const LANDS: &str = r#"
+@base <http://lands.example/> . @prefix : <http://lands.example/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:River rdfs:label "river" . :Country rdfs:label "country" . :City rdfs:label "city" . :Novel rdfs:label "novel" .
+:crosses rdfs:label "flows through country" . :length rdfs:label "length in kilometres" . :area rdfs:label "area in square kilometres" .
+:inhabitants rdfs:label "inhabitants of the country" . :population rdfs:label "population" . :inCountry rdfs:label "country" . :capital rdfs:label "capital" .
+:published rdfs:label "year of publication" .
+:noria a :Country ; rdfs:label "Noria" ; :area 5000 ; :inhabitants 900000 ; :capital :alt .
+:sulia a :Country ; rdfs:label "Sulia" ; :area 7000 ; :inhabitants 800000 ; :capital :mir .
+:westen a :Country ; rdfs:label "Westen" ; :area 9000 ; :inhabitants 700000 ; :capital :orm .
+:alt a :City ; rdfs:label "Altmark" ; :inCountry :noria ; :population 300000 . :bry a :City ; rdfs:label "Brydal" ; :inCountry :noria ; :population 100000 .
+:mir a :City ; rdfs:label "Miralt" ; :inCountry :sulia ; :population 200000 . :orm a :City ; rdfs:label "Ormsund" ; :inCountry :westen ; :population 150000 .
+:ard a :River ; rdfs:label "Ardel" ; :length 900 ; :crosses :noria , :sulia , :westen .
+:ben a :River ; rdfs:label "Benna" ; :length 700 ; :crosses :noria . :cam a :River ; rdfs:label "Camor" ; :length 500 ; :crosses :noria , :sulia .
+:dra a :River ; rdfs:label "Drava" ; :length 300 ; :crosses :westen .
+:one a :Novel ; rdfs:label "The Mill" ; :published "1799"^^xsd:gYear . :two a :Novel ; rdfs:label "The Ferry" ; :published "1801"^^xsd:gYear .
+:three a :Novel ; rdfs:label "The Lamp" ; :published "1900"^^xsd:gYear . :four a :Novel ; rdfs:label "The Kite" ; :published "1954"^^xsd:gYear .
+"#;
+
+#[test]
+fn a_number_before_a_kind_counts_it() {
+    check_answers(
+        &graph_of(LANDS),
+        "; ",
+        &[
+            ("rivers through more than one country", "ard cam"),
+            ("which rivers cross more than two countries", "ard"),
+            ("countries with more than two rivers", "noria"),
+        ],
+    );
+}
+
+#[test]
+fn centuries_and_ranks_are_used() {
+    check_answers(
+        &graph_of(LANDS),
+        "; ",
+        &[
+            ("novels published in the 19th century", "three two"),
+            ("twentieth-century novels", "four"),
+            ("how many novels are from the nineteenth century", "2"),
+            ("second longest river", "ben"),
+            ("the third longest river", "cam"),
+        ],
+    );
+}
+
+#[test]
+fn a_sum_is_of_several_numbers() {
+    check_answers(
+        &graph_of(LANDS),
+        "; ",
+        &[
+            ("total population of all cities in Noria", "400000"),
+            ("combined population of the cities in Noria", "400000"),
+        ],
+    );
+}

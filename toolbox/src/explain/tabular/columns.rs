@@ -2,7 +2,7 @@
 
 use kg::value::Op;
 
-use super::super::plan::{Hop, bit};
+use super::super::plan::{Hop, PlanStep, bit};
 use super::super::state::State;
 use super::super::words::Explainer;
 use super::paths::{KNOWN, Known, Path, add, best, label_behind, name_of, named, nameless};
@@ -70,12 +70,15 @@ impl<'c> Composer<'c, '_, '_> {
                 }
                 Role::Computed(aggregate) => {
                     if let Some(path) = self.named_by(phrase) {
-                        self.cues += 1;
                         let one = if self.is_one(path) {
-                            // The sum of one value is that value.
+                            // The sum of one value is that value. Nobody asks for it where one
+                            // thing was found by a relation: the capital as `all cities`.
+                            let walk = |step: &PlanStep| matches!(step, PlanStep::Walk(_));
+                            self.cues += i32::from(!self.base.plan.steps.iter().any(walk));
                             columns.single = true;
                             Shown::Path(path)
                         } else {
+                            self.cues += 1;
                             Shown::Computed(aggregate, path)
                         };
                         columns.shown.push((phrase.at, one));

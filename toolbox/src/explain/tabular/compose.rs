@@ -134,7 +134,7 @@ impl Composer<'_, '_, '_> {
         if self.cues <= 0 || shown.is_empty() && !count {
             return None;
         }
-        if grouping && self.groups_members_alone(&columns) {
+        if grouping && (self.groups_members_alone(&columns) || self.counts_again(&columns)) {
             return None;
         }
         // A question that names a class asks for its members.
@@ -206,6 +206,19 @@ impl Composer<'_, '_, '_> {
     fn groups_members_alone(&self, columns: &Columns) -> bool {
         let alone = |key: &usize| self.chosen.get(*key).is_some_and(Vec::is_empty);
         self.chosen.iter().all(Vec::is_empty) && columns.keys.iter().any(alone)
+    }
+
+    /// Whether what a group has is counted once for each member of a class that leads to the group:
+    /// the actors of a film once for each of its genres.
+    fn counts_again(&self, columns: &Columns) -> bool {
+        let plan = &self.base.plan;
+        let class = plan.steps.is_empty() && matches!(plan.start, Start::Class(_));
+        let hops = |path: usize| self.chosen.get(path).map(Vec::as_slice);
+        let Some(counted) = columns.counted.and_then(hops).filter(|_| class) else {
+            return false;
+        };
+        let mut keys = columns.keys.iter().filter_map(|&key| hops(key));
+        keys.any(|key| !key.is_empty() && key.len() < counted.len() && counted.starts_with(key))
     }
 
     /// Whether the rows are the extreme of something.
