@@ -248,7 +248,8 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
     [extreme, either]
 }
 
-/// Which a question asks for in the order of its extreme: 2 of `the second longest`.
+/// The place of the word that says which a question asks for in the order of its extreme, and which: 2
+/// of `the second longest`.
 pub(super) fn rank(all: &[String]) -> Option<(usize, usize)> {
     const RANKS: [[&str; 2]; 4] = [
         ["second", "2nd"],

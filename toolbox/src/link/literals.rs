@@ -379,7 +379,12 @@ mod tests {
             texts("between 1.5 million and 2 billion"),
             ["1500000", "2000000000"]
         );
-        assert_eq!(texts("the 20th century of A1"), Vec::<String>::new());
+        assert_eq!(texts("the 20th of A1"), Vec::<String>::new());
+        for question in ["the 20th century of A1", "twentieth-century art"] {
+            let years = ["1901", "1901-12-31", "2000", "2000-12-31"];
+            assert_eq!(texts(question), years, "{question}");
+        }
+        assert_eq!(texts("a 90th century, a century"), Vec::<String>::new());
         assert_eq!(texts("more than 80k, at least ten"), ["80000", "10"]);
         assert_eq!(
             texts("films of the 1970s")[..3],
