@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use burn::module::Module;
 use burn::tensor::{Device, FloatDType, Int, Tensor, TensorData};
-
-use gpu::ops::PickedRows;
+use gpu::ops::{self, PickedRows};
 
 use crate::device::{Compute, Precision};
 use crate::dropout::Dropout;
@@ -52,16 +51,14 @@ impl Llama {
         parts: &[&Linear],
         dropout: Option<(Dropout, usize)>,
     ) -> Tensor<2> {
-        let precision = self.precision();
-        let product = |linear: &&Linear| {
-            reference_ops::linear(precision, x.clone(), linear.weight.numbers(&x.device()))
-        };
+        let kind = self.precision().dtype();
+        let product =
+            |linear: &&Linear| ops::project(x.clone(), linear.weight.numbers(&x.device()), kind);
         let mut y = match parts {
             [one] => product(one),
             // Products with a concatenated copy would keep it for the backward pass.
             _ => Tensor::cat(parts.iter().map(product).collect(), 1),
         };
-        let kind = y.dtype();
         // Either all parts have a bias or none has.
         let biases: Vec<Tensor<1>> = parts
             .iter()
@@ -77,21 +74,20 @@ impl Llama {
             dropout.map_or_else(|| x.clone(), |(dropout, place)| dropped(dropout, x, place));
         let correction = |linear: &&Linear| match (&linear.lora_a, &linear.lora_b) {
             (Some(a), Some(b)) => {
-                let low = reference_ops::linear(precision, dropped.clone(), a.val());
-                reference_ops::linear(precision, low, b.val()).mul_scalar(self.lora_scale)
+                let low = ops::project(dropped.clone(), a.val(), kind);
+                ops::project(low, b.val(), kind).mul_scalar(self.lora_scale)
             }
-            _ => Tensor::zeros([x.dims()[0], linear.weight.dims()[0]], (&x.device(), kind)),
+            _ => Tensor::zeros(
+                [x.dims()[0], linear.weight.dims()[0]],
+                (&x.device(), kind.into()),
+            ),
         };
         y + Tensor::cat(parts.iter().map(correction).collect(), 1)
     }
 
     fn norm(&self, x: Tensor<2>, norm: &Norm) -> Tensor<2> {
-        reference_ops::rms_norm(
-            self.precision(),
-            x,
-            norm.weight.val(),
-            self.config.rms_norm_eps as f32,
-        )
+        let eps = self.config.rms_norm_eps as f32;
+        ops::rms_norm(x, norm.weight.val(), eps, self.precision().dtype())
     }
 
     /// RMS norms of the heads of q and k, if the family has them.
@@ -158,7 +154,7 @@ impl Llama {
             .project(&y, &[&attn.o_proj], at(1))
             .cast(FloatDType::F32);
         let y = self.norm(x.clone(), &layer.post_attention_layernorm);
-        let y = reference_ops::gated(&self.project(&y, &[&mlp.gate_proj, &mlp.up_proj], at(2)));
+        let y = ops::gated(self.project(&y, &[&mlp.gate_proj, &mlp.up_proj], at(2)));
         x + self
             .project(&y, &[&mlp.down_proj], at(3))
             .cast(FloatDType::F32)
@@ -200,7 +196,7 @@ impl Llama {
             ),
         };
         let product =
-            |weight: Tensor<2>| reference_ops::linear(self.precision(), hidden.clone(), weight);
+            |weight: Tensor<2>| ops::project(hidden.clone(), weight, self.precision().dtype());
         let logits = product(weight.numbers(&hidden.device()));
         match extra {
             Some(extra) => Tensor::cat(vec![logits, product(extra.val())], 1),

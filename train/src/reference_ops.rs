@@ -1,5 +1,5 @@
-//! The model's operations in burn, for devices without kernels and as the reference for testing the
-//! kernels.
+//! Attention and the loss in burn and in [`gpu::ops`], for devices that our kernels do not run on, and
+//! as the reference for testing these kernels.
 //!
 //! Products and the values between them are in the run's precision; norms, rotary embedding,
 //! softmax, the residual stream and the loss in f32.
@@ -10,23 +10,7 @@ use std::sync::Arc;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use gpu::ops::{self, PickedRows};
 
-use crate::device::Precision;
 use crate::kernels::attention::AttentionShape;
-
-/// `x * w^T` of `[rows, in]` and `[out, in]`.
-pub(crate) fn linear(precision: Precision, x: Tensor<2>, w: Tensor<2>) -> Tensor<2> {
-    ops::project(x, w, precision.dtype())
-}
-
-/// RMS norm of `[rows, width]` by `[width]`.
-pub(crate) fn rms_norm(precision: Precision, x: Tensor<2>, w: Tensor<1>, eps: f32) -> Tensor<2> {
-    ops::rms_norm(x, w, eps, precision.dtype())
-}
-
-/// `silu(gate) * up` of `[rows, 2 * inner]`.
-pub(crate) fn gated(x: &Tensor<2>) -> Tensor<2> {
-    ops::gated(x.clone())
-}
 
 /// `scale` times the summed cross-entropy of `[rows, vocab]` against `targets`, as `[1]`.
 pub(crate) fn cross_entropy_loss(logits: Tensor<2>, targets: &[u32], scale: f32) -> Tensor<1> {

@@ -2,8 +2,8 @@
 
 use cubecl::prelude::*;
 
-/// How many of its `len` values row `row` sees, if the last of `each` rows sees all and a row one more
-/// than that which is `group` rows before.
+/// How many of its `len` values row `row` sees. Matrices have `each` rows in groups of `group`. The last
+/// group sees all values, each group one more than the group before it.
 #[cube]
 fn seen_by(row: usize, len: usize, each: usize, group: usize) -> usize {
     len - each / group + row % each / group + 1

@@ -1,6 +1,6 @@
-//! Kernels for NVIDIA GPUs: what a layer does between its products, each in one pass over its
-//! values where burn's operations take five to ten, and the products. They compute in f32 and read
-//! and write the format of their tensors.
+//! Kernels for NVIDIA GPUs: the products of a layer and what it does between them. burn needs five to
+//! ten kernels for each operation, these need one. They compute in f32, and read and write the
+//! format of their tensors.
 
 mod device;
 mod product;
@@ -46,8 +46,7 @@ fn like(x: &CubeTensor) -> CubeTensor {
     )
 }
 
-/// Softmax of `scale` times `[.., rows, len]`, in which the last `group` rows see all values and a row
-/// one more than that which is `group` rows before.
+/// [`ModelOps::causal_softmax`](crate::ops::ModelOps::causal_softmax).
 pub(crate) fn causal_softmax(scores: CubeTensor, scale: f32, group: usize) -> CubeTensor {
     let scores = into_contiguous(scores);
     let ([each, len], rows) = matrix(&scores);

@@ -17,14 +17,14 @@ use super::sides;
 /// The most rows for which a product reads its matrix once for each.
 const FEW: usize = 8;
 
-/// The least side of a wide product. Its kernel takes 2.5 s to compile, and again for many a number of
-/// rows, which small models do not earn back.
+/// The least side of a wide product. Its kernel takes 2.5 s to compile, and other numbers of rows may
+/// need another one. Small models do not save that much time.
 const WIDE: usize = 1024;
 
-/// `x y`, with kernels that burn itself finds only by trying all (`autotune`), which takes minutes:
-/// for a few rows one that reads the matrix once, in a quarter to a twelfth of the time, and for wide
-/// products one that reads its tiles with the tensor memory accelerator, in two thirds
-/// (`gpu/examples/kernels.rs`).
+/// `x y`. burn finds the fastest kernel only if it tries all (`autotune`), which takes minutes. For up
+/// to [`FEW`] rows, this takes a kernel that reads the matrix once: a quarter to a twelfth of the time
+/// of burn's default. For wide products it takes one that reads tiles with the tensor memory
+/// accelerator: little more than half of the time (H100; docs/lab/results.md, *GPU training*).
 pub(crate) fn product(x: CubeTensor, y: CubeTensor) -> CubeTensor {
     let ([rows, inner], [_, columns]) = (sides(&x), sides(&y));
     // The accelerator needs rows at multiples of 16 bytes.

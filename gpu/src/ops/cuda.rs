@@ -15,15 +15,6 @@ impl ModelOps for CubeBackend {
         kernels::product(x, Self::float_swap_dims(w, 0, 1))
     }
 
-    fn pick_rows(
-        x: FloatTensor<Self>,
-        there: IntTensor<Self>,
-        _: IntTensor<Self>,
-        _: FloatTensor<Self>,
-    ) -> FloatTensor<Self> {
-        Self::float_select(x, 0, there)
-    }
-
     fn causal_softmax(scores: FloatTensor<Self>, scale: f32, group: usize) -> FloatTensor<Self> {
         kernels::causal_softmax(scores, scale, group)
     }
@@ -69,6 +60,7 @@ impl ModelGradients for CubeBackend {
     ) -> FloatTensor<Self> {
         kernels::causal_softmax_gradient(shares, scale, grad)
     }
+
     fn rms_norm_gradient(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,

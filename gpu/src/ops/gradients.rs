@@ -125,19 +125,18 @@ impl<B: ModelGradients, C: CheckpointStrategy> ModelOps for Autodiff<B, C> {
                 _: &mut Checkpointer,
             ) {
                 let (x, weight, eps) = ops.state;
-                let again = x.clone();
-                let ones = B::float_ones(weight.shape(), &weight.device(), FloatDType::F32);
+                let again = (x.clone(), weight.clone());
                 binary::<B, _, _>(
                     ops.parents,
                     ops.node,
                     grads,
                     |grad| B::rms_norm_gradient(x, weight, eps, grad),
                     |grad| {
-                        let normed = B::rms_norm(again, ones, eps, FloatDType::F32);
-                        B::float_sum_dim(
-                            B::float_mul(B::float_cast(grad, FloatDType::F32), normed),
-                            0,
-                        )
+                        let (x, weight) = again;
+                        let f32 = FloatDType::F32;
+                        let ones = B::float_ones(weight.shape(), &weight.device(), f32);
+                        let normed = B::rms_norm(x, ones, eps, f32);
+                        B::float_sum_dim(B::float_mul(B::float_cast(grad, f32), normed), 0)
                     },
                 );
             }

@@ -1,10 +1,9 @@
-//! Operations of a language model with gradients of their own. burn composes them of parts whose
-//! gradients are slow on a GPU: a gathering of rows ends in one thread a column that walks along
-//! all rows, a sum over a row in one thread a row, and every part keeps its values for the backward
-//! pass.
+//! Operations of a language model with their own gradients. burn builds them from smaller parts,
+//! which are slow on a GPU. Its gradient of picked rows uses one thread for each column, and its sum
+//! of a row one thread for each row. Each part also keeps its values for the backward pass.
 //!
-//! Norms, softmax and the loss compute in f32 and return the format of their input or the one asked
-//! for.
+//! Norms, softmax and the loss are computed in f32. Their results have the format of the input, or
+//! the one that is asked for.
 
 #[cfg(feature = "cuda")]
 mod cuda;
@@ -20,20 +19,26 @@ use burn::tensor::{Device, FloatDType, Int, Tensor, TensorData};
 #[backend_extension(Flex, Cube: cfg(feature = "cuda"), Autodiff)]
 pub trait ModelOps: Backend {
     /// `x wᵀ` of `[rows, in]` and `[out, in]`, computed in `kind`.
-    fn project(x: FloatTensor<Self>, w: FloatTensor<Self>, kind: FloatDType) -> FloatTensor<Self>;
+    fn project(x: FloatTensor<Self>, w: FloatTensor<Self>, kind: FloatDType) -> FloatTensor<Self> {
+        let (x, w) = (Self::float_cast(x, kind), Self::float_cast(w, kind));
+        Self::float_matmul(x, Self::float_swap_dims(w, 0, 1))
+    }
 
     /// Rows `there` of `x`. Row `i` of the gradient is row `back[i]` of the result's gradient,
     /// times `used[i]`.
+    #[allow(unused_variables)]
     fn pick_rows(
         x: FloatTensor<Self>,
         there: IntTensor<Self>,
         back: IntTensor<Self>,
         used: FloatTensor<Self>,
-    ) -> FloatTensor<Self>;
+    ) -> FloatTensor<Self> {
+        Self::float_select(x, 0, there)
+    }
 
-    /// Softmax of `scale` times the scores over the last dimension of `[.., rows, len]`, in which
-    /// the last `group` rows see all values and a row one more than that which is `group` rows
-    /// before.
+    /// Softmax of `scale` times the scores over the last dimension of `[.., rows, len]`. The rows
+    /// come in groups of `group`. The last group sees all values, each group one more than the group
+    /// before it.
     fn causal_softmax(scores: FloatTensor<Self>, scale: f32, group: usize) -> FloatTensor<Self>;
 
     /// RMS norm by `weight` (f32, `[1, width]`), as `kind`.
@@ -74,6 +79,7 @@ pub trait ModelGradients: ModelOps {
         scale: f32,
         grad: FloatTensor<Self>,
     ) -> FloatTensor<Self>;
+
     /// The gradient of the norm.
     fn rms_norm_gradient(
         x: FloatTensor<Self>,
@@ -102,8 +108,9 @@ pub fn project(x: Tensor<2>, w: Tensor<2>, kind: FloatDType) -> Tensor<2> {
     ))
 }
 
-/// Softmax of `scale` times the scores over the last dimension of `[.., rows, len]`, in which the last
-/// `group` rows see all values and a row one more than that which is `group` rows before.
+/// Softmax of `scale` times the scores over the last dimension of `[.., rows, len]`. The rows
+/// come in groups of `group`. The last group sees all values, each group one more than the group
+/// before it.
 pub fn causal_softmax<const D: usize>(scores: Tensor<D>, scale: f32, group: usize) -> Tensor<D> {
     Tensor::from_dispatch(Dispatch::causal_softmax(
         scores.into_dispatch(),

@@ -13,20 +13,6 @@ const F32: FloatDType = FloatDType::F32;
 const HIDDEN: f32 = -1e30;
 
 impl ModelOps for Flex {
-    fn project(x: FloatTensor<Self>, w: FloatTensor<Self>, kind: FloatDType) -> FloatTensor<Self> {
-        let (x, w) = (Self::float_cast(x, kind), Self::float_cast(w, kind));
-        Self::float_matmul(x, Self::float_swap_dims(w, 0, 1))
-    }
-
-    fn pick_rows(
-        x: FloatTensor<Self>,
-        there: IntTensor<Self>,
-        _: IntTensor<Self>,
-        _: FloatTensor<Self>,
-    ) -> FloatTensor<Self> {
-        Self::float_select(x, 0, there)
-    }
-
     fn causal_softmax(scores: FloatTensor<Self>, scale: f32, group: usize) -> FloatTensor<Self> {
         let (kind, dims) = (scores.dtype(), scores.shape().num_dims());
         let [rows, len] = [scores.shape()[dims - 2], scores.shape()[dims - 1]];
@@ -123,6 +109,7 @@ impl ModelGradients for Flex {
             kind.into(),
         )
     }
+
     fn rms_norm_gradient(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,
