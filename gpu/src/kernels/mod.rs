@@ -1,6 +1,6 @@
-//! Kernels for NVIDIA GPUs: the products of a layer and what it does between them. burn needs five to
-//! ten kernels for each operation, these need one. They compute in f32, and read and write the
-//! format of their tensors.
+//! Kernels for NVIDIA GPUs: the products of a layer and what it does between them. burn needs several
+//! kernels for each operation, here it is one. They compute in f32, and read and write the format of
+//! their tensors.
 
 mod device;
 mod product;
