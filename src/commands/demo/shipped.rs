@@ -15,7 +15,7 @@ use crate::cli::{DemoArgs, EntitySource};
 use crate::ui::Ui;
 
 /// Questions per template: enough to show every wording, few enough to train within minutes.
-const PER_TEMPLATE: usize = 60;
+const PER_TEMPLATE: usize = 45;
 /// Questions per template under `--quick`.
 const QUICK_PER_TEMPLATE: usize = 2;
 /// Share of questions with an additional example without an answer. A higher share would make

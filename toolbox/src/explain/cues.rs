@@ -37,7 +37,7 @@ pub(super) fn negates(all: &[String]) -> bool {
 }
 
 /// Whether a question asks for others than those that it names, or for those who have something in
-/// common with them.
+/// common with them: `in the same country as`.
 pub(super) fn others(all: &[String]) -> bool {
     let other = ["other", "others", "another", "else"];
     // Co-stars, teammates.
@@ -55,7 +55,12 @@ pub(super) fn others(all: &[String]) -> bool {
         ]
         .contains(&one)
     };
+    let alike = |at: usize| {
+        let after = all.get(at + 2..).unwrap_or_default();
+        all[at] == "same" && all[at + 1] != "as" && after.iter().any(|word| word == "as")
+    };
     (all.iter()).any(|word| other.contains(&word.as_str()) || with(word))
+        || (0..all.len().saturating_sub(1)).any(alike)
 }
 
 /// Whether `number of` asks how many there are: not `the phone number of`, nor `the largest by number

@@ -203,7 +203,6 @@ impl Explainer<'_, '_> {
         let Some(&first) = nodes.first() else {
             return false;
         };
-        let is = |class: NodeId| class_nouns(kg, class).iter().any(|noun| names_places(noun));
         let locates = |id: RelId| {
             let name = kg.name(id.node());
             let words = words(split(&name).0);
@@ -214,6 +213,14 @@ impl Explainer<'_, '_> {
                     .any(|word| word.starts_with("locat") || word == "situated")
         };
         let located = || kg.out_relations(first).into_iter().any(locates);
-        kg.types(first).into_iter().any(is) || located() && !self.are_people(nodes)
+        self.are_called_places(nodes) || located() && !self.are_people(nodes)
+    }
+
+    /// Whether the first thing of a set has a class whose name is a word for places, such as `city`.
+    pub(super) fn are_called_places(&self, nodes: &[NodeId]) -> bool {
+        let kg = self.session.kg();
+        let is = |class: NodeId| class_nouns(kg, class).iter().any(|noun| names_places(noun));
+        let types = nodes.first().map(|&first| kg.types(first));
+        types.into_iter().flatten().any(is)
     }
 }

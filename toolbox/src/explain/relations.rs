@@ -156,7 +156,13 @@ impl Explainer<'_, '_> {
         let (inner, wider) = (self.hop(inner).role, self.hop(wider).role);
         // What a team belongs to, its members belong to.
         inner.member && wider.part
-            || wider.place && self.are_places(between) && self.are_places(end) == out
+            // A hospital is a place, but it contains no others.
+            || wider.place
+                && self.are_places(between)
+                && match out {
+                    true => self.are_places(end),
+                    false => !self.are_called_places(end),
+                }
     }
 
     /// Whether a relation's numbers of four digits are years: it is named after a year or an event.

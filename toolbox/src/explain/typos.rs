@@ -22,7 +22,21 @@ const CUES: &str = "after before between more since than average number maximum 
 /// How surely a word must mean a relation to be what was meant.
 const KNOWN: f32 = 0.2;
 
-/// The misspelt words of a session's question, each with the word that was meant.
+/// Words as people write them in messages, with those that they stand for.
+const SHORTHAND: [(&str, &str); 10] = [
+    ("ppl", "people"),
+    ("thru", "through"),
+    ("w", "with"),
+    ("wo", "without"),
+    ("b4", "before"),
+    ("mins", "minutes"),
+    ("hrs", "hours"),
+    ("yrs", "years"),
+    ("pics", "pictures"),
+    ("bks", "books"),
+];
+
+/// The misspelt and shortened words of a session's question, each with the word that was meant.
 pub(super) fn found(session: &Session<'_>, tables: &WordTables) -> Vec<(String, String)> {
     let (question, linked) = (session.plain_question(), session.linked());
     let values: Vec<String> = (linked.values.iter())
@@ -32,7 +46,10 @@ pub(super) fn found(session: &Session<'_>, tables: &WordTables) -> Vec<(String, 
     let mut found: Vec<(String, String)> = Vec::new();
     for word in words(&blanked(question, linked, tables)) {
         let seen = values.contains(&word) || found.iter().any(|(known, _)| *known == word);
-        if let Some(meant) = (!seen).then(|| meant(&word, tables, in_graph)).flatten() {
+        let short = || SHORTHAND.iter().find(|(short, _)| *short == word);
+        let written = || short().map(|(_, long)| (*long).to_owned());
+        let meant = || written().or_else(|| meant(&word, tables, in_graph));
+        if let Some(meant) = (!seen).then(meant).flatten() {
             found.push((word, meant));
         }
     }

@@ -148,7 +148,8 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
         let mut fits = fits(asked, &tokens, at, &found);
         // Such a word alone is no part of a name, but several are (`best actress`).
         // The name of a class is no part of a name either (`the contract`).
-        let common = is_concept(text) || !word.capital && is_vocabulary_name(asked.index, text)?;
+        let written_small = !word.capital || token.word == 0;
+        let common = is_concept(text) || written_small && is_vocabulary_name(asked.index, text)?;
         fits.retain(|(fit, _)| !common || fit.last > fit.first && !fit.misspelt);
         let covered = spans.iter().any(|span| span.covers(token.word));
         let known = common || is_adjective(text) || is_nation(text) || is_nearly_ordinary(text);
@@ -158,6 +159,12 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
             found = asked.index.resembling(text, NAMES, NodeRole::Entity)?;
             fits = self::fits(asked, &tokens, at, &found);
         }
+        // `trials` are no trial called `Driftwood trial` where the graph has clinical trials.
+        let of_kinds = written_small && !fits.is_empty() && is_vocabulary(asked, text)?;
+        fits.retain(|(fit, _)| {
+            let part = matches!(fit.part, Part::Tail | Part::Head);
+            !of_kinds || fit.last > fit.first || !part
+        });
         if fits.is_empty() && !covered && may_be_initials(asked, token) {
             fits.extend(by_initials(asked, token)?);
         }
