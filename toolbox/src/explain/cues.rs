@@ -301,6 +301,16 @@ pub(super) fn comparison(all: &[String]) -> Option<[Op; 2]> {
             }
             // `summits that top 6,500 metres`.
             ("top" | "tops" | "topped", _) if exceeds(all, i) => Some([Op::Gt; 2]),
+            // `at least 1.70 m`, and `don't even reach 1.70 m`.
+            ("reach" | "reaches" | "reached", _) if number_follows(all, i) => {
+                let not = all[i.saturating_sub(3)..i].iter().any(|word| {
+                    matches!(
+                        word.as_str(),
+                        "not" | "don" | "doesn" | "didn" | "never" | "t"
+                    )
+                });
+                Some(if not { [Op::Lt; 2] } else { [Op::Ge; 2] })
+            }
             ("since", _) => Some([Op::Ge; 2]),
             ("after" | "past", _) => Some([Op::Gt; 2]),
             ("before" | "until" | "till" | "prior", _) => Some([Op::Lt; 2]),

@@ -31,6 +31,11 @@ pub(super) fn focus(question: &str, words: &[(usize, String)]) -> Option<usize> 
     };
     let first = || (0..words.len()).find(noun);
     let Some(asking) = (0..words.len()).find(|&at| asks(question, words, at)) else {
+        if let Some(last) = words.len().checked_sub(1)
+            && asks_at_its_end(words)
+        {
+            return Some(last);
+        }
         // `annual rain fall`: the last of neighbouring nouns.
         let next = |at: &usize| {
             let end = words[*at].0 + words[*at].1.len();
@@ -64,6 +69,16 @@ pub(super) fn focus(question: &str, words: &[(usize, String)]) -> Option<usize> 
         behind.find(noun)
     };
     found.or_else(first)
+}
+
+/// Whether a question asks by its last words: `he was from a country whose capital lies on which river`, `the city has
+/// how many residents`.
+fn asks_at_its_end(words: &[(usize, String)]) -> bool {
+    let all: Vec<&str> = words.iter().map(|(_, word)| word.as_str()).collect();
+    matches!(
+        all.as_slice(),
+        [_, .., "which" | "what", _] | [_, .., "how", "many", _]
+    )
 }
 
 /// Whether the second of two neighbouring words is a verb that says something of the first: `films
@@ -157,6 +172,7 @@ mod tests {
             ("beside which river is the city", "river"),
             ("the clubs - what leagues are they in?", "leagues"),
             ("rivers which cross it", "rivers"),
+            ("a country whose capital lies on which river?", "river"),
             ("the river on which it lies", "river"),
             ("capital", "capital"),
             ("annual rain fall there", "fall"),

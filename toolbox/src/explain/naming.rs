@@ -77,6 +77,20 @@ pub(super) fn is_anybody(word: &str, next: &str) -> bool {
     is(ANYBODY, word) && is(BEHIND, next)
 }
 
+/// Whether a stem asks for the end of a life and a relation of these stems states its beginning, or the other way
+/// round: nobody is buried in a place of birth.
+pub(super) fn is_contrary(word: &str, relation: &[String]) -> bool {
+    const BIRTH: &str = "born birth birthplace birthday birthdate";
+    const DEATH: &str =
+        "die died dead death deathplace deathdate buried burial bury grave tomb deceased";
+    static STEMS: LazyLock<[Vec<String>; 2]> =
+        LazyLock::new(|| [BIRTH, DEATH].map(|words| words.split(' ').map(stem).collect()));
+    let [birth, death] = &*STEMS;
+    let asks = |list: &[String]| list.iter().any(|one| one == word);
+    let states = |list: &[String]| relation.iter().any(|name| list.contains(name));
+    asks(birth) && states(death) || asks(death) && states(birth)
+}
+
 /// Whether a stem names any person.
 pub(super) fn is_person(name: &str) -> bool {
     static PERSONS: LazyLock<Vec<String>> =

@@ -10,7 +10,7 @@ use super::cues::{
     amounts, comparison, counts, degree_word, degrees, gives_range, is_of_century, joins_by_or,
     judges, negates, others, rank, tells, whole_words,
 };
-use super::embedded::request;
+use super::embedded::{after_own_words, request};
 use super::focus::{BE, COUNTING, focus, is_content, is_extreme, is_noun};
 use super::marks::{asking_marks, base};
 use super::mentions;
@@ -178,12 +178,16 @@ impl Asked {
         let ranked = rank(&all);
         // `Please check whether` says nothing.
         let mut skip = request(&all);
+        let begin = after_own_words(question);
         for (index, (at, word)) in placed.iter().enumerate() {
             if skip > 0 {
                 skip -= 1;
                 continue;
             }
             let value = of_value(word);
+            if value.is_none() && *at < begin {
+                continue;
+            }
             let phrase = || tables.phrase(&all[index..], &stems[index..]);
             // The graph's own name for it means more than a phrase: `sits on`.
             let phrase = || phrase().filter(|&of| !is_relation(&all[index..index + of]));
@@ -207,8 +211,13 @@ impl Asked {
             let job = word == "do" && value.is_none() && mentions::asks_for_job(&all[..index])
                 || word == "why";
             // `else` says which answers are asked for, and `over the years` asks for no year.
-            let ever = word == "years" && all[..index].ends_with(&["over".into(), "the".into()]);
-            let empty = !is_content(word) || is_chatter(word) || word == "else" || ever;
+            let ever = word == "years" && all[..index].ends_with(&["over".into(), "the".into()])
+                || word == "days" && all[..index].ends_with(&["these".into()]);
+            // `what do people pay with`: anybody does.
+            let anybody = matches!(word.as_str(), "people" | "folks" | "locals")
+                && index > 0
+                && matches!(all[index - 1].as_str(), "do" | "did" | "can");
+            let empty = !is_content(word) || is_chatter(word) || word == "else" || ever || anybody;
             if value.is_none() && !job && empty {
                 continue;
             }

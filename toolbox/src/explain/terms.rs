@@ -318,7 +318,9 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     terms[DecisionTerm::ExtremeNotAsked] = flag((!extreme || named) && state.tally.extremes > 0);
     terms[DecisionTerm::TruthMissing] = flag(asked.judge && !judged);
     terms[DecisionTerm::TruthNotAsked] = flag(judged && !asked.judge && !asked.tells);
-    terms[DecisionTerm::TruthHolds] = flag(found.answer == Value::Bool(true) && !tally.denied);
+    // `Do the Swiss pay in euros` asks for no neighbour's currency.
+    let holds = found.answer == Value::Bool(true) && !tally.denied && tally.unsaid == 0;
+    terms[DecisionTerm::TruthHolds] = flag(holds);
     // Of several things, the topic may be one: `all films by the director of this one`.
     if asked.either.is_none() && !asked.others {
         terms[DecisionTerm::AnswerIsTopic] = set.map_or(0.0, |set| explainer.share_of_topics(set));

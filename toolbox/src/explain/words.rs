@@ -10,7 +10,9 @@ use rustc_hash::FxHashMap;
 use super::asked_word::AskedWord;
 use super::kinship::is_relative;
 use super::mentions::{as_values, entity_at, everyday, stands_beside};
-use super::naming::{Role, class_nouns, class_words, is_end, is_general, is_nationality, is_place};
+use super::naming::{
+    Role, class_nouns, class_words, is_contrary, is_end, is_general, is_nationality, is_place,
+};
 use super::plan::{Hop, Way};
 use super::possessive::{self, SPOKEN_OF};
 use super::question::Asked;
@@ -233,7 +235,10 @@ impl<'s, 'g> Explainer<'s, 'g> {
                 let other = self.is_other_than(word, &domain, hop);
                 // The first mission is not the one that ended first.
                 let ends = word.adjective.is_some() && said.iter().any(|name| is_end(name));
-                best * if other { OTHER } else { 1.0 } * if ends { ENDS } else { 1.0 }
+                let contrary = is_contrary(&word.stem, &said);
+                best * if other { OTHER } else { 1.0 }
+                    * if ends { ENDS } else { 1.0 }
+                    * if contrary { 0.0 } else { 1.0 }
             })
             .collect();
         let to_things = (self.asked.words.iter().zip(words.iter()))

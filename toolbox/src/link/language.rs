@@ -280,6 +280,13 @@ pub(super) fn is_club(word: &str) -> bool {
     .contains(&word)
 }
 
+/// Words for what is named after its place: `London` is no London Stadium.
+pub(super) fn is_institution(word: &str) -> bool {
+    const INSTITUTIONS: &str = "airport bridge building castle cathedral church college festival hospital hotel institute \
+                                museum palace park school stadium station theater theatre tower university";
+    INSTITUTIONS.split(' ').any(|one| one == word)
+}
+
 /// Small words inside names.
 pub(super) fn is_particle(word: &str) -> bool {
     PARTICLES.contains(&word)

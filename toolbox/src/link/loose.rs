@@ -9,8 +9,8 @@ use kg::term::NodeId;
 
 use super::error::LinkError;
 use super::language::{
-    is_adjective, is_club, is_concept, is_designator, is_nation, is_nearly_ordinary, is_ordinary,
-    nations, other_names, subjects_of, written_out,
+    is_adjective, is_club, is_concept, is_designator, is_institution, is_nation,
+    is_nearly_ordinary, is_ordinary, nations, other_names, subjects_of, written_out,
 };
 use super::names::{Asked, is_topic, is_value, is_vocabulary, is_vocabulary_name};
 use super::pieces::{Fit, Part, Token, fit, tokens};
@@ -299,7 +299,9 @@ fn may_join(asked: &Asked<'_>, spans: &[Span], fit: &Fit, found: &LabelMatch) ->
         Part::Whole => true,
         Part::Distinctive => {
             let label = normalise(&found.label);
-            label.split(' ').any(is_club) || is_of_kind(&label, &normalise(asked.text(first, last)))
+            let text = normalise(asked.text(first, last));
+            let kind = is_of_kind(&label, &text) && !label.split(' ').any(is_institution);
+            label.split(' ').any(is_club) || kind
         }
         Part::Tail => proper || value,
         Part::Head | Part::Initials => false,

@@ -71,7 +71,7 @@ impl Part {
     pub(super) fn most(self) -> usize {
         match self {
             Self::Whole | Self::Distinctive | Self::Tail => usize::MAX,
-            Self::Head => 3,
+            Self::Head => 5,
             Self::Initials => 1,
         }
     }
