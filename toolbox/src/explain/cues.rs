@@ -32,35 +32,15 @@ pub(super) fn negates(all: &[String]) -> bool {
     all.iter().enumerate().any(|(at, word)| {
         // What is no longer made is discontinued.
         let longer = all.get(at + 1).is_some_and(|next| next == "longer");
-        is_negation(word) || word == "no" && !longer
+        // What does not reach a number is below it.
+        let falls_short = (at..all.len().min(at + 4)).any(|at| reaches(all, at));
+        is_negation(word) && !falls_short || word == "no" && !longer
     })
 }
 
-/// Whether a question asks for others than those that it names, or for those who have something in
-/// common with them: `in the same country as`.
-pub(super) fn others(all: &[String]) -> bool {
-    let other = ["other", "others", "another", "else"];
-    // Co-stars, teammates.
-    let with = |word: &str| {
-        let one = word.strip_suffix('s').unwrap_or(word);
-        [
-            "co",
-            "costar",
-            "colleague",
-            "mate",
-            "teammate",
-            "classmate",
-            "bandmate",
-            "clubmate",
-        ]
-        .contains(&one)
-    };
-    let alike = |at: usize| {
-        let after = all.get(at + 2..).unwrap_or_default();
-        all[at] == "same" && all[at + 1] != "as" && after.iter().any(|word| word == "as")
-    };
-    (all.iter()).any(|word| other.contains(&word.as_str()) || with(word))
-        || (0..all.len().saturating_sub(1)).any(alike)
+/// Whether the word at `at` says that something is at least a number: `reach 1.70 m`.
+fn reaches(all: &[String], at: usize) -> bool {
+    matches!(all[at].as_str(), "reach" | "reaches" | "reached") && number_follows(all, at)
 }
 
 /// Whether `number of` asks how many there are: not `the phone number of`, nor `the largest by number
@@ -302,13 +282,9 @@ pub(super) fn comparison(all: &[String]) -> Option<[Op; 2]> {
             // `summits that top 6,500 metres`.
             ("top" | "tops" | "topped", _) if exceeds(all, i) => Some([Op::Gt; 2]),
             // `at least 1.70 m`, and `don't even reach 1.70 m`.
-            ("reach" | "reaches" | "reached", _) if number_follows(all, i) => {
-                let not = all[i.saturating_sub(3)..i].iter().any(|word| {
-                    matches!(
-                        word.as_str(),
-                        "not" | "don" | "doesn" | "didn" | "never" | "t"
-                    )
-                });
+            _ if reaches(all, i) => {
+                let mut before = all[i.saturating_sub(3)..i].iter();
+                let not = before.any(|word| is_negation(word));
                 Some(if not { [Op::Lt; 2] } else { [Op::Ge; 2] })
             }
             ("since", _) => Some([Op::Ge; 2]),

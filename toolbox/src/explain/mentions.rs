@@ -295,6 +295,33 @@ fn find_written(question: &str, word: &str) -> bool {
     words.any(|other| other == word || other.strip_suffix('s') == Some(word))
 }
 
+/// Whether a question asks for others than those that it names, or for those who have something in
+/// common with them: `in the same country as`.
+pub(super) fn asks_for_others(all: &[String]) -> bool {
+    let other = ["other", "others", "another", "else"];
+    // Co-stars, teammates.
+    let with = |word: &str| {
+        let one = word.strip_suffix('s').unwrap_or(word);
+        [
+            "co",
+            "costar",
+            "colleague",
+            "mate",
+            "teammate",
+            "classmate",
+            "bandmate",
+            "clubmate",
+        ]
+        .contains(&one)
+    };
+    let alike = |at: usize| {
+        let after = all.get(at + 2..).unwrap_or_default();
+        all[at] == "same" && all[at + 1] != "as" && after.iter().any(|word| word == "as")
+    };
+    (all.iter()).any(|word| other.contains(&word.as_str()) || with(word))
+        || (0..all.len().saturating_sub(1)).any(alike)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,7 +18,7 @@ const PEOPLE_WORDS: &str = "person people human birth born gender sex surname na
 const PEOPLE_NOUNS: &str = "people person player actor actress director author writer novelist poet singer musician composer \
 painter artist sculptor architect scientist physicist engineer inventor politician president minister mayor athlete footballer \
 striker goalkeeper driver teacher professor student employee worker manager boss colleague member guest customer client patient \
-doctor nurse surgeon curator owner founder laureate winner guy man woman lady girl boy kid folk";
+doctor nurse surgeon curator coach trainer captain referee editor producer conductor owner founder laureate winner guy man woman lady girl boy kid folk";
 /// Relations that say where a thing is. `in` asks for them.
 const PLACE_WORDS: &str = "country city located location place contains part state region continent county district province";
 

@@ -8,7 +8,7 @@ use super::asked_word::AskedWord;
 use super::compared::{Compared, compared};
 use super::cues::{
     amounts, comparison, counts, degree_word, degrees, gives_range, is_of_century, joins_by_or,
-    judges, negates, others, rank, tells, whole_words,
+    judges, negates, rank, tells, whole_words,
 };
 use super::embedded::{after_own_words, request};
 use super::focus::{BE, COUNTING, focus, is_content, is_extreme, is_noun};
@@ -212,7 +212,8 @@ impl Asked {
                 || word == "why";
             // `else` says which answers are asked for, and `over the years` asks for no year.
             let ever = word == "years" && all[..index].ends_with(&["over".into(), "the".into()])
-                || word == "days" && all[..index].ends_with(&["these".into()]);
+                || word == "days" && all[..index].ends_with(&["these".into()])
+                || word == "right" && all.get(index + 1).is_some_and(|next| next == "now");
             // `what do people pay with`: anybody does.
             let anybody = matches!(word.as_str(), "people" | "folks" | "locals")
                 && index > 0
@@ -277,7 +278,7 @@ impl Asked {
         asked.than = all.iter().any(|word| word == "than");
         asked.than_entity = mentions::compared_with(question, linked);
         asked.negated = negates(&all);
-        asked.others = others(&all);
+        asked.others = mentions::asks_for_others(&all);
         let is = |list: &[&str]| all.iter().any(|word| list.contains(&word.as_str()));
         asked.times = is(&["times", "often"]);
         asked.keys = is(&KEYS.split(' ').collect::<Vec<_>>());

@@ -366,6 +366,27 @@ impl Explainer<'_, '_> {
         (own, domain_stems(domain))
     }
 
+    /// Whether a word asks who does what a relation only dates or counts: the publisher of a novel is not the year in
+    /// which it was published.
+    pub(super) fn asks_who(&self, word: &AskedWord, relation: Relation) -> bool {
+        let Relation::Plain(id) = relation else {
+            return false;
+        };
+        let noun = word.word.trim_end_matches('s');
+        let doer = noun.ends_with("er") || noun.ends_with("or");
+        let kg = self.session.kg();
+        let names = [
+            Some(self.session.relation_name(relation)),
+            kg.label(id.node()),
+        ];
+        let mut own = names.iter().flatten().flat_map(|name| words(split(name).0));
+        let value = || {
+            let pair = self.first_pair(id);
+            pair.is_some_and(|(_, tail)| kg.term(tail).as_literal().is_some())
+        };
+        doer && own.any(|name| name.ends_with("ed") && stem(&name) == word.stem) && value()
+    }
+
     /// The first subject and object of a relation.
     fn first_pair(&self, relation: RelId) -> Option<(NodeId, NodeId)> {
         let mut first = None;

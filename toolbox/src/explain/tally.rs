@@ -1,7 +1,10 @@
 //! What a plan is made of, counted: its relations, comparisons and the parts of the question that it uses.
 
+use kg::term::Literal;
+
 use super::plan::bit;
 use super::words::Explainer;
+use crate::link::year_of;
 
 /// What a plan is made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -58,6 +61,21 @@ impl Tally {
     pub(super) fn uses(&self, entity: usize, explainer: &Explainer<'_, '_>) -> bool {
         let value = explainer.as_values.get(entity).copied().unwrap_or_default();
         self.entities & bit(entity) != 0 || self.values & value != 0
+    }
+
+    /// Number of values of the question that a plan does not use. A year is also its last day: two
+    /// values, one of which is used.
+    pub(super) fn values_unused(&self, values: &[Literal]) -> usize {
+        let mut years: Vec<(&str, bool)> = Vec::new();
+        for (at, value) in values.iter().enumerate() {
+            let uses = self.values & bit(at) != 0;
+            let value = year_of(value);
+            match years.iter_mut().find(|(known, _)| *known == value) {
+                Some((_, known)) => *known |= uses,
+                None => years.push((value, uses)),
+            }
+        }
+        years.iter().filter(|(_, used)| !used).count()
     }
 
     pub(super) fn with(self, other: Self) -> Self {

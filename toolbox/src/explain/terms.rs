@@ -4,23 +4,24 @@ use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
 use std::sync::LazyLock;
 
-use kg::term::Literal;
 use kg::value::Kind;
 use serde::{Deserialize, Serialize};
 
 use super::compared::may_be_year;
-use super::plan::{Finish, bit};
+use super::naming::names_people;
+use super::plan::Finish;
 use super::possessive;
 use super::state::{Found, State};
 use super::words::Explainer;
 use crate::exec::{EntSet, Value};
-use crate::link::year_of;
 
 /// Probability of a word that nothing explains.
 const FLOOR: f32 = 0.01;
 /// A program explains a name only from this probability on. The word tables have seen `England` in questions about
 /// births, so they give it a small probability.
 const NAME: f32 = 0.3;
+/// The same of a role: who plays at a club is not its coach.
+const ROLE: f32 = 0.1;
 /// The discount for a relation from a place to the place that contains it.
 const LIES: f32 = 0.5;
 /// What a relation to rows costs that the question does not name, such as bookings between customers and branches.
@@ -243,27 +244,12 @@ pub(super) fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
     let entities = (0..linked.entities.len()).filter(|&at| !tally.uses(at, explainer));
     terms[DecisionTerm::EntitiesUnused] = entities.clone().count() as f32;
     terms[DecisionTerm::NamesUnused] = entities.filter(|&at| explainer.is_name(at)).count() as f32;
-    terms[DecisionTerm::ValuesUnused] = values_unused(&linked.values, tally.values) as f32;
+    terms[DecisionTerm::ValuesUnused] = tally.values_unused(&linked.values) as f32;
     terms
 }
 
 fn flag(holds: bool) -> f32 {
     if holds { 1.0 } else { 0.0 }
-}
-
-/// Number of values of the question that a plan does not use. A year is also its last day: two
-/// values, one of which is used.
-fn values_unused(values: &[Literal], used: u64) -> usize {
-    let mut years: Vec<(&str, bool)> = Vec::new();
-    for (at, value) in values.iter().enumerate() {
-        let uses = used & bit(at) != 0;
-        let value = year_of(value);
-        match years.iter_mut().find(|(known, _)| *known == value) {
-            Some((_, known)) => *known |= uses,
-            None => years.push((value, uses)),
-        }
-    }
-    years.iter().filter(|(_, used)| !used).count()
 }
 
 /// The terms of a candidate without a model.
@@ -341,7 +327,10 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     });
     // `the highest salary of any clerk` is a salary and no clerk.
     let measured = asked.extreme_of_focus && !state.class_said && explainer.measures_focus(state);
-    let unexplained = focus.is_some_and(|at| state.words[at] < FLOOR);
+    let unexplained = focus.is_some_and(|at| {
+        let role = names_people(&asked.words[at].word);
+        state.words[at] < if role { ROLE } else { FLOOR }
+    });
     terms[DecisionTerm::FocusUnexplained] = flag(unexplained) + 2.0 * flag(measured);
     let content = || {
         asked

@@ -235,7 +235,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
                 let other = self.is_other_than(word, &domain, hop);
                 // The first mission is not the one that ended first.
                 let ends = word.adjective.is_some() && said.iter().any(|name| is_end(name));
-                let contrary = is_contrary(&word.stem, &said);
+                let contrary = is_contrary(&word.stem, &said) || self.asks_who(word, hop.relation);
                 best * if other { OTHER } else { 1.0 }
                     * if ends { ENDS } else { 1.0 }
                     * if contrary { 0.0 } else { 1.0 }

@@ -1,4 +1,4 @@
-//! Plain questions as people ask a new graph, first a shop's database, then a graph with labels.
+//! Plain questions as people ask a new graph: a shop's database, then graphs with labels.
 
 use crate::explain::check_answers;
 use crate::support::graph_of;
@@ -236,6 +236,102 @@ fn a_sum_is_of_several_numbers() {
         &[
             ("total population of all cities in Noria", "400000"),
             ("combined population of the cities in Noria", "400000"),
+        ],
+    );
+}
+
+/// Trials of drugs at hospitals, and the cities of two countries.
+const CLINIC: &str = r#"
+@base <http://clinic.example/> . @prefix : <http://clinic.example/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:Trial rdfs:label "clinical trial" . :Disease rdfs:label "disease" . :Hospital rdfs:label "hospital" . :City rdfs:label "city" . :Country rdfs:label "country" .
+:Person rdfs:label "person" . :Drug rdfs:label "drug" . :Stadium rdfs:label "stadium" . :Book rdfs:label "book" .
+:studies rdfs:label "studies" . :started rdfs:label "start date" . :locatedIn rdfs:label "located in" . :country rdfs:label "country" . :riskFactor rdfs:label "risk factor" .
+:treats rdfs:label "treats" . :born rdfs:label "place of birth" . :height rdfs:label "height in metres" . :currency rdfs:label "currency" . :seats rdfs:label "seats" .
+:author rdfs:label "author" . :published rdfs:label "year of publication" . :borders rdfs:label "borders" .
+:drift a :Trial ; rdfs:label "Driftwood trial" ; :studies :park ; :started "2021-03-01"^^xsd:date . :merid a :Trial ; rdfs:label "Meridian trial" ; :studies :gout ; :started "2019-03-01"^^xsd:date .
+:xenia a :Trial ; rdfs:label "Xenia trial" ; :studies :gout ; :started "2022-03-01"^^xsd:date .
+:park a :Disease ; rdfs:label "Parkinson's disease" ; :riskFactor :smoke . :gout a :Disease ; rdfs:label "Gout" ; :riskFactor :smoke . :hema a :Disease ; rdfs:label "Hemophilia A" .
+:smoke rdfs:label "Smoking" . :levo a :Drug ; rdfs:label "Levodopa" ; :treats :park . :allo a :Drug ; rdfs:label "Allopurinol" ; :treats :gout .
+:citadel a :Hospital ; rdfs:label "Citadel Hill" ; :locatedIn :halifax . :rosa a :Hospital ; rdfs:label "Rosa Vale" ; :locatedIn :lima .
+:halifax a :City ; rdfs:label "Halifax" ; :country :canada . :lima a :City ; rdfs:label "Lima" ; :country :peru .
+:canada a :Country ; rdfs:label "Canada" ; :currency :dollar ; :borders :peru . :peru a :Country ; rdfs:label "Peru" ; :currency :sol . :dollar rdfs:label "Canadian dollar" . :sol rdfs:label "Peruvian sol" .
+:limast a :Stadium ; rdfs:label "Lima Stadium" ; :locatedIn :halifax ; :seats 900 . :olmos a :Stadium ; rdfs:label "Olmos Ground" ; :locatedIn :lima ; :seats 700 .
+:ana a :Person ; rdfs:label "Ana Quispe" ; :born :lima ; :height 1.61 . :leo a :Person ; rdfs:label "Leo Marsh" ; :born :halifax ; :height 1.84 . :mia a :Person ; rdfs:label "Mia Torres" ; :born :lima ; :height 1.75 .
+:salt a :Book ; rdfs:label "The Salt Road" ; :author :ana ; :published "1951"^^xsd:gYear .
+"#;
+
+#[test]
+fn words_of_classes_are_no_parts_of_names() {
+    check_answers(
+        &graph_of(CLINIC),
+        "; ",
+        &[
+            ("list all trials", "drift merid xenia"),
+            ("how many trials are there", "3"),
+            ("Trials that started in 2021 or later", "drift xenia"),
+            ("for how many diseases is smoking a risk factor", "2"),
+            ("what does the driftwood trial study", "park"),
+        ],
+    );
+}
+
+#[test]
+fn names_lose_the_word_for_their_kind_and_places_name_no_buildings() {
+    check_answers(
+        &graph_of(CLINIC),
+        "; ",
+        &[
+            ("parkinsons drugs", "levo"),
+            ("which stadium in Lima has the most seats", "olmos"),
+            ("show hospitals in canada", "citadel"),
+        ],
+    );
+}
+
+#[test]
+fn what_is_the_same_as_of_another_leads_back() {
+    check_answers(
+        &graph_of(CLINIC),
+        "; ",
+        &[
+            ("who was born in the same city as Ana Quispe", "ana mia"),
+            (
+                "trials of the same disease as the Xenia trial",
+                "merid xenia",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn messages_and_chatter_are_read() {
+    check_answers(
+        &graph_of(CLINIC),
+        "; ",
+        &[
+            ("yo how tall is leo marsh", "1.84"),
+            ("how many ppl were born in lima", "2"),
+            (
+                "I'm off to Lima next week, which currency should I bring?",
+                "sol",
+            ),
+            ("people who don't even reach 1.70 m", "ana"),
+            ("Ana Quispe was born in a city of which country?", "peru"),
+        ],
+    );
+}
+
+#[test]
+fn births_deaths_years_and_doers_are_told_apart() {
+    check_answers(
+        &graph_of(CLINIC),
+        "; ",
+        &[
+            ("where is Leo Marsh buried", "-"),
+            ("the salt road publisher", "-"),
+            ("when was the salt road published", "1951"),
+            ("who coaches Leo Marsh", "-"),
         ],
     );
 }

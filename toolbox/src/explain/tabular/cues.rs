@@ -187,7 +187,8 @@ impl Reader<'_> {
                 let degree = adjective(&next).map(|(_, degree)| degree);
                 let compared = matches!(next.as_str(), "more" | "less" | "fewer" | "later")
                     || degree == Some(Degree::Comparative);
-                if compared || at == 0 {
+                let reach = |at| matches!(self.word(at), "reach" | "reaches" | "reached");
+                if compared || at == 0 || (at..at + 4).any(reach) {
                     return None;
                 }
                 self.request.without = true;
