@@ -19,27 +19,29 @@ pub(super) fn request(all: &[impl AsRef<str>]) -> usize {
     }
 }
 
+/// Words in which people speak of themselves.
+const OWN: &str = "i im i'm ive i've we we're my our me";
+/// Words with which a question begins behind a comma.
+const ASKING: &str = "what whats what's which who whos who's where wheres when how whose give show list name tell find";
+/// Fewest words of a question.
+const SHORTEST: usize = 3;
+
 /// Where the question begins behind a clause in which people speak of themselves, as a byte offset: `I'm off to Novi
-/// Sad next week, which currency should I take`. 0 if there is no such clause.
+/// Sad next week, which currency should I take`, `for my homework: mountains in Peru`. 0 if there is no such clause.
 pub(super) fn after_own_words(question: &str) -> usize {
-    const OWN: [&str; 7] = ["i", "im", "i'm", "ive", "we", "we're", "my"];
-    const ASKING: [&str; 11] = [
-        "what", "whats", "which", "who", "whos", "where", "wheres", "when", "how", "whose",
-        "what's",
-    ];
-    let first_of = |text: &str| {
-        let word = text.split_whitespace().next().unwrap_or_default();
-        word.to_lowercase().replace('’', "'")
+    let is = |list: &str, word: &str| {
+        let word = word.to_lowercase().replace('’', "'");
+        list.split(' ').any(|one| one == word)
     };
-    let mut commas = question.match_indices([',', ';', '.', '-', '–', ':']);
-    let asked = commas.find(|(at, mark)| {
-        let behind = question.get(at + mark.len()..).unwrap_or_default();
-        behind.starts_with(' ') && ASKING.contains(&first_of(behind).as_str())
+    let mut marks = question.match_indices([',', ';', '.', ':', '!', '-', '–']);
+    let found = marks.find_map(|(at, mark)| {
+        let (clause, behind) = (question.get(..at)?, question.get(at + mark.len()..)?);
+        let mut words = behind.strip_prefix(' ')?.split_whitespace();
+        let asks = mark != "," || is(ASKING, words.clone().next()?);
+        let own = clause.split_whitespace().any(|word| is(OWN, word));
+        (asks && own && words.nth(SHORTEST - 1).is_some()).then_some(at + mark.len())
     });
-    match asked {
-        Some((at, mark)) if OWN.contains(&first_of(question).as_str()) => at + mark.len(),
-        _ => 0,
-    }
+    found.unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -48,18 +50,20 @@ mod tests {
 
     #[test]
     fn what_people_say_of_themselves_comes_before_the_question() {
-        let asked = |text: &str| text[after_own_words(text)..].trim().to_owned();
-        let currency = "which currency should I take?";
-        assert_eq!(
-            asked(&format!("I'm off to Novi Sad next week, {currency}")),
-            currency
-        );
-        for whole in [
-            currency,
-            "In Peru, which rivers are there?",
-            "I need the capital, of Peru",
+        for (clause, question) in [
+            (
+                "I'm off to Novi Sad next week,",
+                "which currency should I take?",
+            ),
+            ("For my homework:", "mountains in Peru"),
+            ("i fly to Jeddah. ", "what language is spoken there"),
+            ("I have a long flight,", "give me films over 200 minutes"),
+            ("", "In Peru, which rivers are there?"),
+            ("", "I need the capital, of Peru"),
+            ("", "I want to see his paintings. Which cities?"),
         ] {
-            assert_eq!(asked(whole), whole);
+            let whole = format!("{clause} {question}");
+            assert_eq!(whole[after_own_words(&whole)..].trim(), question);
         }
     }
 

@@ -84,7 +84,7 @@ fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
 }
 
 /// Spoken forms of names and of words in names, each with its written form.
-const SPOKEN: [(&str, &str); 15] = [
+const SPOKEN: [(&str, &str); 16] = [
     ("sci fi", "science fiction"),
     ("scifi", "science fiction"),
     ("rom com", "romantic comedy"),
@@ -95,6 +95,7 @@ const SPOKEN: [(&str, &str); 15] = [
     ("oscars", "academy award"),
     ("goalie", "goalkeeper"),
     ("goalies", "goalkeeper"),
+    ("keeper", "goalkeeper"),
     ("nobel for", "nobel prize in"),
     ("nobel in", "nobel prize in"),
     ("pulitzer for", "pulitzer prize for"),
