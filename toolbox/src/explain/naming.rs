@@ -78,7 +78,7 @@ pub(super) fn is_anybody(word: &str, next: &str) -> bool {
 }
 
 /// Whether a stem asks for the end of a life and a relation of these stems states its beginning, or the other way
-/// round: nobody is buried in a place of birth.
+/// round: nobody is buried in a place of birth. And no other date is a birthday.
 pub(super) fn is_contrary(word: &str, relation: &[String]) -> bool {
     const BIRTH: &str = "born birth birthplace birthday birthdate";
     const DEATH: &str =
@@ -88,7 +88,10 @@ pub(super) fn is_contrary(word: &str, relation: &[String]) -> bool {
     let [birth, death] = &*STEMS;
     let asks = |list: &[String]| list.iter().any(|one| one == word);
     let states = |list: &[String]| relation.iter().any(|name| list.contains(name));
-    asks(birth) && states(death) || asks(death) && states(birth)
+    let birthday = word == stem("birthday") || word == stem("birthdate");
+    asks(birth) && states(death)
+        || asks(death) && states(birth)
+        || birthday && !states(birth) && !relation.iter().any(|name| name == "dob")
 }
 
 /// Whether a stem names any person.

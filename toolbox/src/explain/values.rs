@@ -307,7 +307,7 @@ const TRUTHS: [(&str, &str); 5] = [
 ];
 
 /// Whether a literal says that something is so (`said`), or that it is not.
-fn is_truth(value: &Literal, said: bool) -> bool {
+pub(super) fn is_truth(value: &Literal, said: bool) -> bool {
     let lower = value.lexical.to_lowercase();
     let of = |(yes, no): &(&str, &str)| lower == if said { *yes } else { *no };
     TRUTHS.iter().any(of)

@@ -227,15 +227,19 @@ impl<'s, 'g> Explainer<'s, 'g> {
         }
         let said: Vec<String> = said.into_iter().collect();
         let further = self.further_names(hop.relation);
+        let names: Vec<String> = said
+            .iter()
+            .chain(further.iter().flatten())
+            .cloned()
+            .collect();
         let words: Arc<[f32]> = (self.asked.words.iter())
             .map(|word| {
                 let of = |name: &String| self.given(word, name);
-                let all = said.iter().chain(further.iter().flatten());
-                let best = all.map(of).fold(0.0, f32::max);
+                let best = names.iter().map(of).fold(0.0, f32::max);
                 let other = self.is_other_than(word, &domain, hop);
                 // The first mission is not the one that ended first.
                 let ends = word.adjective.is_some() && said.iter().any(|name| is_end(name));
-                let contrary = is_contrary(&word.stem, &said) || self.asks_who(word, hop.relation);
+                let contrary = is_contrary(&word.stem, &names) || self.asks_who(word, hop.relation);
                 best * if other { OTHER } else { 1.0 }
                     * if ends { ENDS } else { 1.0 }
                     * if contrary { 0.0 } else { 1.0 }

@@ -12,7 +12,7 @@ use super::language::{
     is_adjective, is_club, is_concept, is_designator, is_institution, is_nation,
     is_nearly_ordinary, is_ordinary, nations, other_names, subjects_of, written_out,
 };
-use super::names::{Asked, is_topic, is_value, is_vocabulary, is_vocabulary_name};
+use super::names::{Asked, is_column_value, is_topic, is_value, is_vocabulary, is_vocabulary_name};
 use super::pieces::{Fit, Part, Token, fit, tokens};
 use super::span::{CHOICES, Span, add};
 use super::turned;
@@ -160,11 +160,9 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
             fits = self::fits(asked, &tokens, at, &found);
         }
         // `trials` are no trial called `Driftwood trial` where the graph has clinical trials.
-        let of_kinds = written_small && !fits.is_empty() && is_vocabulary(asked, text)?;
-        fits.retain(|(fit, _)| {
-            let part = matches!(fit.part, Part::Tail | Part::Head);
-            !of_kinds || fit.last > fit.first || !part
-        });
+        if written_small && !fits.is_empty() && is_vocabulary(asked, text)? {
+            fits.retain(|(fit, _)| fit.last > fit.first || !fit.part.is_end());
+        }
         if fits.is_empty() && !covered && may_be_initials(asked, token) {
             fits.extend(by_initials(asked, token)?);
         }
@@ -180,7 +178,7 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
     let mut joining = distinct(asked, pieces);
     joining.retain(|(fit, found)| {
         may_join(asked, spans, fit, found)
-            && (fit.part == Part::Whole || !is_column_value(asked, fit))
+            && (fit.part == Part::Whole || !is_column_value(asked, fit.first, fit.last))
     });
     for (fit, found) in joining {
         let inside = &asked.words[fit.first..=fit.last];
@@ -189,11 +187,6 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
         add(spans, fit.first, fit.last, weight, found);
     }
     Ok(())
-}
-
-/// Whether the words of a fit are the whole value of an attribute: `GM` is a title before it is Gideon Marsh.
-fn is_column_value(asked: &Asked<'_>, fit: &Fit) -> bool {
-    crate::text_values::value_of(asked.kg, asked.text(fit.first, fit.last)).is_some()
 }
 
 /// Nodes whose name is an ordinary word and a word for its kind (`historical fiction`), if the word

@@ -246,6 +246,14 @@ fn read_as_names(
     Ok(found)
 }
 
+/// Whether a span is the whole value of an attribute, or its plural: `GM` is a title before it is Gideon
+/// Marsh, and `sensors` are parts of the kind `sensor` before they are Xanthor Sensors.
+pub(super) fn is_column_value(asked: &Asked<'_>, first: usize, last: usize) -> bool {
+    let text = asked.text(first, last);
+    let is_value = |text: &str| crate::text_values::value_of(asked.kg, text).is_some();
+    is_value(text) || kg::search::singular(&normalise(text)).is_some_and(|one| is_value(&one))
+}
+
 /// Whether a word is the unit of the number before it: `4000 m` does not mention the film `M`.
 fn is_unit(asked: &Asked<'_>, at: usize) -> bool {
     let number = at.checked_sub(1).is_some_and(|at| asked.words[at].number);

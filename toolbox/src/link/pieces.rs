@@ -67,6 +67,11 @@ pub(super) enum Part {
 }
 
 impl Part {
+    /// Whether it is only the beginning or the end of a name.
+    pub(super) fn is_end(self) -> bool {
+        matches!(self, Self::Tail | Self::Head)
+    }
+
     /// Number of nodes that may share the part; more make it ordinary or ambiguous.
     pub(super) fn most(self) -> usize {
         match self {

@@ -46,6 +46,26 @@ fn names_of_columns_are_no_sums() {
 }
 
 #[test]
+fn a_kind_of_things_is_no_part_of_a_name() {
+    let parts = r#"
+@base <http://parts.example/> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+<supplier/1> a <supplier> ; <supplier#id> 1 ; <supplier#name> "Xanthor Sensors" .
+<part/1> a <part> ; <part#id> 1 ; <part#name> "tilt one" ; <part#category> "sensor" ; <part#rohs> true ; <part#lead_time_days> 5 ; <part#supplier_id> <supplier/1> .
+<part/2> a <part> ; <part#id> 2 ; <part#name> "light two" ; <part#category> "sensor" ; <part#rohs> false ; <part#lead_time_days> 9 ; <part#supplier_id> <supplier/1> .
+<part/3> a <part> ; <part#id> 3 ; <part#name> "cell three" ; <part#category> "battery" ; <part#rohs> true ; <part#lead_time_days> 3 ; <part#supplier_id> <supplier/1> .
+"#;
+    check_answers(
+        &graph_of(parts),
+        "; ",
+        &[
+            ("average lead time of sensors", "7"),
+            ("which sensors are not rohs compliant", "light two"),
+        ],
+    );
+}
+
+#[test]
 fn values_are_computed_of_numbers_and_not_of_keys() {
     check_answers(
         &graph_of(SHOP),
@@ -258,6 +278,7 @@ const CLINIC: &str = r#"
 :canada a :Country ; rdfs:label "Canada" ; :currency :dollar ; :borders :peru . :peru a :Country ; rdfs:label "Peru" ; :currency :sol . :dollar rdfs:label "Canadian dollar" . :sol rdfs:label "Peruvian sol" .
 :limast a :Stadium ; rdfs:label "Lima Stadium" ; :locatedIn :halifax ; :seats 900 . :olmos a :Stadium ; rdfs:label "Olmos Ground" ; :locatedIn :lima ; :seats 700 .
 :ana a :Person ; rdfs:label "Ana Quispe" ; :born :lima ; :height 1.61 . :leo a :Person ; rdfs:label "Leo Marsh" ; :born :halifax ; :height 1.84 . :mia a :Person ; rdfs:label "Mia Torres" ; :born :lima ; :height 1.75 .
+:hired rdfs:label "hire date" . :pia a :Person ; rdfs:label "Pia Lund" ; :hired "2017-03-27"^^xsd:date .
 :salt a :Book ; rdfs:label "The Salt Road" ; :author :ana ; :published "1951"^^xsd:gYear .
 "#;
 
@@ -332,6 +353,8 @@ fn births_deaths_years_and_doers_are_told_apart() {
             ("the salt road publisher", "-"),
             ("when was the salt road published", "1951"),
             ("who coaches Leo Marsh", "-"),
+            ("when is Pia Lund's birthday", "-"),
+            ("when was Pia Lund hired", "2017-03-27"),
         ],
     );
 }

@@ -8,7 +8,7 @@ use super::super::plan::{Against, Hop, Plan, PlanStep, Start, Way, bit};
 use super::super::search::{Results, SearchLimits};
 use super::super::state::State;
 use super::super::terms::{TermWeights, of_state};
-use super::super::values::{reached, said_classes};
+use super::super::values::{is_truth, reached, said_classes};
 use super::super::words::Explainer;
 use super::paths::{EXPLAINED, KNOWN};
 use super::request::Request;
@@ -78,6 +78,11 @@ pub(super) fn inside(
         };
         let whole =
             |other: &State| other.plan.start == state.plan.start && other.plan.steps == before;
+        // `not compliant` says once what the value says already.
+        if matches!(state.plan.steps.last(), Some(PlanStep::Compare(_, _, Against::Truth(value))) if is_truth(value, false))
+        {
+            continue;
+        }
         let Some((_, all)) = sets.iter().find(|(_, other)| whole(other)) else {
             continue;
         };
