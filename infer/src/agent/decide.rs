@@ -34,8 +34,8 @@ const UNUSUAL: f32 = -3.0;
 /// The scale of the model's confidence in its own program: `exp(log-probability / SURE_UNIT)`.
 const SURE_UNIT: f64 = 2.0;
 
-// Set on the blind development questions of the demo graph, 120 more, *new entities* and *new wordings*, with models
-// of two seeds.
+// Set on the blind development questions of the demo graph, 240 more, *new entities* and *new wordings*, with three
+// models (data/base/README.md).
 /// How much a log-probability counts if the model has not read the question's wording in training.
 const UNREAD: f32 = 0.5;
 /// The same of giving up: such a model gives up on every fifth question that has an answer.
