@@ -37,9 +37,13 @@ pub(super) fn after_own_words(question: &str) -> usize {
     let found = marks.find_map(|(at, mark)| {
         let (clause, behind) = (question.get(..at)?, question.get(at + mark.len()..)?);
         let mut words = behind.strip_prefix(' ')?.split_whitespace();
-        let asks = mark != "," || is(ASKING, words.clone().next()?);
-        let own = clause.split_whitespace().any(|word| is(OWN, word));
-        (asks && own && words.nth(SHORTEST - 1).is_some()).then_some(at + mark.len())
+        let begins = clause.split_whitespace().next()?;
+        // `Show me the rivers, which are long` asks from its first word on.
+        let own = match mark {
+            "," => is(OWN, begins) && is(ASKING, words.clone().next()?),
+            _ => !is(ASKING, begins) && clause.split_whitespace().any(|word| is(OWN, word)),
+        };
+        (own && words.nth(SHORTEST - 1).is_some()).then_some(at + mark.len())
     });
     found.unwrap_or_default()
 }
@@ -59,6 +63,8 @@ mod tests {
             ("i fly to Jeddah. ", "what language is spoken there"),
             ("I have a long flight,", "give me films over 200 minutes"),
             ("", "In Peru, which rivers are there?"),
+            ("", "Show me the rivers of our lands, which are long"),
+            ("", "which of our customers, who live in Leeds, are new"),
             ("", "I need the capital, of Peru"),
             ("", "I want to see his paintings. Which cities?"),
         ] {
