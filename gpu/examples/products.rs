@@ -1,6 +1,6 @@
-//! `products [cpu]` times [`gpu::ops::project`] beside burn's own product on the first NVIDIA GPU, in bf16
-//! at the shapes of a LLaMA of 1.1 billion parameters. With `cpu` it runs small shapes there, which
-//! only shows that it works.
+//! `products` compares the time of [`gpu::ops::project`] with that of burn's own matrix product. It runs on
+//! the first NVIDIA GPU, in bf16, with the shapes of a LLaMA of 1.1 billion parameters. `products cpu` runs
+//! small shapes on the CPU. That only shows that the example works.
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
 use std::time::Instant;

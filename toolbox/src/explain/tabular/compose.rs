@@ -311,7 +311,7 @@ impl Composer<'_, '_, '_> {
     /// Decides what rows are grouped by and which columns are shown for each group.
     fn key_columns(&mut self, columns: &mut Columns, computed: bool, kept: bool) -> Option<()> {
         let is_path = |one: &Shown| matches!(one, Shown::Path(_));
-        // `who has won the most prizes` shows people and counts their prizes.
+        // `who has won the most prizes`: the answer is people, but prizes are counted.
         if let (true, Some(counted)) = (kept, columns.counted) {
             (columns.shown).retain(|(_, one)| *one != Shown::Path(counted));
         }
