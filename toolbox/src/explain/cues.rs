@@ -32,10 +32,13 @@ pub(super) fn negates(all: &[String]) -> bool {
     all.iter().enumerate().any(|(at, word)| {
         // What is no longer made is discontinued.
         let longer = all.get(at + 1).is_some_and(|next| next == "longer");
-        // What does not reach a number is below it.
-        let falls_short = (at..all.len().min(at + 4)).any(|at| reaches(all, at));
-        is_negation(word) && !falls_short || word == "no" && !longer
+        is_negation(word) && !falls_short(all, at) || word == "no" && !longer
     })
+}
+
+/// Whether the negation at `at` belongs to a comparison: what does not reach a number is below it.
+pub(super) fn falls_short(all: &[String], at: usize) -> bool {
+    (at..all.len().min(at + 4)).any(|at| reaches(all, at))
 }
 
 /// Whether the word at `at` says that something is at least a number: `reach 1.70 m`.
@@ -281,7 +284,7 @@ pub(super) fn comparison(all: &[String]) -> Option<[Op; 2]> {
             }
             // `summits that top 6,500 metres`.
             ("top" | "tops" | "topped", _) if exceeds(all, i) => Some([Op::Gt; 2]),
-            // `at least 1.70 m`, and `don't even reach 1.70 m`.
+            // `reach 1.70 m`, and `don't even reach 1.70 m`.
             _ if reaches(all, i) => {
                 let mut before = all[i.saturating_sub(3)..i].iter();
                 let not = before.any(|word| is_negation(word));

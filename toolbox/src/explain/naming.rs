@@ -83,15 +83,16 @@ pub(super) fn is_contrary(word: &str, relation: &[String]) -> bool {
     const BIRTH: &str = "born birth birthplace birthday birthdate";
     const DEATH: &str =
         "die died dead death deathplace deathdate buried burial bury grave tomb deceased";
-    static STEMS: LazyLock<[Vec<String>; 2]> =
-        LazyLock::new(|| [BIRTH, DEATH].map(|words| words.split(' ').map(stem).collect()));
-    let [birth, death] = &*STEMS;
+    const BIRTHDAY: &str = "birthday birthdate";
+    static STEMS: LazyLock<[Vec<String>; 3]> = LazyLock::new(|| {
+        [BIRTH, DEATH, BIRTHDAY].map(|words| words.split(' ').map(stem).collect())
+    });
+    let [birth, death, birthday] = &*STEMS;
     let asks = |list: &[String]| list.iter().any(|one| one == word);
     let states = |list: &[String]| relation.iter().any(|name| list.contains(name));
-    let birthday = word == stem("birthday") || word == stem("birthdate");
     asks(birth) && states(death)
         || asks(death) && states(birth)
-        || birthday && !states(birth) && !relation.iter().any(|name| name == "dob")
+        || asks(birthday) && !states(birth) && !relation.iter().any(|name| name == "dob")
 }
 
 /// Whether a stem names any person.

@@ -373,7 +373,9 @@ impl Explainer<'_, '_> {
             return false;
         };
         let noun = word.word.trim_end_matches('s');
-        let doer = noun.ends_with("er") || noun.ends_with("or");
+        if !(noun.ends_with("er") || noun.ends_with("or")) {
+            return false;
+        }
         let kg = self.session.kg();
         let names = [
             Some(self.session.relation_name(relation)),
@@ -384,7 +386,7 @@ impl Explainer<'_, '_> {
             let pair = self.first_pair(id);
             pair.is_some_and(|(_, tail)| kg.term(tail).as_literal().is_some())
         };
-        doer && own.any(|name| name.ends_with("ed") && stem(&name) == word.stem) && value()
+        own.any(|name| name.ends_with("ed") && stem(&name) == word.stem) && value()
     }
 
     /// The first subject and object of a relation.

@@ -4,7 +4,7 @@ use kg::search::singular;
 use kg::value::{Extreme, Op};
 
 use super::super::adjective::{Degree, adjective};
-use super::super::cues::{is_negation, negated};
+use super::super::cues::{falls_short, is_negation, negated};
 use super::super::order::sorts;
 use super::super::totals::{counted_per, is_amount, things_follow};
 use super::reading::{LISTING, Reader, Token};
@@ -187,8 +187,8 @@ impl Reader<'_> {
                 let degree = adjective(&next).map(|(_, degree)| degree);
                 let compared = matches!(next.as_str(), "more" | "less" | "fewer" | "later")
                     || degree == Some(Degree::Comparative);
-                let reach = |at| matches!(self.word(at), "reach" | "reaches" | "reached");
-                if compared || at == 0 || (at..at + 4).any(reach) {
+                let all: Vec<String> = self.tokens.iter().map(|one| one.word.clone()).collect();
+                if compared || at == 0 || falls_short(&all, at) {
                     return None;
                 }
                 self.request.without = true;
