@@ -11,7 +11,7 @@ use toolbox::exec::Value;
 use toolbox::explain::{Candidate, DecisionTerm, Proposer, SearchLimits, TermWeights, WordTables};
 use toolbox::oda::OdaOptions;
 
-use super::decide::{Decision, has_read, join, own_choice, weigh};
+use super::decide::{Decision, Weighing, has_read, join, own_choice};
 use super::kind::{AgentKind, TriadOptions, Voting};
 use super::outcome::Outcome;
 use super::recorder::Recorder;
@@ -128,12 +128,18 @@ impl<'t, 'g> Vote<'t, 'g> {
         if let Some(template) = &template
             && let Some((own, proposed)) = candidates.split_last_mut()
         {
-            logprobs = weigh(proposed, task, template, planner, begun, &mut record)?;
+            let model = Weighing {
+                task,
+                template,
+                weights: &weights,
+                begun,
+            };
+            logprobs = model.weigh(proposed, own.answer.as_ref(), planner, &mut record)?;
             if own.answer.is_some() {
                 own.terms[DecisionTerm::Model] = as_likely(own, proposed);
             } else {
                 let own = std::slice::from_mut(own);
-                logprobs.extend(weigh(own, task, template, planner, begun, &mut record)?);
+                logprobs.extend(model.weigh(own, None, planner, &mut record)?);
             }
         }
         // The agent's own answer is no conversation of the tool loop.
