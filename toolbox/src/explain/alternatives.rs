@@ -3,6 +3,7 @@
 use kg::term::{Literal, NodeId};
 use kg::value::Op;
 
+use super::naming::class_nouns;
 use super::plan::{Against, PlanStep};
 use super::question::Asked;
 use super::search::Search;
@@ -78,9 +79,15 @@ impl Search<'_> {
     }
 }
 
-/// Whether the question says more by a class than by those that a plan's set was narrowed to before.
+/// Whether the question says more by a class than by the plan, or names it, and more than by the classes that the
+/// plan's set was narrowed to before: who has `written` something need be no writer.
 fn says_more(explainer: &mut Explainer<'_, '_>, state: &State, class: NodeId) -> bool {
     let words = explainer.class(class);
+    let nouns = class_nouns(explainer.session.kg(), class);
+    let named = (explainer.asked.words.iter()).any(|word| nouns.contains(&word.stem));
+    if !named && (words.iter().zip(state.words.iter())).all(|(word, known)| word <= known) {
+        return false;
+    }
     let mut before = state.plan.steps.iter().rev();
     before.all(|step| match step {
         PlanStep::Class(other) => {

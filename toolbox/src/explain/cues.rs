@@ -2,18 +2,16 @@
 //! English.
 
 use kg::value::{Extreme, Op};
-use kg::{placed_words, words};
+use kg::placed_words;
 
 use super::adjective::{Degree, adjective};
-use super::embedded::request;
 use super::focus::is_content;
 use super::name_parts::name_part;
 use super::order::sorts;
 use super::totals::counted_per;
-use super::vocabulary::is_filler;
 use crate::link::{century_of_word, decade_in_digits, decade_of_word, is_size, number_of_word};
 
-fn follows(all: &[String], first: &str, second: &[&str]) -> bool {
+pub(super) fn follows(all: &[String], first: &str, second: &[&str]) -> bool {
     all.windows(2)
         .any(|pair| pair[0] == first && second.contains(&pair[1].as_str()))
 }
@@ -76,6 +74,14 @@ pub(super) fn counts(all: &[String]) -> bool {
         || all.first().is_some_and(|word| word == "count")
         || follows(all, "count", &["of", "the", "all"])
         || counted_per(all)
+        || follows(all, "tally", &["of"])
+        || ends_with_total(all)
+}
+
+/// Whether a noun stands before a last `total`: `rome museums total`.
+fn ends_with_total(all: &[String]) -> bool {
+    let noun = |word: &String| word.ends_with('s') && is_content(word);
+    matches!(all, [.., before, last] if last == "total" && noun(before))
 }
 
 /// Whether `or` joins two properties, and is not a part of `3 or more`.
@@ -145,7 +151,7 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
         let degree = adjective(next).map(|(_, degree)| degree);
         let versus = matches!(word.as_str(), "vs" | "versus");
         versus || word == "or" && !more && degree != Some(Degree::Comparative)
-    });
+    }) || chooses_between(all);
     // "When did it first open."
     let when = follows(all, "when", &["did"]);
     // Where the words end that say how a list is sorted.
@@ -199,7 +205,10 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
             && matches!(
                 next,
                 "more" | "less" | "longer" | "at" | "over" | "under" | "between" | "for" | "about"
-            );
+            )
+            || word == "last"
+                && matches!(before, "that" | "which" | "to" | "they")
+                && (number_of_word(next).is_some() || next.bytes().all(|byte| byte.is_ascii_digit()));
         // `the first night` of a play is no extreme, nor is `the first floor`.
         let fixed = matches!(word.as_str(), "first" | "last")
             && matches!(
@@ -215,7 +224,7 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
             before,
             "the" | "a" | "his" | "her" | "its" | "their" | "my" | "our" | "your" | "s"
         );
-        let verb = next.ends_with("ed") || next == "see" || next == "come" || when;
+        let verb = next.ends_with("ed") || happens(next) || when;
         if matches!(word.as_str(), "first" | "last") && !noun && verb {
             continue;
         }
@@ -234,6 +243,21 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
         either = extreme;
     }
     [extreme, either]
+}
+
+/// Whether a word behind `first` is a verb: `it first hit the cinemas`.
+fn happens(word: &str) -> bool {
+    const VERBS: &str = "see saw come came hit go went air won took flew ran got met began became";
+    VERBS.split(' ').any(|verb| verb == word)
+}
+
+/// Whether a question chooses one of two things: `between the one and the other, which is older`.
+fn chooses_between(all: &[String]) -> bool {
+    let between = all.iter().position(|word| word == "between");
+    let rest = between.and_then(|at| all.get(at + 1..)).unwrap_or_default();
+    let digits = |word: &String| word.bytes().any(|byte| byte.is_ascii_digit());
+    let which = |word: &String| matches!(word.as_str(), "which" | "who" | "what");
+    rest.iter().any(|word| word == "and") && all.iter().any(which) && !rest.iter().any(digits)
 }
 
 /// The place of the word that says which a question asks for in the order of its extreme, and which: 2
@@ -279,7 +303,10 @@ pub(super) fn comparison(all: &[String]) -> Option<[Op; 2]> {
                 Some([Op::Gt; 2])
             }
             ("less" | "fewer" | "under" | "below", _) => Some([Op::Lt; 2]),
-            ("from", _) if all.iter().any(|word| word == "onwards" || word == "onward") => {
+            ("from", _)
+                if all.iter().any(|word| word == "onwards" || word == "onward")
+                    || all.get(i + 2).is_some_and(|word| word == "on") =>
+            {
                 Some([Op::Ge; 2])
             }
             // `summits that top 6,500 metres`.
@@ -399,84 +426,4 @@ fn number_follows(all: &[String], i: usize) -> bool {
             || is_size(word)
             || number_of_word(word).is_some()
     })
-}
-
-/// Whether a question asks somebody to do something: `can you tell me`.
-fn asks_us(all: &[String]) -> bool {
-    let us = [
-        "you", "u", "i", "we", "anyone", "someone", "somebody", "anybody", "please",
-    ];
-    // `can I bring my dog` asks whether it is allowed.
-    const ASKING: [&str; 7] = ["see", "get", "have", "find", "know", "ask", "list"];
-    let allowed = all.windows(3).any(|part| {
-        let we = matches!(part[1].as_str(), "i" | "we");
-        part[0] == "can" && we && !ASKING.contains(&part[2].as_str())
-    });
-    // `can you swim there` asks whether people can.
-    const FOR_US: &str = "tell show give list find name help say check explain let look pull get remind recommend suggest count \
-                          please provide see do point think maybe";
-    let people = all.windows(3).any(|part| {
-        part[0] == "can" && part[1] == "you" && !FOR_US.split(' ').any(|verb| verb == part[2])
-    }) || all.windows(4).any(|part| {
-        part[0] == "can"
-            && part[1] == "you"
-            && part[2] == "get"
-            && matches!(part[3].as_str(), "into" | "to" | "there" | "in")
-    });
-    follows(all, "can", &us) && !allowed && !people
-        || follows(all, "will", &us)
-        || follows(all, "could", &us)
-        || follows(all, "would", &us)
-}
-
-/// Whether a question asks if something is so: it begins with an auxiliary verb.
-pub(super) fn judges(question: &str) -> bool {
-    let all = words(question);
-    let first = all.iter().find(|word| !is_filler(word));
-    // "do you know who", "is there a list of".
-    let polite = follows(&all, "do", &["you"])
-        || follows(&all, "is", &["there"]) && follows(&all, "a", &["list"]);
-    // "Is there one, and which?"
-    let asks = |word: &String| matches!(word.as_str(), "who" | "which" | "what" | "where" | "when");
-    let asked = (all.windows(2).enumerate())
-        .any(|(i, pair)| pair[0] == "and" && asks(&pair[1]) && !all[..i].iter().any(asks));
-    // "Do we have any? Which ones?"
-    let then = question
-        .split_once('?')
-        .is_some_and(|(_, rest)| words(rest).first().is_some_and(asks));
-    // "Are there any, and if so which?"
-    let so = follows(&all, "if", &["so"]);
-    // "It is organic, or not?", "She was born here, is that right?"
-    let last = |count: usize| all[all.len().saturating_sub(count)..].join(" ");
-    let confirms = matches!(
-        last(3).as_str(),
-        "is that right" | "is that true" | "is that correct" | "is this true" | "true or false"
-    );
-    if confirms || last(2) == "or not" || request(&all) > 0 {
-        return true;
-    }
-    !polite
-        && !asked
-        && !so
-        && !then
-        && first.is_some_and(|word| {
-            matches!(
-                word.as_str(),
-                "is" | "are" | "was" | "were" | "do" | "does" | "did" | "has" | "have" | "had"
-            ) || matches!(word.as_str(), "can" | "will" | "could" | "would") && !asks_us(&all)
-        })
-}
-
-/// Whether a question may be a statement with a question mark: it has no question word and no verb that asks for
-/// something. This is also true of `capital of peru?`, which asks for a thing.
-pub(super) fn tells(question: &str) -> bool {
-    const ASKING: &str = "who whom whose which what where when why how list name show give tell find count get need want \
-                          looking whats wheres whos hows all any some every";
-    let all = words(question);
-    question.trim_end().ends_with('?')
-        && !judges(question)
-        && !counts(&all)
-        && !all
-            .iter()
-            .any(|word| ASKING.split(' ').any(|one| one == word))
 }

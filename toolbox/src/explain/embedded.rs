@@ -7,9 +7,14 @@ use super::vocabulary::is_filler;
 const REQUEST: &str = "check verify confirm see tell find out let me us i to can could you would was am just asking \
     whether if sure make trying";
 
-/// The number of words up to the question that a request asks for with `whether` or `if`.
+/// The number of words up to the question that a request asks for with `whether` or `if`, or that asks for a
+/// confirmation: `am I right in thinking that …`.
 pub(super) fn request(all: &[impl AsRef<str>]) -> usize {
     let word = |at: usize| all.get(at).map_or("", AsRef::as_ref);
+    if (word(0), word(1)) == ("am", "i") && matches!(word(2), "right" | "correct" | "wrong" | "mistaken") {
+        let thinking = if matches!(word(3), "in" | "to") { 5 } else { 3 };
+        return thinking + usize::from(word(thinking) == "that");
+    }
     let asks = |word: &str| is_filler(word) || REQUEST.split(' ').any(|one| one == word);
     let end = (1..all.len()).find(|&at| matches!(word(at), "whether" | "if"));
     let so = |at: usize| matches!(word(at + 1), "so" | "any" | "");
@@ -19,10 +24,30 @@ pub(super) fn request(all: &[impl AsRef<str>]) -> usize {
     }
 }
 
+/// The number of words with which somebody asks politely for what follows: `I should be most grateful if you told me`.
+pub(super) fn courtesy(all: &[impl AsRef<str>]) -> usize {
+    const GRATEFUL: &str = "grateful appreciate appreciated obliged thankful nice kind lovely great glad happy wonderful";
+    const TELLING: &str = "tell told give gave show showed explain explained say said find";
+    let word = |at: usize| all.get(at).map_or("", AsRef::as_ref);
+    let one_of = |words: &str, word: &str| words.split(' ').any(|one| one == word);
+    let Some(at) = (1..all.len()).find(|&at| word(at) == "if" && word(at + 1) == "you") else {
+        return 0;
+    };
+    let verb = (at + 2..at + 5).find(|&at| one_of(TELLING, word(at)));
+    match verb {
+        Some(verb) if (0..at).any(|before| one_of(GRATEFUL, word(before))) => {
+            let to = usize::from(word(verb + 1) == "to");
+            verb + 1 + to + usize::from(matches!(word(verb + 1 + to), "me" | "us"))
+        }
+        _ => 0,
+    }
+}
+
 /// Words in which people speak of themselves.
-const OWN: &str = "i im i'm ive i've we we're my our me";
+const OWN: &str = "i im i'm ive i've we we're my our me feel feeling flying going heading travelling traveling planning moving \
+    fancy";
 /// Words with which a question begins behind a comma.
-const ASKING: &str = "what whats what's which who whos who's where wheres when how whose give show list name tell find";
+const ASKING: &str = "what whats what's which who whos who's where wheres when how whose give show list name tell find got any";
 /// Fewest words of a question.
 const SHORTEST: usize = 3;
 
@@ -74,11 +99,26 @@ mod tests {
     }
 
     #[test]
+    fn courtesies_are_no_part_of_the_question() {
+        for (text, words) in [
+            ("i should be most grateful if you told me the year", 9),
+            ("it would be nice if you could explain to me what it is", 10),
+            ("i wonder if you told me", 0),
+            ("the largest city if you please", 0),
+        ] {
+            let all: Vec<&str> = text.split(' ').collect();
+            assert_eq!(courtesy(&all), words, "{text}");
+        }
+    }
+
+    #[test]
     fn a_request_ends_with_whether_or_if() {
         for (text, words) in [
             ("please check whether lima is in peru", 3),
             ("let me know if lima is in peru", 4),
             ("can you tell me if lima is in peru", 5),
+            ("am i right in thinking lima is in peru", 5),
+            ("am i correct that lima is in peru", 4),
             ("list all cities and if so which", 0),
             ("who knows whether lima is in peru", 0),
             ("if lima is in peru", 0),

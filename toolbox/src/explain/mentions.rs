@@ -10,7 +10,7 @@ use super::marks::base;
 use super::plan::{Hop, Way, bit};
 use super::table::WordTables;
 use crate::exec::Session;
-use crate::link::{Linked, is_nationality, is_vocabulary, number_of_word};
+use crate::link::{Linked, is_connected, is_nationality, is_vocabulary, number_of_word};
 use crate::rank::stem;
 
 /// How surely a word of a mention means a relation, so that it may be meant instead.
@@ -125,6 +125,18 @@ pub(super) fn are_alternatives(question: &str, linked: &Linked) -> bool {
     spans.len() > 1 && spans.windows(2).all(joined)
 }
 
+/// Whether `or` stands somewhere between the mentions of two entities: `is Max older or is it Moritz?`
+pub(super) fn or_between(question: &str, linked: &Linked) -> bool {
+    let spans = (0..linked.entities.len()).filter_map(|entity| linked.span(entity));
+    let mut spans: Vec<(usize, usize)> = spans.collect();
+    spans.sort_unstable();
+    let or = |pair: &[(usize, usize)]| {
+        let between = question.get(pair[0].1..pair[1].0).unwrap_or_default();
+        words(between).iter().any(|word| word == "or")
+    };
+    spans.windows(2).any(or)
+}
+
 /// Whether the question asks where something is, or a mention says it: `in` stands before the mention, or the
 /// mention is the adjective of a nation.
 pub(super) fn stand_for_places(question: &str, linked: &Linked) -> bool {
@@ -209,6 +221,49 @@ fn asks_where(all: &[String]) -> bool {
         || three.any(|part| is_in(&part[0]) && which(&part[1]) && !is_time(&part[2]))
 }
 
+/// For each linked entity, the one whose name stands behind its own, if a fact connects the two: `Klimt's The Kiss`.
+pub(super) fn owned(kg: &dyn Kg, question: &str, linked: &Linked) -> Vec<Option<usize>> {
+    let behind = |(_, end): (usize, usize), (start, _): (usize, usize)| {
+        let between = question.get(end..start).map(|text| text.trim().to_lowercase());
+        let words = ["", "s", "'s", "’s", "'", "’", "the", "s the", "'s the", "’s the"];
+        between.is_some_and(|text| words.contains(&text.as_str()))
+    };
+    let all = 0..linked.entities.len();
+    let work = |owner: usize| {
+        all.clone().find(|&work| {
+            let spans = linked.span(owner).zip(linked.span(work));
+            let (from, to) = (linked.entities[owner], linked.entities[work]);
+            spans.is_some_and(|(owner, work)| behind(owner, work)) && is_connected(kg, from, to)
+        })
+    };
+    all.clone().map(work).collect()
+}
+
+/// Where a mention ends whose name is written with an `s` and without an apostrophe before a noun: `denmarks
+/// currency`.
+pub(super) fn bare_possessive(
+    kg: &dyn Kg,
+    question: &str,
+    linked: &Linked,
+    entity: usize,
+) -> Option<usize> {
+    let (start, end) = linked.span(entity)?;
+    let label = kg.label(*linked.entities.get(entity)?)?;
+    let proper = label.starts_with(char::is_uppercase);
+    let said = question.get(start..end)?.to_lowercase();
+    let label = label.to_lowercase();
+    // The mention may end before the `s`.
+    let end = match said.strip_suffix('s') {
+        Some(name) if name == label => end,
+        _ if said == label && question.get(end..)?.starts_with('s') => end + 1,
+        _ => return None,
+    };
+    let rest = question.get(end..)?.strip_prefix(' ')?;
+    let noun = words(rest).into_iter().next()?;
+    let written = question.contains(['\'', '’']) || question.contains(char::is_uppercase);
+    (proper && !written && is_content(&noun)).then_some(end)
+}
+
 /// The linked entity that a question mentions as a kind of things: in the plural, or behind a
 /// superlative.
 pub(super) fn as_kind(kg: &dyn Kg, question: &str, linked: &Linked) -> Option<usize> {
@@ -232,7 +287,8 @@ pub(super) fn as_kind(kg: &dyn Kg, question: &str, linked: &Linked) -> Option<us
         let superlative = before.last().is_some_and(|word| {
             adjective(word).is_some_and(|(_, degree)| degree == Degree::Superlative)
         });
-        plural(&mention) || plural(&whole) || superlative && mention == label
+        let possessive = bare_possessive(kg, question, linked, entity).is_some();
+        (plural(&mention) || plural(&whole)) && !possessive || superlative && mention == label
     })
 }
 

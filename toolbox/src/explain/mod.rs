@@ -68,6 +68,7 @@ mod vocabulary;
 mod ways;
 mod why;
 mod words;
+mod yes_no;
 
 use std::sync::Arc;
 
@@ -167,6 +168,7 @@ impl<'s, 'g> Proposer<'s, 'g> {
         let names = unmentioned(session);
         let mut asked = Asked::new(question, linked, &names, &typos, &is_relation, &tables);
         asked.kind = mentions::as_kind(session.kg(), question, linked);
+        asked.owned = mentions::owned(session.kg(), question, linked);
         Self {
             asked,
             session,

@@ -25,6 +25,9 @@ pub(super) fn sorts(words: &[impl AsRef<str>]) -> Option<([Extreme; 2], usize)> 
     let first = superlative(word(0))?;
     let length = match (word(1), word(2), word(3)) {
         ("first", "", _) => 2,
+        // `priciest on top`
+        ("on", "top", "") => 3,
+        ("at", "the", "top") if word(4).is_empty() => 4,
         (serving, "first", "") if serving.ends_with("ing") => 3,
         ("to", other, _) if superlative(other).is_some() => 3,
         ("to", "the", other) if superlative(other).is_some() => 4,
@@ -61,6 +64,8 @@ mod tests {
         assert_eq!(order("most to least expensive"), high);
         assert_eq!(order("least to most expensive"), low);
         assert_eq!(order("cheapest to dearest"), low);
+        assert_eq!(order("dearest on top"), high);
+        assert_eq!(order("dearest at the top"), Some(([Extreme::Max; 2], 4)));
         assert_eq!(order("most to least"), None);
         assert_eq!(order("most expensive"), None);
     }

@@ -5,6 +5,7 @@ use kg::Kg;
 use kg::term::NodeId;
 
 use super::plan::{Hop, Plan, PlanStep, Start, Way, bit};
+use super::state::State;
 use super::words::{Explainer, speaks};
 use crate::exec::{Adjacent, Relation};
 
@@ -23,6 +24,19 @@ pub(super) fn some_of(kg: &dyn Kg, class: NodeId) -> Vec<NodeId> {
 }
 
 impl Explainer<'_, '_> {
+    /// Whether one relation leads from the thing that the question names to others of its class.
+    pub(super) fn is_like_topic(&self, state: &State) -> bool {
+        let (kg, linked) = (self.session.kg(), self.session.linked());
+        let topic = state.plan.topic().and_then(|at| linked.entities.get(at));
+        let (Some(&topic), [PlanStep::Walk(_)], Some(&first)) =
+            (topic, state.plan.steps.as_slice(), state.nodes.first())
+        else {
+            return false;
+        };
+        let classes = kg.types(topic);
+        kg.types(first).iter().any(|class| classes.contains(class))
+    }
+
     /// Fills in what relations explain that the linked entities do not have, and other instances of
     /// their classes have.
     pub(super) fn with_others(mut self) -> Self {

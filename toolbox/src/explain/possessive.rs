@@ -4,9 +4,10 @@
 use kg::placed_words;
 
 use super::focus::is_content;
+use super::mentions::bare_possessive;
 use super::question::Asked;
 use super::vocabulary::is_chatter;
-use crate::link::Linked;
+use crate::exec::Session;
 
 /// Number of words of the longest noun phrase that says a relation.
 const LONGEST: usize = 4;
@@ -15,14 +16,16 @@ pub(super) const SPOKEN_OF: f32 = 0.05;
 
 /// For each linked entity, the relations that the question says of it, the nearest first: for each,
 /// the indices of its content words.
-pub(super) fn chains(question: &str, linked: &Linked, asked: &Asked) -> Vec<Vec<Vec<usize>>> {
+pub(super) fn chains(session: &Session<'_>, asked: &Asked) -> Vec<Vec<Vec<usize>>> {
+    let (question, linked) = (session.plain_question(), session.linked());
     let words = placed_words(question);
     (0..linked.entities.len())
         .map(|entity| {
             let Some((start, end)) = linked.span(entity) else {
                 return Vec::new();
             };
-            let mut said = behind(question, &words, end);
+            let bare = bare_possessive(session.kg(), question, linked, entity);
+            let mut said = behind(question, &words, end, bare);
             said.extend(before(question, &words, start));
             said.into_iter()
                 .map(|phrase| {
@@ -58,10 +61,19 @@ fn is_noun(word: &str) -> bool {
     is_content(word) && !is_chatter(word)
 }
 
-/// The noun phrases behind a mention that ends at `end`, each behind `'s`: the offsets of their words.
-fn behind(question: &str, words: &[(usize, String)], mut end: usize) -> Vec<Vec<usize>> {
+/// The noun phrases behind a mention that ends at `end`, each behind `'s`: the offsets of their words. `bare` is where the
+/// first begins if there is no apostrophe.
+fn behind(
+    question: &str,
+    words: &[(usize, String)],
+    mut end: usize,
+    bare: Option<usize>,
+) -> Vec<Vec<usize>> {
     let mut phrases = Vec::new();
-    while let Some(rest) = question.get(end..).and_then(behind_possessive) {
+    let mut bare = bare.and_then(|at| question.get(at..));
+    while let Some(rest) =
+        (bare.take()).or_else(|| question.get(end..).and_then(behind_possessive))
+    {
         let mut at = question.len() - rest.len();
         let mut phrase = Vec::new();
         let begin = at;
@@ -185,7 +197,7 @@ mod tests {
     fn said(question: &str, mention: &str) -> Vec<Vec<String>> {
         let words = placed_words(question);
         let start = question.find(mention).unwrap_or_default();
-        let mut phrases = behind(question, &words, start + mention.len());
+        let mut phrases = behind(question, &words, start + mention.len(), None);
         phrases.extend(before(question, &words, start));
         let text = |at: usize| {
             let found = words.iter().find(|(place, _)| *place == at);

@@ -8,9 +8,9 @@ use super::asked_word::AskedWord;
 use super::compared::{Compared, compared};
 use super::cues::{
     amounts, comparison, counts, degree_word, degrees, gives_range, is_of_century, joins_by_or,
-    judges, negates, rank, tells, whole_words,
+    negates, rank, whole_words,
 };
-use super::embedded::{after_own_words, request};
+use super::embedded::{after_own_words, courtesy, request};
 use super::focus::{BE, COUNTING, focus, is_content, is_extreme, is_noun};
 use super::marks::{asking_marks, base};
 use super::mentions;
@@ -20,6 +20,7 @@ use super::plan::bit;
 use super::table::WordTables;
 use super::totals::{amount_names, asks_for_most, is_amount};
 use super::vocabulary::is_chatter;
+use super::yes_no::{ends_with_tag, judges, tells};
 use crate::link::{
     Linked, has_date, is_code_of, is_month, is_short_code, is_size, number_of_word,
     words_of_nation, words_of_sex,
@@ -98,6 +99,8 @@ pub(super) struct Asked {
     pub(super) same: bool,
     /// It asks for others than those that it names.
     pub(super) others: bool,
+    /// For each linked entity, the work of its own that it mentions behind it: `Klimt's The Kiss`.
+    pub(super) owned: Vec<Option<usize>>,
     /// The linked entity that it mentions as a kind of things: `dogs`, `the heaviest dog`.
     pub(super) kind: Option<usize>,
     /// The index of the content word that names what is asked for.
@@ -177,7 +180,9 @@ impl Asked {
         let stems: Vec<String> = all.iter().map(|word| base(word)).collect();
         let ranked = rank(&all);
         // `Please check whether` says nothing.
-        let mut skip = request(&all);
+        let polite = courtesy(&all);
+        let mut skip = request(&all).max(polite);
+        let tagged = ends_with_tag(question);
         let begin = after_own_words(question);
         for (index, (at, word)) in placed.iter().enumerate() {
             if skip > 0 {
@@ -185,7 +190,11 @@ impl Asked {
                 continue;
             }
             let value = of_value(word);
-            if value.is_none() && *at < begin {
+            let tag = index + 1 == placed.len() && tagged;
+            // `which languages count as official`
+            let counts_as = word.starts_with("count")
+                && matches!(all.get(index + 1).map(String::as_str), Some("as" | "among"));
+            if value.is_none() && (*at < begin || tag || counts_as) {
                 continue;
             }
             let phrase = || tables.phrase(&all[index..], &stems[index..]);
@@ -218,7 +227,12 @@ impl Asked {
             let anybody = matches!(word.as_str(), "people" | "folks" | "locals")
                 && index > 0
                 && matches!(all[index - 1].as_str(), "do" | "did" | "can");
-            let empty = !is_content(word) || is_chatter(word) || word == "else" || ever || anybody;
+            // `what sort of novel is it`
+            let kind = matches!(word.as_str(), "sort" | "kind")
+                && all.get(index + 1).is_some_and(|next| next == "of")
+                && index > 0
+                && matches!(all[index - 1].as_str(), "what" | "which");
+            let empty = !is_content(word) && !kind || is_chatter(word) || word == "else" || ever || anybody;
             if value.is_none() && !job && empty {
                 continue;
             }
@@ -261,7 +275,7 @@ impl Asked {
             // `date and total` is no `date`, whose stem is `dat`.
             .filter(|(initials, stems): &(String, _)| !stems.contains(initials))
             .collect();
-        [asked.extreme, asked.either] = degrees(&all);
+        [asked.extreme, asked.either] = degrees(&all[polite..]);
         let how = |pair: &[String]| {
             let plain = adjective(&pair[1]).is_some_and(|(_, degree)| degree == Degree::Plain);
             pair[0] == "how" && plain
@@ -285,6 +299,8 @@ impl Asked {
         asked.same = is(&["same", "share", "shares", "shared", "common", "similar"]);
         asked.both = is(&["both"]) || mentions::are_joined(question, linked);
         asked.any_of = mentions::are_alternatives(question, linked);
+        // `Is it the Elbe or the Loire that is longer?` asks for one of them.
+        asked.judge &= asked.either.is_none() || asked.than || !mentions::or_between(question, linked);
         asked.place = mentions::stand_for_places(question, linked);
         asked.within = (0..linked.entities.len())
             .filter(|&entity| mentions::stands_within(question, linked, entity))

@@ -295,12 +295,21 @@ impl Explainer<'_, '_> {
             let least = if part { LITERALLY } else { SPOKEN_OF };
             let of = |(word, noun): (&AskedWord, &bool)| {
                 // Policies are no police.
+                // `full names` says nothing of `full time`.
                 let thing = word.is_mark() || classes.contains(&word.stem) || part && *noun;
+                let thing = thing || flag && self.stands_before_name(word);
                 !thing && self.given(word, name) >= least
             };
             self.asked.words.iter().zip(&self.nouns).any(of)
         };
         telling.into_iter().any(said)
+    }
+
+    /// Whether a word of the question stands before `name`.
+    fn stands_before_name(&self, word: &AskedWord) -> bool {
+        let behind = self.session.plain_question().get(word.at + word.word.len()..);
+        let next = behind.and_then(|behind| words(behind).into_iter().next());
+        next.is_some_and(|next| matches!(next.as_str(), "name" | "names"))
     }
 
     /// Whether the question says the opposite of a flag: `unpaid`, or `no longer active`.

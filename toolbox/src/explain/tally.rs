@@ -57,10 +57,12 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Whether a plan uses a linked entity, or a value that its mention writes.
+    /// Whether a plan uses a linked entity, a value that its mention writes, or the work behind its name.
     pub(super) fn uses(&self, entity: usize, explainer: &Explainer<'_, '_>) -> bool {
         let value = explainer.as_values.get(entity).copied().unwrap_or_default();
-        self.entities & bit(entity) != 0 || self.values & value != 0
+        let work = explainer.asked.owned.get(entity).copied().flatten();
+        let entities = bit(entity) | work.map_or(0, bit);
+        self.entities & entities != 0 || self.values & value != 0
     }
 
     /// Number of values of the question that a plan does not use. A year is also its last day: two

@@ -23,7 +23,7 @@ const NAME: f32 = 0.3;
 /// The same of a role: who plays at a club is not its coach.
 const ROLE: f32 = 0.1;
 /// The discount for a relation from a place to the place that contains it.
-const LIES: f32 = 0.5;
+const LIES: f32 = 0.8;
 /// What a relation to rows costs that the question does not name, such as bookings between customers and branches.
 const ROWS: f32 = 0.4;
 /// How many words a fact about another thing counts as.
@@ -305,7 +305,8 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     terms[DecisionTerm::TruthMissing] = flag(asked.judge && !judged);
     terms[DecisionTerm::TruthNotAsked] = flag(judged && !asked.judge && !asked.tells);
     // `Do the Swiss pay in euros` asks for no neighbour's currency.
-    let holds = found.answer == Value::Bool(true) && !tally.denied && tally.unsaid == 0;
+    let said = asked.judge || terms[DecisionTerm::UnexplainedWords] == 0.0;
+    let holds = found.answer == Value::Bool(true) && !tally.denied && tally.unsaid == 0 && said;
     terms[DecisionTerm::TruthHolds] = flag(holds);
     // Of several things, the topic may be one: `all films by the director of this one`.
     if asked.either.is_none() && !asked.others {
@@ -365,7 +366,9 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     // `the party with the most members` is the one with the greatest `member count`.
     let most = asked.most_of && tally.extremes > tally.misplaced;
     terms[DecisionTerm::TableCues] = flag(most && explainer.counts_most(&state.plan));
-    terms[DecisionTerm::OthersMissing] = flag(asked.others && state.tally.returns == 0);
+    // Which other countries Peru borders are neighbours.
+    let others = asked.others && state.tally.returns == 0 && !explainer.is_like_topic(state);
+    terms[DecisionTerm::OthersMissing] = flag(others);
     terms
 }
 

@@ -108,7 +108,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
             mentioned: (asked.words.iter())
                 .map(|word| entity_at(session.linked(), word.at).filter(|_| !word.is_mark()))
                 .collect(),
-            chains: possessive::chains(session.plain_question(), session.linked(), asked),
+            chains: possessive::chains(session, asked),
             everyday: everyday(session),
             as_values: as_values(session),
             relatives: asked.words.iter().any(|word| is_relative(&word.word)),

@@ -184,7 +184,7 @@ fn has_made(kg: &dyn Kg, node: NodeId, named: &[String]) -> bool {
 }
 
 /// Whether a fact connects two nodes.
-fn is_connected(kg: &dyn Kg, a: NodeId, b: NodeId) -> bool {
+pub(crate) fn is_connected(kg: &dyn Kg, a: NodeId, b: NodeId) -> bool {
     let (from, to) = if kg.degree(a) <= kg.degree(b) {
         (a, b)
     } else {

@@ -4,6 +4,7 @@ use kg::term::Literal;
 
 use super::dates::{date_at, months_at};
 use super::units::{Unit, unit_named};
+use super::words::is_stop;
 use super::years::{
     LAST_DAY, ORDINALS, century_at, decade_in_digits, decade_of_word, decade_word, is_somebodys,
     years,
@@ -201,10 +202,14 @@ pub(crate) fn year_of(value: &Literal) -> &str {
 }
 
 /// A number that is written as a word, with its length in characters. It counts only after a
-/// comparison (`more than ten`), because elsewhere `one` and `two` often mean something else.
+/// comparison (`more than ten`), or between a word for what things have and a plural (`with three stars`), because
+/// elsewhere `one` and `two` often mean something else.
 fn number_word(chars: &[char], at: usize) -> Option<(usize, usize)> {
     const BEFORE: [&str; 9] = [
         "than", "least", "most", "over", "above", "under", "below", "exactly", "to",
+    ];
+    const HAVING: [&str; 9] = [
+        "with", "has", "have", "having", "had", "last", "lasts", "lasted", "lasting",
     ];
     let starts = chars[at].is_alphabetic() && at > 0 && chars[at - 1] == ' ';
     if !starts {
@@ -228,7 +233,14 @@ fn number_word(chars: &[char], at: usize) -> Option<(usize, usize)> {
     let number = number_of_word(&word_lower).or_else(|| one(&word_lower))?;
     let text: String = chars[..at - 1].iter().collect();
     let before = text.rsplit(|c: char| !c.is_alphabetic()).next()?;
-    (BEFORE.contains(&before.to_lowercase().as_str())).then(|| (number, word.chars().count()))
+    let before = before.to_lowercase();
+    let length = word.chars().count();
+    let next: String = (chars[at + length..].iter().skip(1))
+        .take_while(|c| c.is_alphabetic())
+        .collect();
+    let several = number > 1 && next.ends_with('s') && !is_stop(&next);
+    let said = BEFORE.contains(&before.as_str()) || HAVING.contains(&before.as_str()) && several;
+    said.then_some((number, length))
 }
 
 /// `half a million` and the like as a number, with its length in characters.

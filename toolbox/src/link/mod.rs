@@ -22,6 +22,7 @@ mod years;
 
 pub use choose::choose;
 pub(crate) use codes::{is_code_of, is_relation_name, is_short_code, is_vocabulary};
+pub(crate) use context::is_connected;
 pub(crate) use dates::{is_date, is_month};
 pub use detect::{Mention, detect};
 pub use error::{LinkError, QuestionTooLong, check_question};

@@ -52,9 +52,9 @@ const STOP_WORDS: &[&str] = &[
     "during", "each", "either", "ever", "every", "exactly", "find", "for", "from", "get", "give", "given", "gives", "had", "has", "have",
     "having", "he", "her", "here", "hers", "him", "his", "how", "i", "if", "in", "into", "is", "isnt", "it", "its", "kind", "least",
     "less", "like", "list", "lot", "made", "make", "many", "me", "more", "most", "much", "my", "name", "named", "neither", "no", "not",
-    "number", "of", "on", "one", "ones", "only", "or", "other", "others", "our", "out", "over", "please", "same", "she", "show", "since",
+    "number", "of", "on", "one", "ones", "only", "or", "other", "others", "our", "out", "over", "please", "plus", "same", "she", "show", "since",
     "so", "some", "such", "tell", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "through",
-    "to", "total", "type", "under", "until", "up", "us", "using", "was", "wasnt", "we", "well", "were", "werent", "what", "whatever",
+    "thru", "to", "total", "type", "u", "under", "until", "up", "ur", "us", "using", "versus", "vs", "was", "wasnt", "we", "well", "were", "werent", "what", "whatever",
     "whats", "when", "where", "wheres", "whether", "which", "while", "who", "whom", "whos", "whose", "why", "will", "with", "within",
     "without", "would", "yes", "you", "your",
 ];

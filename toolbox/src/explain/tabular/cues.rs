@@ -43,7 +43,10 @@ impl Reader<'_> {
         let most = usize::from(next == "most");
         let measure = adjective(self.word(at + 1 + most));
         let measure = measure.filter(|(_, degree)| most == 1 || *degree == Degree::Superlative);
-        if let (Some(first), Some((found, _))) = (number(&word), measure) {
+        let first = number(&word).filter(|&first| first <= LARGEST_COUNT);
+        // `concerts of 2023, earliest first`
+        let joined = self.tokens.get(at + 1).is_some_and(|next| !next.apart);
+        if let (Some(first), Some((found, _)), true) = (first, measure, joined) {
             self.request.first = Some(first);
             self.request.order = Some(found.extremes[0] == Extreme::Max);
             self.begin(Role::Order);

@@ -1,0 +1,108 @@
+//! Whether a question asks if something is so. English.
+
+use kg::words;
+
+use super::cues::{counts, follows};
+use super::embedded::request;
+use super::vocabulary::is_filler;
+
+/// Whether a statement ends by asking for a yes: `he was at Juventus once, right?`
+pub(super) fn ends_with_tag(question: &str) -> bool {
+    const TAGS: &str = "right correct yes yeah no true ok";
+    let text = question.trim_end_matches(['?', '!', '.', ' ']);
+    let (_, tag) = text.rsplit_once(',').unwrap_or_default();
+    TAGS.split(' ').any(|one| tag.trim().eq_ignore_ascii_case(one))
+}
+
+/// Whether a question asks somebody to do something: `can you tell me`.
+fn asks_us(all: &[String]) -> bool {
+    let us = [
+        "you", "u", "i", "we", "anyone", "someone", "somebody", "anybody", "please",
+    ];
+    // `can I bring my dog` asks whether it is allowed.
+    const ASKING: [&str; 7] = ["see", "get", "have", "find", "know", "ask", "list"];
+    let allowed = all.windows(3).any(|part| {
+        let we = matches!(part[1].as_str(), "i" | "we");
+        part[0] == "can" && we && !ASKING.contains(&part[2].as_str())
+    });
+    // `can you swim there` asks whether people can.
+    const FOR_US: &str = "tell show give list find name help say check explain let look pull get remind recommend suggest count \
+                          please provide see do point think maybe";
+    let people = all.windows(3).any(|part| {
+        part[0] == "can" && part[1] == "you" && !FOR_US.split(' ').any(|verb| verb == part[2])
+    }) || all.windows(4).any(|part| {
+        part[0] == "can"
+            && part[1] == "you"
+            && part[2] == "get"
+            && matches!(part[3].as_str(), "into" | "to" | "there" | "in")
+    });
+    follows(all, "can", &us) && !allowed && !people
+        || follows(all, "will", &us)
+        || follows(all, "could", &us)
+        || follows(all, "would", &us)
+}
+
+/// Whether a question asks if something is so: it begins with an auxiliary verb.
+pub(super) fn judges(question: &str) -> bool {
+    let all = words(question);
+    let first = all.iter().find(|word| !is_filler(word));
+    // "do you know who", "is there a list of".
+    let polite = follows(&all, "do", &["you"])
+        || follows(&all, "is", &["there"]) && follows(&all, "a", &["list"]);
+    // "Is there one, and which?"
+    let asks = |word: &String| matches!(word.as_str(), "who" | "which" | "what" | "where" | "when");
+    let asked = (all.windows(2).enumerate())
+        .any(|(i, pair)| pair[0] == "and" && asks(&pair[1]) && !all[..i].iter().any(asks));
+    // "Do we have any? Which ones?"
+    let then = question
+        .split_once('?')
+        .is_some_and(|(_, rest)| words(rest).first().is_some_and(asks));
+    // "Are there any, and if so which?"
+    let so = follows(&all, "if", &["so"]);
+    // "It is organic, or not?", "She was born here, is that right?"
+    let last = |count: usize| all[all.len().saturating_sub(count)..].join(" ");
+    let confirms = matches!(
+        last(3).as_str(),
+        "is that right" | "is that true" | "is that correct" | "is this true" | "true or false"
+    );
+    if confirms || last(2) == "or not" || request(&all) > 0 || ends_with_tag(question) {
+        return true;
+    }
+    !polite
+        && !asked
+        && !so
+        && !then
+        && first.is_some_and(|word| {
+            matches!(
+                word.as_str(),
+                "is" | "are" | "was" | "were" | "do" | "does" | "did" | "has" | "have" | "had"
+            ) || matches!(word.as_str(), "can" | "will" | "could" | "would") && !asks_us(&all)
+        })
+}
+
+/// Whether a question may be a statement with a question mark: it has no question word and no verb that asks for
+/// something. This is also true of `capital of peru?`, which asks for a thing.
+pub(super) fn tells(question: &str) -> bool {
+    const ASKING: &str = "who whom whose which what where when why how list name show give tell find count get need want \
+                          looking whats wheres whos hows all any some every";
+    let all = words(question);
+    question.trim_end().ends_with('?')
+        && !judges(question)
+        && !counts(&all)
+        && !all
+            .iter()
+            .any(|word| ASKING.split(' ').any(|one| one == word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_may_end_with_a_tag() {
+        assert!(ends_with_tag("he was at Juventus once, right?"));
+        assert!(!ends_with_tag("which way is right?"));
+        assert!(!ends_with_tag("is it left, or right?"));
+        assert!(judges("he was at Juventus once, right?"));
+    }
+}
