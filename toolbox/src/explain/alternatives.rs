@@ -2,9 +2,13 @@
 
 use kg::term::{Literal, NodeId};
 use kg::value::Op;
+use kg::words;
 
-use super::naming::class_nouns;
-use super::plan::{Against, PlanStep};
+use super::asked_word::AskedWord;
+use super::compared::Compared;
+use super::naming::class_texts;
+use super::phrases::same_but_ending;
+use super::plan::{Against, PlanStep, Start};
 use super::question::Asked;
 use super::search::Search;
 use super::state::State;
@@ -43,8 +47,8 @@ impl Search<'_> {
         }
     }
 
-    /// The members that have one of two values that the question joins by `or`. Returns whether the
-    /// relation has both, so that nobody asks for members with only one of them.
+    /// The members that have one of two values that the question joins by `or`, or by `and` if none has both: `violin and
+    /// cello teachers`. Returns whether the relation has both values, so that nobody asks for members with only one.
     pub(super) fn alternatives(
         &self,
         state: &State,
@@ -56,8 +60,11 @@ impl Search<'_> {
         let session = explainer.session;
         let values = &session.linked().values;
         let compared = &explainer.asked.compared;
-        let behind = compared.get(index).and_then(|asked| asked.or);
-        let before = compared.iter().position(|asked| asked.or == Some(index));
+        let joined = |asked: &Compared| asked.or.or(asked.and);
+        let behind = compared.get(index).and_then(joined);
+        let before = compared
+            .iter()
+            .position(|asked| joined(asked) == Some(index));
         let Some((other, second)) = behind.or(before).and_then(|at| Some((at, values.get(at)?)))
         else {
             return false;
@@ -65,7 +72,13 @@ impl Search<'_> {
         let kept =
             |value: &Literal| session.satisfying_value(&state.nodes, one.relation, Op::Eq, value);
         let (first, second) = (kept(&values[index]), kept(second));
-        if first.is_empty() || second.is_empty() {
+        let or = |at: usize| compared.get(at).is_some_and(|asked| asked.or.is_some());
+        // Countries that speak English and Dutch are no rows with English or Dutch.
+        let apart = intersection(&[&first, &second]).is_empty()
+            && !explainer.asked.both
+            && is_class_named(explainer, state);
+        let both = !or(index) && !or(other) && !apart;
+        if first.is_empty() || second.is_empty() || both {
             return false;
         }
         // Of the two, the one that is said first makes the plan.
@@ -79,13 +92,13 @@ impl Search<'_> {
     }
 }
 
-/// Whether the question says more by a class than by the plan, or names it, and more than by the classes that the
-/// plan's set was narrowed to before: who has `written` something need be no writer.
+/// Whether the question says more by a class than by the classes that the plan's set was narrowed to before, and if it
+/// says the class by verbs only, more than by the plan: who has `written` something need be no writer.
 fn says_more(explainer: &mut Explainer<'_, '_>, state: &State, class: NodeId) -> bool {
-    let words = explainer.class(class);
-    let nouns = class_nouns(explainer.session.kg(), class);
-    let named = (explainer.asked.words.iter()).any(|word| nouns.contains(&word.stem));
-    if !named && (words.iter().zip(state.words.iter())).all(|(word, known)| word <= known) {
+    let said = explainer.class(class);
+    let words = &explainer.asked.words;
+    let only_verbs = (said.iter().zip(words)).all(|(p, word)| *p < SAID || is_verb(&word.word));
+    if only_verbs && (said.iter().zip(state.words.iter())).all(|(word, known)| word <= known) {
         return false;
     }
     let mut before = state.plan.steps.iter().rev();
@@ -94,9 +107,35 @@ fn says_more(explainer: &mut Explainer<'_, '_>, state: &State, class: NodeId) ->
             let known = explainer.class(*other);
             known
                 .iter()
-                .zip(words.iter())
+                .zip(said.iter())
                 .any(|(known, word)| word > known)
         }
         _ => true,
     })
+}
+
+/// From this probability a word says a class.
+const SAID: f32 = 0.1;
+
+/// Whether a word is a form of a verb that may say what somebody is.
+fn is_verb(word: &str) -> bool {
+    const IRREGULAR: &str = "written driven flown drawn sung won built taught led run sold";
+    let regular = word.ends_with("ed") || word.ends_with("ing");
+    regular || IRREGULAR.split(' ').any(|verb| verb == word)
+}
+
+/// Whether a content word of the question is the noun of a class, in the singular or the plural.
+fn is_named(explainer: &Explainer<'_, '_>, class: NodeId) -> bool {
+    let texts = class_texts(explainer.session.kg(), class);
+    let nouns: Vec<String> = texts.iter().filter_map(|text| words(text).pop()).collect();
+    let noun = |word: &AskedWord| nouns.iter().any(|noun| same_but_ending(&word.word, noun));
+    explainer.asked.words.iter().any(noun)
+}
+
+/// Whether the question names the class at which a plan begins.
+fn is_class_named(explainer: &Explainer<'_, '_>, state: &State) -> bool {
+    match state.plan.start {
+        Start::Class(class) => is_named(explainer, class),
+        Start::Entity(_) | Start::Entities => false,
+    }
 }

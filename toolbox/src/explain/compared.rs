@@ -23,6 +23,8 @@ pub(super) struct Compared {
     pub(super) year: bool,
     /// The value that it is an alternative to.
     pub(super) or: Option<usize>,
+    /// The value to which `and` joins it.
+    pub(super) and: Option<usize>,
 }
 
 /// How each value of a question is compared; `all` are its words.
@@ -40,7 +42,8 @@ pub(super) fn compared(question: &str, all: &[String], values: &[Literal]) -> Ve
         values.iter().map(|value| span(&lower, value)).collect();
     let one = |index: usize| {
         let mut compared = Compared {
-            or: alternative(&lower, &spans, index),
+            or: alternative(&lower, &spans, index, &JOINING),
+            and: alternative(&lower, &spans, index, &["and", "&"]),
             ..Compared::default()
         };
         let Some(at) = places[index] else {
@@ -84,13 +87,18 @@ fn span(lower: &str, value: &Literal) -> Option<(usize, usize)> {
     Some((at, at + text.len()))
 }
 
-/// The value that stands behind `or` after a value.
-fn alternative(lower: &str, spans: &[Option<(usize, usize)>], index: usize) -> Option<usize> {
+/// The value that stands behind one of the joining words after a value.
+fn alternative(
+    lower: &str,
+    spans: &[Option<(usize, usize)>],
+    index: usize,
+    joining: &[&str],
+) -> Option<usize> {
     let (_, end) = spans[index]?;
     let joined = |span: &Option<(usize, usize)>| {
         let between = span.and_then(|(start, _)| lower.get(end..start));
         between
-            .is_some_and(|between| JOINING.contains(&between.trim_matches([' ', ',', '\'', '"'])))
+            .is_some_and(|between| joining.contains(&between.trim_matches([' ', ',', '\'', '"'])))
     };
     spans.iter().position(joined)
 }
@@ -151,7 +159,8 @@ mod tests {
     fn values_joined_by_or_are_alternatives() {
         let found = of("countries in Asia or Europe", &["Europe", "Asia"]);
         assert_eq!((found[0].or, found[1].or), (None, Some(0)));
-        assert_eq!(of("in Asia and Europe", &["Asia", "Europe"])[0].or, None);
+        let found = of("in Asia and Europe", &["Asia", "Europe"]);
+        assert_eq!((found[0].or, found[0].and), (None, Some(1)));
         assert_eq!(of("grade 9 or 10", &["9", "10"])[0].or, Some(1));
     }
 }

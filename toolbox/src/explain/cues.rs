@@ -1,8 +1,8 @@
 //! The cues of a question: words that ask for counts, extremes, comparisons and truth values.
 //! English.
 
-use kg::value::{Extreme, Op};
 use kg::placed_words;
+use kg::value::{Extreme, Op};
 
 use super::adjective::{Degree, adjective};
 use super::focus::is_content;
@@ -62,6 +62,8 @@ pub(super) fn counts(all: &[String]) -> bool {
                 && matches!(w[0].as_str(), "the" | "total" | "a" | "exact")
         })
         || (all.windows(3)).any(|w| w[0] == "how" && w[1] == "often" && is_past(&w[2]))
+        // `it has been awarded how often`
+        || follows(all, "how", &["often"]) && follows(all, "has", &["been"])
         || all.first().is_some_and(|word| word == "number") && follows(all, "number", &["of"])
         || follows(all, "total", &["of", "number"])
         || follows(all, "total", &["of"])
@@ -75,6 +77,8 @@ pub(super) fn counts(all: &[String]) -> bool {
         || follows(all, "count", &["of", "the", "all"])
         || counted_per(all)
         || follows(all, "tally", &["of"])
+        || matches!(all, [_, .., last] if last == "altogether")
+        || matches!(all, [_, .., before, last] if before == "in" && (last == "total" || last == "all"))
         || ends_with_total(all)
 }
 
@@ -208,7 +212,8 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
             )
             || word == "last"
                 && matches!(before, "that" | "which" | "to" | "they")
-                && (number_of_word(next).is_some() || next.bytes().all(|byte| byte.is_ascii_digit()));
+                && (number_of_word(next).is_some()
+                    || next.bytes().all(|byte| byte.is_ascii_digit()));
         // `the first night` of a play is no extreme, nor is `the first floor`.
         let fixed = matches!(word.as_str(), "first" | "last")
             && matches!(

@@ -11,7 +11,9 @@ const REQUEST: &str = "check verify confirm see tell find out let me us i to can
 /// confirmation: `am I right in thinking that …`.
 pub(super) fn request(all: &[impl AsRef<str>]) -> usize {
     let word = |at: usize| all.get(at).map_or("", AsRef::as_ref);
-    if (word(0), word(1)) == ("am", "i") && matches!(word(2), "right" | "correct" | "wrong" | "mistaken") {
+    if (word(0), word(1)) == ("am", "i")
+        && matches!(word(2), "right" | "correct" | "wrong" | "mistaken")
+    {
         let thinking = if matches!(word(3), "in" | "to") { 5 } else { 3 };
         return thinking + usize::from(word(thinking) == "that");
     }
@@ -40,6 +42,21 @@ pub(super) fn courtesy(all: &[impl AsRef<str>]) -> usize {
             verb + 1 + to + usize::from(matches!(word(verb + 1 + to), "me" | "us"))
         }
         _ => 0,
+    }
+}
+
+/// Whether the word at `at` says only that somebody has to go somewhere: `to which country must we travel`, `to visit
+/// Fez, what should I bring`.
+pub(super) fn is_journey(all: &[impl AsRef<str>], at: usize) -> bool {
+    let word = |at: usize| all.get(at).map_or("", AsRef::as_ref);
+    let before = |back: usize| at.checked_sub(back).map_or("", word);
+    match word(at) {
+        "travel" | "fly" | "drive" | "head" => (1..=4).any(|back| {
+            let have_to = matches!(before(back), "have" | "need") && before(back - 1) == "to";
+            have_to || matches!(before(back), "must" | "should")
+        }),
+        "visit" => at == 1 && before(1) == "to",
+        _ => false,
     }
 }
 
@@ -96,6 +113,18 @@ mod tests {
             let whole = format!("{clause} {question}");
             assert_eq!(whole[after_own_words(&whole)..].trim(), question);
         }
+    }
+
+    #[test]
+    fn who_has_to_go_somewhere_asks_for_a_place() {
+        let travels = |text: &str| {
+            let all: Vec<&str> = text.split(' ').collect();
+            (0..all.len()).any(|at| is_journey(&all, at))
+        };
+        assert!(travels("to which country must we travel"));
+        assert!(travels("the region that i have to travel to"));
+        assert!(travels("to visit fez what should i bring"));
+        assert!(!travels("which airlines fly to peru"));
     }
 
     #[test]

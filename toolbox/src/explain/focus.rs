@@ -14,7 +14,7 @@ const DO: &[&str] = &["do", "does", "did"];
 pub(super) const BE: &[&str] = &["is", "are", "was", "were", "s"];
 
 /// Words that ask how many there are.
-pub(super) const COUNTING: [&str; 5] = ["number", "total", "count", "amount", "many"];
+pub(super) const COUNTING: [&str; 6] = ["number", "total", "count", "amount", "many", "tally"];
 
 /// The index of the word of a question that names what is asked for, among its words with their
 /// byte offsets in it: the noun behind the question word (`which river`), the adjective behind `how`,

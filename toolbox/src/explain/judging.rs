@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use kg::value::{Kind, Op};
 
+use super::adjective::{Degree, adjective};
+use super::asked_word::AskedWord;
 use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way, bit};
 use super::search::{Search, Searched};
 use super::state::{Found, State, joined};
@@ -13,6 +15,28 @@ use crate::exec::{Adjacent, Relation, Value};
 
 /// The probability from which `is it a …` and `does it have …` name a class or a relation.
 const NAMED: f32 = 0.1;
+
+impl Explainer<'_, '_> {
+    /// Whether the question compares by adjectives that do not speak of a relation: nobody is `older` by a number of
+    /// students.
+    pub(super) fn is_unmeasured(&mut self, relation: Relation) -> bool {
+        let comparative = |word: &AskedWord| {
+            let degree = adjective(&word.word).map(|(_, degree)| degree);
+            // Versions later than 5 have greater numbers.
+            let later = matches!(word.word.as_str(), "later" | "earlier");
+            degree == Some(Degree::Comparative) && !later
+        };
+        let words = &self.asked.words;
+        let said: Vec<usize> = (0..words.len())
+            .filter(|&at| comparative(&words[at]))
+            .collect();
+        let explained = self.hop(Hop {
+            relation,
+            way: Way::Out,
+        });
+        !said.is_empty() && said.iter().all(|&at| explained.words[at] < NAMED)
+    }
+}
 
 impl Search<'_> {
     /// Whether the only thing of the question is what it asks for (`is the Amazon a river`) or has

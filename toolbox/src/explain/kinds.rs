@@ -5,11 +5,37 @@ use kg::Kg;
 use kg::term::NodeId;
 use kg::words;
 
+use super::asked_word::AskedWord;
+use super::plan::{Hop, PlanStep, Way};
+use super::state::State;
 use super::words::Explainer;
 use crate::link::kind_of_place;
 use crate::rank::stem;
 
 impl Explainer<'_, '_> {
+    /// Whether the first of two relations leads from a thing to its place, and the second from that place to the
+    /// place that contains it: `headquartered in`, then `in country`. Both may be followed backwards instead.
+    /// `sets` are what the first relation leads to and what the second leads to. A member of a team that is
+    /// part of a department counts too.
+    pub(super) fn lies_in(&mut self, first: Hop, second: Hop, sets: [&[NodeId]; 2]) -> bool {
+        let [between, end] = sets;
+        let (inner, wider, out) = match (first.way, second.way) {
+            (Way::Out, Way::Out) => (first, second, true),
+            (Way::In, Way::In) => (second, first, false),
+            _ => return false,
+        };
+        let (inner, wider) = (self.hop(inner).role, self.hop(wider).role);
+        // What a team belongs to, its members belong to.
+        inner.member && wider.part
+            // A hospital is a place, but it contains no others.
+            || wider.place
+                && self.are_places(between)
+                && match out {
+                    true => self.are_places(end),
+                    false => !self.are_called_places(end),
+                }
+    }
+
     /// Whether the name of a thing says that it is of the kind that the question asks for.
     pub(super) fn is_by_name(&self, node: NodeId) -> bool {
         let nation =
@@ -34,6 +60,15 @@ impl Explainer<'_, '_> {
         })
     }
 
+    /// Whether a word belongs to a quoted name. Where no thing has that name, nothing has to explain it.
+    pub(super) fn is_quoted(&self, word: &AskedWord) -> bool {
+        let value = word
+            .value
+            .and_then(|at| self.session.linked().values.get(at));
+        let question = self.session.plain_question();
+        value.is_some_and(|value| question.contains(&format!("\"{}\"", value.lexical)))
+    }
+
     /// The stem of the word that says what is asked for, and the name of a thing.
     fn named(&self, node: NodeId) -> Option<(&str, String)> {
         let asked = self.asked.words.get(self.focus?)?;
@@ -41,6 +76,13 @@ impl Explainer<'_, '_> {
         let thing = asked.adjective.is_none() && kg.term(node).as_literal().is_none();
         Some((asked.stem.as_str(), kg.label(node).filter(|_| thing)?))
     }
+}
+
+/// Whether a plan leads from place to wider place, and ends at the kind of place that the question asks for.
+pub(super) fn ends_at_place(state: &State) -> bool {
+    let out = |step: &PlanStep| matches!(step, PlanStep::Walk(hop) if hop.way == Way::Out);
+    let tally = &state.tally;
+    state.class_said && tally.lies + 1 == tally.hops && state.plan.steps.iter().all(out)
 }
 
 /// Whether a name of several words ends with a word of this stem.

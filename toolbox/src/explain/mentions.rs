@@ -132,7 +132,8 @@ pub(super) fn or_between(question: &str, linked: &Linked) -> bool {
     spans.sort_unstable();
     let or = |pair: &[(usize, usize)]| {
         let between = question.get(pair[0].1..pair[1].0).unwrap_or_default();
-        words(between).iter().any(|word| word == "or")
+        let or = |word: &String| matches!(word.as_str(), "or" | "vs" | "versus");
+        words(between).iter().any(or)
     };
     spans.windows(2).any(or)
 }
@@ -224,8 +225,12 @@ fn asks_where(all: &[String]) -> bool {
 /// For each linked entity, the one whose name stands behind its own, if a fact connects the two: `Klimt's The Kiss`.
 pub(super) fn owned(kg: &dyn Kg, question: &str, linked: &Linked) -> Vec<Option<usize>> {
     let behind = |(_, end): (usize, usize), (start, _): (usize, usize)| {
-        let between = question.get(end..start).map(|text| text.trim().to_lowercase());
-        let words = ["", "s", "'s", "’s", "'", "’", "the", "s the", "'s the", "’s the"];
+        let between = question
+            .get(end..start)
+            .map(|text| text.trim().to_lowercase());
+        let words = [
+            "", "s", "'s", "’s", "'", "’", "the", "s the", "'s the", "’s the",
+        ];
         between.is_some_and(|text| words.contains(&text.as_str()))
     };
     let all = 0..linked.entities.len();

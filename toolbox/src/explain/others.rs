@@ -27,7 +27,10 @@ impl Explainer<'_, '_> {
     /// Whether one relation leads from the thing that the question names to others of its class.
     pub(super) fn is_like_topic(&self, state: &State) -> bool {
         let (kg, linked) = (self.session.kg(), self.session.linked());
-        let topic = state.plan.topic().and_then(|at| linked.entities.get(at));
+        let topic = match state.plan.start {
+            Start::Entity(at) => linked.entities.get(at),
+            Start::Entities | Start::Class(_) => None,
+        };
         let (Some(&topic), [PlanStep::Walk(_)], Some(&first)) =
             (topic, state.plan.steps.as_slice(), state.nodes.first())
         else {

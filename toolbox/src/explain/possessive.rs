@@ -71,8 +71,7 @@ fn behind(
 ) -> Vec<Vec<usize>> {
     let mut phrases = Vec::new();
     let mut bare = bare.and_then(|at| question.get(at..));
-    while let Some(rest) =
-        (bare.take()).or_else(|| question.get(end..).and_then(behind_possessive))
+    while let Some(rest) = (bare.take()).or_else(|| question.get(end..).and_then(behind_possessive))
     {
         let mut at = question.len() - rest.len();
         let mut phrase = Vec::new();

@@ -10,8 +10,8 @@ use super::cues::{
     amounts, comparison, counts, degree_word, degrees, gives_range, is_of_century, joins_by_or,
     negates, rank, whole_words,
 };
-use super::embedded::{after_own_words, courtesy, request};
-use super::focus::{BE, COUNTING, focus, is_content, is_extreme, is_noun};
+use super::embedded::{after_own_words, courtesy, is_journey, request};
+use super::focus::{BE, COUNTING, QUESTION_WORDS, focus, is_content, is_extreme, is_noun};
 use super::marks::{asking_marks, base};
 use super::mentions;
 use super::name_parts::name_part;
@@ -105,6 +105,8 @@ pub(super) struct Asked {
     pub(super) kind: Option<usize>,
     /// The index of the content word that names what is asked for.
     pub(super) focus: Option<usize>,
+    /// Whether it has a question word.
+    pub(super) has_question_word: bool,
     /// That word is a noun with an article or question word before it: `the capital`, `which director`.
     pub(super) focus_is_noun: bool,
     /// The byte range at which it mentions each linked entity.
@@ -194,7 +196,11 @@ impl Asked {
             // `which languages count as official`
             let counts_as = word.starts_with("count")
                 && matches!(all.get(index + 1).map(String::as_str), Some("as" | "among"));
-            if value.is_none() && (*at < begin || tag || counts_as) {
+            // `I'd love to know`
+            let love = word == "love" && all.get(index + 1).is_some_and(|next| next == "to");
+            if value.is_none()
+                && (*at < begin || tag || counts_as || love || is_journey(&all, index))
+            {
                 continue;
             }
             let phrase = || tables.phrase(&all[index..], &stems[index..]);
@@ -231,8 +237,10 @@ impl Asked {
             let kind = matches!(word.as_str(), "sort" | "kind")
                 && all.get(index + 1).is_some_and(|next| next == "of")
                 && index > 0
-                && matches!(all[index - 1].as_str(), "what" | "which");
-            let empty = !is_content(word) && !kind || is_chatter(word) || word == "else" || ever || anybody;
+                && matches!(all[index - 1].as_str(), "what" | "which")
+                && matches!(all.get(index + 3..), Some([is]) if BE.contains(&is.as_str()));
+            let empty =
+                !is_content(word) && !kind || is_chatter(word) || word == "else" || ever || anybody;
             if value.is_none() && !job && empty {
                 continue;
             }
@@ -293,6 +301,9 @@ impl Asked {
         asked.than_entity = mentions::compared_with(question, linked);
         asked.negated = negates(&all);
         asked.others = mentions::asks_for_others(&all);
+        asked.has_question_word = all
+            .iter()
+            .any(|word| QUESTION_WORDS.contains(&word.as_str()));
         let is = |list: &[&str]| all.iter().any(|word| list.contains(&word.as_str()));
         asked.times = is(&["times", "often"]);
         asked.keys = is(&KEYS.split(' ').collect::<Vec<_>>());
@@ -300,7 +311,10 @@ impl Asked {
         asked.both = is(&["both"]) || mentions::are_joined(question, linked);
         asked.any_of = mentions::are_alternatives(question, linked);
         // `Is it the Elbe or the Loire that is longer?` asks for one of them.
-        asked.judge &= asked.either.is_none() || asked.than || !mentions::or_between(question, linked);
+        let chosen =
+            asked.either.is_some() && !asked.than && mentions::or_between(question, linked);
+        asked.judge &= !chosen;
+        asked.tells &= !chosen;
         asked.place = mentions::stand_for_places(question, linked);
         asked.within = (0..linked.entities.len())
             .filter(|&entity| mentions::stands_within(question, linked, entity))

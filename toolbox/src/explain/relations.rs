@@ -52,7 +52,8 @@ impl Explainer<'_, '_> {
     /// country, and the question asks for `the capital`.
     pub(super) fn leads_away(&self, hop: Hop) -> bool {
         let asked = self.focus.and_then(|at| self.asked.words.get(at));
-        let Some(asked) = asked.filter(|_| hop.way == Way::In && self.asked.focus_is_noun) else {
+        let noun = self.asked.focus_is_noun || self.class_asked && !self.asked.has_question_word;
+        let Some(asked) = asked.filter(|_| hop.way == Way::In && noun) else {
             return false;
         };
         let (_, domain) = self.relation_words(hop.relation);
@@ -140,29 +141,6 @@ impl Explainer<'_, '_> {
                 .to_owned()
         };
         has_stem && !same_kind(&word.word, &[class()])
-    }
-
-    /// Whether the first of two relations leads from a thing to its place, and the second from that place to the
-    /// place that contains it: `headquartered in`, then `in country`. Both may be followed backwards instead.
-    /// `sets` are what the first relation leads to and what the second leads to. A member of a team that is
-    /// part of a department counts too.
-    pub(super) fn lies_in(&mut self, first: Hop, second: Hop, sets: [&[NodeId]; 2]) -> bool {
-        let [between, end] = sets;
-        let (inner, wider, out) = match (first.way, second.way) {
-            (Way::Out, Way::Out) => (first, second, true),
-            (Way::In, Way::In) => (second, first, false),
-            _ => return false,
-        };
-        let (inner, wider) = (self.hop(inner).role, self.hop(wider).role);
-        // What a team belongs to, its members belong to.
-        inner.member && wider.part
-            // A hospital is a place, but it contains no others.
-            || wider.place
-                && self.are_places(between)
-                && match out {
-                    true => self.are_places(end),
-                    false => !self.are_called_places(end),
-                }
     }
 
     /// Whether a relation's numbers of four digits are years: it is named after a year or an event.
@@ -307,7 +285,10 @@ impl Explainer<'_, '_> {
 
     /// Whether a word of the question stands before `name`.
     fn stands_before_name(&self, word: &AskedWord) -> bool {
-        let behind = self.session.plain_question().get(word.at + word.word.len()..);
+        let behind = self
+            .session
+            .plain_question()
+            .get(word.at + word.word.len()..);
         let next = behind.and_then(|behind| words(behind).into_iter().next());
         next.is_some_and(|next| matches!(next.as_str(), "name" | "names"))
     }

@@ -376,6 +376,7 @@ impl State {
             Against::Value(index) | Against::Converted(index, _) => {
                 tally.everyday += usize::from(explainer.everyday & bit(index) != 0);
                 used_value(index, &mut words, &mut tally, explainer);
+                tally.contrary += usize::from(op != Op::Eq && explainer.is_unmeasured(relation));
             }
             Against::Either(first, second) => {
                 tally.filters += 1;

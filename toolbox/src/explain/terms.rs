@@ -8,6 +8,7 @@ use kg::value::Kind;
 use serde::{Deserialize, Serialize};
 
 use super::compared::may_be_year;
+use super::kinds::ends_at_place;
 use super::naming::names_people;
 use super::plan::Finish;
 use super::possessive;
@@ -23,7 +24,9 @@ const NAME: f32 = 0.3;
 /// The same of a role: who plays at a club is not its coach.
 const ROLE: f32 = 0.1;
 /// The discount for a relation from a place to the place that contains it.
-const LIES: f32 = 0.8;
+const LIES: f32 = 0.5;
+/// The same if the question asks for the place at the end: `in which country is the restaurant`.
+const LIES_IN: f32 = 0.8;
 /// What a relation to rows costs that the question does not name, such as bookings between customers and branches.
 const ROWS: f32 = 0.4;
 /// How many words a fact about another thing counts as.
@@ -258,6 +261,9 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     let has_mark = |marks: &[&str]| (asked.words.iter()).any(|word| marks.contains(&&*word.stem));
     let tally = &state.tally;
     let mut terms = of_state(state, explainer);
+    if ends_at_place(state) {
+        terms[DecisionTerm::Hops] -= (LIES_IN - LIES) * tally.lies as f32;
+    }
     // Names stand for the things that have them.
     let kind = state
         .literal_kind(explainer.session)
@@ -383,6 +389,7 @@ pub(super) fn of_abstention(explainer: &Explainer<'_, '_>) -> Terms {
     let content = || {
         (explainer.asked.words.iter().zip(&explainer.mentioned))
             .filter(|(word, mentioned)| !word.is_mark() && mentioned.is_none())
+            .filter(|(word, _)| !explainer.is_quoted(word))
             .map(|(word, _)| word)
     };
     let mut terms = Terms::ZERO;

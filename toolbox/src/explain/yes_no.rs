@@ -11,7 +11,8 @@ pub(super) fn ends_with_tag(question: &str) -> bool {
     const TAGS: &str = "right correct yes yeah no true ok";
     let text = question.trim_end_matches(['?', '!', '.', ' ']);
     let (_, tag) = text.rsplit_once(',').unwrap_or_default();
-    TAGS.split(' ').any(|one| tag.trim().eq_ignore_ascii_case(one))
+    TAGS.split(' ')
+        .any(|one| tag.trim().eq_ignore_ascii_case(one))
 }
 
 /// Whether a question asks somebody to do something: `can you tell me`.

@@ -53,7 +53,7 @@ const STOP_WORDS: &[&str] = &[
     "having", "he", "her", "here", "hers", "him", "his", "how", "i", "if", "in", "into", "is", "isnt", "it", "its", "kind", "least",
     "less", "like", "list", "lot", "made", "make", "many", "me", "more", "most", "much", "my", "name", "named", "neither", "no", "not",
     "number", "of", "on", "one", "ones", "only", "or", "other", "others", "our", "out", "over", "please", "plus", "same", "she", "show", "since",
-    "so", "some", "such", "tell", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "through",
+    "so", "some", "such", "tell", "than", "that", "the", "their", "them", "then", "there", "these", "they", "thinking", "this", "those", "through",
     "thru", "to", "total", "type", "u", "under", "until", "up", "ur", "us", "using", "versus", "vs", "was", "wasnt", "we", "well", "were", "werent", "what", "whatever",
     "whats", "when", "where", "wheres", "whether", "which", "while", "who", "whom", "whos", "whose", "why", "will", "with", "within",
     "without", "would", "yes", "you", "your",

@@ -248,6 +248,11 @@ impl Reader<'_> {
                 }
                 Some(1)
             }
+            // `the name of each school and the total number of minutes`
+            "each" | "every" if self.begins_of() && self.computes_beside(at) => {
+                self.request.grouped = true;
+                Some(1)
+            }
             "per" | "each" | "every" if !self.begins_of() => {
                 if word == "per" {
                     self.count_before();
@@ -284,6 +289,14 @@ impl Reader<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Whether the column that is being read has another beside it, behind `at`, that is computed.
+    fn computes_beside(&self, at: usize) -> bool {
+        let rest = self.tokens.get(at..).unwrap_or_default();
+        let and = rest.iter().position(|one| one.word == "and" || one.apart);
+        let behind = and.and_then(|and| rest.get(and..)).unwrap_or_default();
+        self.role == Role::Column && behind.iter().any(|one| is_one_of(&one.word, COMPUTED))
     }
 
     /// Whether the word at `at` is a superlative.

@@ -19,7 +19,7 @@ mod request;
 mod without;
 
 use common::cancel::{Cancel, Cancelled};
-use kg::term::{NodeId, Term};
+use kg::term::{Literal, NodeId, Term};
 use kg::value::{Kind, Op};
 use rustc_hash::FxHashSet;
 
@@ -27,7 +27,7 @@ use super::plan::{Against, Hop, Plan, PlanStep, Start, Way, bit};
 use super::search::{Results, SearchLimits};
 use super::state::{Found, State};
 use super::terms::{DecisionTerm, TermWeights, Terms, of_found, of_state};
-use super::values::{is_of_every_row, of_rows, reached, said_classes};
+use super::values::{is_of_every_row, is_truth, of_rows, ops, reached, said_classes};
 use super::words::{Explainer, strength};
 use crate::call::{Aggregate, Call, ToolTable};
 use crate::exec::{EntSet, Relation, Value, intersection, sorted};
@@ -58,8 +58,14 @@ impl Tables {
     /// Whether a plan asks for what the question leaves out: for albums with tracks, not for those without.
     pub(super) fn contradict(&self, state: &State) -> bool {
         let explained = |at: &usize| state.words.get(*at).is_some_and(|p| *p >= EXPLAINED);
-        self.left_out.iter().any(explained)
+        self.left_out.iter().any(explained) && !denies(state)
     }
+}
+
+/// Whether a plan says itself what is not so: by a value `no` of teachers who do not work full time.
+fn denies(state: &State) -> bool {
+    let truth = |step: &PlanStep| matches!(step, PlanStep::Compare(_, _, Against::Truth(value)) if is_truth(value, false));
+    state.plan.steps.iter().any(truth)
 }
 
 /// The candidates that end in extended tools; none if the session does not offer these tools, or if the question has no
@@ -91,6 +97,7 @@ pub(super) fn tables(
         });
     }
     let mut candidates = Vec::new();
+    let positive = request.without_negation();
     let bases = bases(explainer, results, &request, weights, limits, cancel)?;
     for base in bases {
         cancel.check()?;
@@ -98,6 +105,9 @@ pub(super) fn tables(
         if !request.without {
             candidates.extend(compose::compose(&base, None, &paths, &request, explainer));
             continue;
+        }
+        if denies(&base) {
+            candidates.extend(compose::compose(&base, None, &paths, &positive, explainer));
         }
         let Some(all) = others(&base, &request, explainer, limits) else {
             continue;
@@ -209,6 +219,7 @@ fn bases(
             states.push(State::start(Start::Class(class), members, explainer));
         }
     }
+    compared_members(explainer, &mut states, limits, cancel)?;
     for (index, &entity) in session.linked().entities.iter().enumerate() {
         states.push(State::start(
             Start::Entity(index),
@@ -261,6 +272,44 @@ fn bases(
         }
     }
     Ok(kept)
+}
+
+/// Adds the members of each class of a set of states that a number of the question compares by a column of their own: the
+/// search begins at classes that the question names, and `students older than 50` may be rows of lessons.
+///
+/// # Errors
+/// [`Cancelled`] when `cancel` says so.
+fn compared_members(
+    explainer: &mut Explainer<'_, '_>,
+    states: &mut Vec<State>,
+    limits: SearchLimits,
+    cancel: &Cancel,
+) -> Result<(), Cancelled> {
+    let session = explainer.session;
+    let number = |value: &Literal| value.lexical.parse::<f64>().is_ok();
+    let values = session.linked().values.iter().enumerate();
+    let numbers: Vec<(usize, &Literal)> = values.filter(|(_, value)| number(value)).collect();
+    let mut found = Vec::new();
+    for state in states
+        .iter()
+        .filter(|state| state.nodes.len() <= limits.class)
+    {
+        for one in session.adjacent(&state.nodes).iter().filter(|one| one.out) {
+            for &(index, value) in &numbers {
+                cancel.check()?;
+                for op in ops(explainer, session, one, index) {
+                    let nodes = session.satisfying_value(&state.nodes, one.relation, op, value);
+                    if !nodes.is_empty() && nodes.len() < state.nodes.len() {
+                        let against = Against::Value(index);
+                        let nodes = sorted(nodes.to_vec());
+                        found.push(state.compare(one.relation, op, against, nodes, explainer));
+                    }
+                }
+            }
+        }
+    }
+    states.extend(found);
+    Ok(())
 }
 
 /// Whether a set compares a number that the graph has of what the question counts: `more than 150 staff`.
@@ -352,6 +401,7 @@ fn terms(one: &Composed, explainer: &Explainer<'_, '_>) -> Terms {
     let mut terms = of_state(&one.state, explainer);
     let asked = explainer.asked;
     terms[DecisionTerm::TableCues] = one.cues as f32;
+    terms[DecisionTerm::ComparisonNotAsked] = one.state.tally.contrary as f32;
     terms[DecisionTerm::ColumnRelations] = one.relations as f32;
     terms[DecisionTerm::CountMissing] = if asked.count && !one.counts { 1.0 } else { 0.0 };
     let extreme = asked.extreme.is_some() && one.state.tally.extremes == 0 && !one.extreme;

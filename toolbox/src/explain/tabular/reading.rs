@@ -184,8 +184,9 @@ impl Reader<'_> {
             _ if CONDITIONS.contains(&word) && at > 0 => {
                 self.close();
                 let together = matches!(self.word(at - 1), "along" | "together");
-                let their =
-                    together && word == "with" || matches!(self.word(at + 1), "their" | "its");
+                let their = together && word == "with"
+                    || matches!(self.word(at + 1), "their" | "its")
+                    || self.ends_with_column(at);
                 self.beside |= their;
                 // `the teams in which`, but not `which of the teams`.
                 self.role = if their {
@@ -396,6 +397,18 @@ impl Reader<'_> {
             self.role = Role::Condition;
         }
         self.of = false;
+    }
+
+    /// Whether a ranked list ends with one more column behind `with` at `at`: `top 3 concerts with the price`.
+    fn ends_with_column(&self, at: usize) -> bool {
+        const NOUNS: usize = 2;
+        let rest = self.tokens.get(at + 2..).unwrap_or_default();
+        let noun =
+            |one: &Token| one.content.is_some() && !one.value && adjective(&one.word).is_none();
+        (self.word(at), self.word(at + 1)) == ("with", "the")
+            && (self.request.first.is_some() || self.request.order.is_some())
+            && (1..=NOUNS).contains(&rest.len())
+            && rest.iter().all(noun)
     }
 
     /// Whether the last word was `of`, or words such as `of the`.

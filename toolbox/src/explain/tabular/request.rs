@@ -222,6 +222,20 @@ impl Request {
         }
     }
 
+    /// The request if a plan says by itself what the question leaves out.
+    pub(super) fn without_negation(&self) -> Self {
+        let mut request = self.clone();
+        request.without = false;
+        for phrase in request
+            .phrases
+            .iter_mut()
+            .filter(|one| one.role == Role::Without)
+        {
+            phrase.role = Role::Condition;
+        }
+        request
+    }
+
     /// The phrases of what the question leaves out.
     pub(super) fn left_out(&self) -> impl Iterator<Item = &Phrase> + Clone {
         (self.phrases.iter()).filter(|phrase| phrase.role == Role::Without)
