@@ -201,7 +201,7 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
             continue;
         };
         // "how long did it last", "last name".
-        let which = all.iter().any(|word| word == "which");
+        let which = all.iter().any(|word| word == "which" || word == "that");
         let ends = i + 1 == all.len() && (word == "last" || word == "first" && !which);
         // `that last more than 60 minutes`.
         let lasts = word == "last"

@@ -1,6 +1,7 @@
 //! Questions inside other sentences: `please check whether …`, `let me know if …`, and what people say of themselves
 //! before they ask. English.
 
+use super::focus::BE;
 use super::vocabulary::is_filler;
 
 /// Words of such a request.
@@ -58,6 +59,17 @@ pub(super) fn is_journey(all: &[impl AsRef<str>], at: usize) -> bool {
         "visit" => at == 1 && before(1) == "to",
         _ => false,
     }
+}
+
+/// Whether the word at `at` asks what something is: `sort` of `what sort of novel is Dracula`.
+pub(super) fn asks_kind(all: &[impl AsRef<str>], at: usize) -> bool {
+    let word = |at: usize| all.get(at).map_or("", AsRef::as_ref);
+    let asked = at.checked_sub(1).map_or("", word);
+    matches!(word(at), "sort" | "kind" | "type")
+        && matches!(asked, "what" | "which")
+        && word(at + 1) == "of"
+        && all.len() == at + 4
+        && BE.contains(&word(at + 3))
 }
 
 /// Words in which people speak of themselves.
@@ -125,6 +137,17 @@ mod tests {
         assert!(travels("the region that i have to travel to"));
         assert!(travels("to visit fez what should i bring"));
         assert!(!travels("which airlines fly to peru"));
+    }
+
+    #[test]
+    fn the_kind_of_something_is_asked_for() {
+        let asks = |text: &str, at| {
+            let all: Vec<&str> = text.split(' ').collect();
+            asks_kind(&all, at)
+        };
+        assert!(asks("what sort of novel is", 1));
+        assert!(!asks("what kind of money is used there", 1));
+        assert!(!asks("a novel of what kind", 4));
     }
 
     #[test]

@@ -137,7 +137,9 @@ pub(super) fn asks(question: &str, words: &[(usize, String)], at: usize) -> bool
     }
     let Some(before) = (0..at).rev().find(|&before| {
         let word = words[before].1.as_str();
-        is_content(word) && !is_chatter(word) && adjective(word).is_none()
+        // `Find where he was born`
+        let verb = before == 0 && matches!(word, "find" | "list" | "show");
+        is_content(word) && !is_chatter(word) && adjective(word).is_none() && !verb
     }) else {
         return true;
     };

@@ -5,9 +5,10 @@ use kg::term::{NodeId, Term};
 
 use super::others::{MEANT, some_of};
 use super::plan::{Hop, Way};
+use super::possessive;
 use super::search::{Search, Searched};
 use super::state::{Found, State};
-use super::terms::{Terms, of_found};
+use super::terms::{DecisionTerm, Terms, flag, of_found};
 use super::words::Explainer;
 use crate::exec::{EntSet, Relation, Value, sorted};
 
@@ -77,4 +78,21 @@ fn said_of(class: NodeId, explainer: &mut Explainer<'_, '_>) -> Vec<(Hop, EntSet
         }
     }
     found
+}
+
+/// The terms of giving up.
+pub(super) fn of_abstention(explainer: &Explainer<'_, '_>) -> Terms {
+    let content = || {
+        (explainer.asked.words.iter().zip(&explainer.mentioned))
+            .filter(|(word, mentioned)| !word.is_mark() && mentioned.is_none())
+            .filter(|(word, _)| !explainer.is_quoted(word))
+            .map(|(word, _)| word)
+    };
+    let mut terms = Terms::ZERO;
+    terms[DecisionTerm::GiveUp] = 1.0;
+    let again = possessive::repeated(&explainer.chains);
+    terms[DecisionTerm::GiveUpPerWord] = (content().count() + again) as f32;
+    terms[DecisionTerm::GiveUpWithoutWords] = flag(content().next().is_none());
+    terms[DecisionTerm::GiveUpKnown] = content().map(|word| explainer.known(word)).sum();
+    terms
 }

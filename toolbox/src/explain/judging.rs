@@ -226,6 +226,13 @@ impl Search<'_> {
             })
             .words;
         let compared = state.compare(relation, op, against.clone(), nodes, explainer);
+        // `Klose, goals for Germany?` does not ask whether he is German.
+        let mut content = (compared.words.iter().zip(&explainer.asked.words))
+            .filter(|(_, word)| !word.is_mark())
+            .peekable();
+        if !explainer.asked.judge && content.peek().is_some() && content.all(|(p, _)| *p < NAMED) {
+            return;
+        }
         let mut done = state.finish(Finish::Judge(relation, op, against.clone()));
         done.words = compared.words;
         done.tally = compared.tally;

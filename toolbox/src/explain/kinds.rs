@@ -8,7 +8,7 @@ use kg::words;
 use super::asked_word::AskedWord;
 use super::plan::{Hop, PlanStep, Way};
 use super::state::State;
-use super::words::Explainer;
+use super::words::{Explainer, is_part_of_name};
 use crate::link::kind_of_place;
 use crate::rank::stem;
 
@@ -60,6 +60,17 @@ impl Explainer<'_, '_> {
         })
     }
 
+    /// Whether a relation speaks of what the question asks for. If that is a class, the relation has its name: a city with a
+    /// museum is no country.
+    pub(super) fn says_focus(&self, hop: Hop, words: &[f32]) -> bool {
+        let literal = || {
+            let asked = self.focus.and_then(|at| self.asked.words.get(at));
+            let (own, domain) = self.relation_words(hop.relation);
+            asked.is_some_and(|word| own.contains(&word.stem) || domain.contains(&word.stem))
+        };
+        is_part_of_name(words, self.focus) && (!self.class_named || literal())
+    }
+
     /// Whether a word belongs to a quoted name. Where no thing has that name, nothing has to explain it.
     pub(super) fn is_quoted(&self, word: &AskedWord) -> bool {
         let value = word
@@ -79,8 +90,11 @@ impl Explainer<'_, '_> {
 }
 
 /// Whether a plan leads from place to wider place, and ends at the kind of place that the question asks for.
-pub(super) fn ends_at_place(state: &State) -> bool {
-    let out = |step: &PlanStep| matches!(step, PlanStep::Walk(hop) if hop.way == Way::Out);
+pub(super) fn ends_at_place(state: &State, explainer: &Explainer<'_, '_>) -> bool {
+    let out = |step: &PlanStep| match step {
+        PlanStep::Walk(hop) => hop.way == Way::Out && !explainer.symmetric(hop.relation),
+        _ => false,
+    };
     let tally = &state.tally;
     state.class_said && tally.lies + 1 == tally.hops && state.plan.steps.iter().all(out)
 }

@@ -262,7 +262,7 @@ impl<'s, 'g> Proposer<'s, 'g> {
         Candidate {
             calls: plan::abstention(),
             answer: None,
-            terms: terms::of_abstention(&explainer),
+            terms: hollow::of_abstention(&explainer),
         }
     }
 

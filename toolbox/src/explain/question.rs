@@ -10,7 +10,7 @@ use super::cues::{
     amounts, comparison, counts, degree_word, degrees, gives_range, is_of_century, joins_by_or,
     negates, rank, whole_words,
 };
-use super::embedded::{after_own_words, courtesy, is_journey, request};
+use super::embedded::{after_own_words, asks_kind, courtesy, is_journey, request};
 use super::focus::{BE, COUNTING, QUESTION_WORDS, focus, is_content, is_extreme, is_noun};
 use super::marks::{asking_marks, base};
 use super::mentions;
@@ -233,16 +233,15 @@ impl Asked {
             let anybody = matches!(word.as_str(), "people" | "folks" | "locals")
                 && index > 0
                 && matches!(all[index - 1].as_str(), "do" | "did" | "can");
-            // `what sort of novel is it`
-            let kind = matches!(word.as_str(), "sort" | "kind")
-                && all.get(index + 1).is_some_and(|next| next == "of")
-                && index > 0
-                && matches!(all[index - 1].as_str(), "what" | "which")
-                && matches!(all.get(index + 3..), Some([is]) if BE.contains(&is.as_str()));
+            let kind = asks_kind(&all, index);
             let empty =
                 !is_content(word) && !kind || is_chatter(word) || word == "else" || ever || anybody;
             if value.is_none() && !job && empty {
                 continue;
+            }
+            if kind {
+                // Nobody asks for a novel.
+                skip = 2;
             }
             let stem = base(word);
             // Numbers are explained by being used, not by a relation's name.

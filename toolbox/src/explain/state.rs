@@ -11,7 +11,7 @@ use super::nodes::{connects, is_event_row, is_nameless, literal_kind, measurable
 use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way, bit, order};
 use super::possessive::Progress;
 use super::tally::Tally;
-use super::words::{Explainer, is_part_of_name, names, speaks, strength};
+use super::words::{Explainer, names, speaks, strength};
 use crate::exec::{EntSet, Relation, Session, Value, sorted};
 
 /// The probability with which an entity explains the words that mention it, if they may mean a relation too.
@@ -256,7 +256,7 @@ impl State {
             } else {
                 strength(&explained.words, explainer.focus)
             },
-            relation_said: !away && is_part_of_name(&explained.words, explainer.focus),
+            relation_said: !away && explainer.says_focus(hop, &explained.words),
             class_said: named_in_part,
             distance: distance.or(self.distance),
             lineage,

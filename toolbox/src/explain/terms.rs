@@ -11,7 +11,6 @@ use super::compared::may_be_year;
 use super::kinds::ends_at_place;
 use super::naming::names_people;
 use super::plan::Finish;
-use super::possessive;
 use super::state::{Found, State};
 use super::words::Explainer;
 use crate::exec::{EntSet, Value};
@@ -133,7 +132,7 @@ impl TryFrom<Vec<f32>> for Terms {
 }
 
 impl Terms {
-    const ZERO: Self = Self([0.0; TERMS]);
+    pub(super) const ZERO: Self = Self([0.0; TERMS]);
 }
 
 impl Index<DecisionTerm> for Terms {
@@ -251,7 +250,7 @@ pub(super) fn of_state(state: &State, explainer: &Explainer<'_, '_>) -> Terms {
     terms
 }
 
-fn flag(holds: bool) -> f32 {
+pub(super) fn flag(holds: bool) -> f32 {
     if holds { 1.0 } else { 0.0 }
 }
 
@@ -261,7 +260,7 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     let has_mark = |marks: &[&str]| (asked.words.iter()).any(|word| marks.contains(&&*word.stem));
     let tally = &state.tally;
     let mut terms = of_state(state, explainer);
-    if ends_at_place(state) {
+    if ends_at_place(state, explainer) {
         terms[DecisionTerm::Hops] -= (LIES_IN - LIES) * tally.lies as f32;
     }
     // Names stand for the things that have them.
@@ -274,6 +273,9 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     let time = year || kind == Some(Kind::Time);
     let number = !year && matches!(kind, Some(Kind::Int | Kind::Float | Kind::Quantity));
     let counted = state.plan.finish == Finish::Count;
+    // What only connects things is counted where the question names it, or asks how often.
+    let connects = counted && state.statements && !state.class_said && !asked.times;
+    terms[DecisionTerm::Hops] += flag(connects);
     let judged = matches!(found.answer, Value::Bool(_));
     let who = has_mark(&["#who", "#where"]) || asked.wants_place;
     let set = match &found.answer {
@@ -285,7 +287,13 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
         set.filter(things).map(|set| explainer.are_people(set))
     };
     if has_mark(&["#who"]) || asked.wants_people {
-        terms[DecisionTerm::PersonForWho] = people().map_or(0.0, |so| if so { 1.0 } else { -0.5 });
+        let places = || set.is_some_and(|set| explainer.are_places(set));
+        terms[DecisionTerm::PersonForWho] = match people() {
+            Some(true) => 1.0,
+            Some(false) if places() => -1.5,
+            Some(false) => -0.5,
+            None => 0.0,
+        };
     } else if has_mark(&["#where"]) {
         let set = set.filter(|_| kind.is_none());
         terms[DecisionTerm::PersonForWho] = match people() {
@@ -382,23 +390,6 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
 fn are_years(state: &State, explainer: &Explainer<'_, '_>) -> bool {
     let values = explainer.session.literals(&state.nodes);
     values.iter().all(may_be_year)
-}
-
-/// The terms of giving up.
-pub(super) fn of_abstention(explainer: &Explainer<'_, '_>) -> Terms {
-    let content = || {
-        (explainer.asked.words.iter().zip(&explainer.mentioned))
-            .filter(|(word, mentioned)| !word.is_mark() && mentioned.is_none())
-            .filter(|(word, _)| !explainer.is_quoted(word))
-            .map(|(word, _)| word)
-    };
-    let mut terms = Terms::ZERO;
-    terms[DecisionTerm::GiveUp] = 1.0;
-    let again = possessive::repeated(&explainer.chains);
-    terms[DecisionTerm::GiveUpPerWord] = (content().count() + again) as f32;
-    terms[DecisionTerm::GiveUpWithoutWords] = flag(content().next().is_none());
-    terms[DecisionTerm::GiveUpKnown] = content().map(|word| explainer.known(word)).sum();
-    terms
 }
 
 #[cfg(test)]

@@ -204,15 +204,30 @@ fn surroundings<'a>(
             from < to && (from..to).all(|word| joins.contains(&normalise(text(word)).as_str()));
         joined.then(|| single(other)).flatten()
     });
+    let mut near: Vec<&str> = near.collect();
+    if plays_for(asked, span.first) {
+        near.push("team");
+    }
     Surroundings {
         bare,
-        near: near.collect::<Vec<_>>().join(" "),
+        near: near.join(" "),
         after: after.collect::<Vec<_>>().join(" "),
         value: is_value(asked, span.first),
         topic: asked.before(span.first).as_deref() == Some("about"),
         coordinated: coordinated.collect(),
         others: others(spans, at),
     }
+}
+
+/// Whether the words before `first` say that somebody plays there: `played for Porto` means the club.
+fn plays_for(asked: &Asked<'_>, first: usize) -> bool {
+    const PLAYING: &str =
+        "play plays played playing sign signed appear appeared score scored turned";
+    let verb = first
+        .checked_sub(2)
+        .map(|at| asked.text(at, at).to_lowercase());
+    let playing = verb.is_some_and(|verb| PLAYING.split(' ').any(|one| one == verb));
+    playing && asked.before(first).as_deref() == Some("for")
 }
 
 /// The nodes that the other mentions may refer to, where few come into question.

@@ -84,10 +84,12 @@ fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
 }
 
 /// Spoken forms of names and of words in names, each with its written form.
-const SPOKEN: [(&str, &str); 16] = [
+const SPOKEN: [(&str, &str); 18] = [
     ("sci fi", "science fiction"),
     ("scifi", "science fiction"),
     ("rom com", "romantic comedy"),
+    ("rom coms", "romantic comedy"),
+    ("romcoms", "romantic comedy"),
     ("romcom", "romantic comedy"),
     ("biopic", "biographical film"),
     ("telly", "television"),
