@@ -6,12 +6,13 @@ use kg::words;
 
 use super::asked_word::AskedWord;
 use super::compared::Compared;
-use super::naming::class_texts;
+use super::naming::{class_nouns, class_texts};
 use super::phrases::same_but_ending;
 use super::plan::{Against, PlanStep, Start};
 use super::question::Asked;
 use super::search::Search;
 use super::state::State;
+use super::vocabulary::stems;
 use super::words::Explainer;
 use crate::exec::{Adjacent, EntSet, intersection, sorted};
 
@@ -41,7 +42,7 @@ impl Search<'_> {
             let members = explainer.session.kg().instances(class);
             let nodes: EntSet = intersection(&[&*state.nodes, &*members]).into();
             let some = !nodes.is_empty() && nodes.len() < state.nodes.len();
-            if some && says_more(explainer, state, class) {
+            if some && says_more(explainer, state, class) && !is_too_special(explainer, class) {
                 self.keep(next, state.class(class, nodes, explainer));
             }
         }
@@ -112,6 +113,27 @@ fn says_more(explainer: &mut Explainer<'_, '_>, state: &State, class: NodeId) ->
         }
         _ => true,
     })
+}
+
+/// Whether the question says only a part of a class's names, and other classes have the same noun: reserves are not only
+/// moorland reserves.
+fn is_too_special(explainer: &Explainer<'_, '_>, class: NodeId) -> bool {
+    let (kg, asked) = (explainer.session.kg(), &explainer.asked.words);
+    let said = |stem: &String| asked.iter().any(|word| word.stem == *stem);
+    let texts = class_texts(kg, class);
+    if texts.iter().any(|text| stems(text).iter().all(said)) {
+        return false;
+    }
+    let nouns = class_nouns(kg, class);
+    let shared = |other: &&NodeId| {
+        let others = class_nouns(kg, **other);
+        **other != class && others.iter().any(|noun| nouns.contains(noun))
+    };
+    explainer
+        .session
+        .classes()
+        .iter()
+        .any(|other| shared(&other))
 }
 
 /// From this probability a word says a class.

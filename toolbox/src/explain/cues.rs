@@ -55,7 +55,11 @@ fn numbers(all: &[String]) -> bool {
 
 /// Whether a question asks for a number of things.
 pub(super) fn counts(all: &[String]) -> bool {
-    follows(all, "how", &["many", "much"])
+    // `bigger by how many people live there`
+    let by = all
+        .windows(2)
+        .any(|pair| pair[0] == "by" && pair[1] == "how");
+    follows(all, "how", &["many", "much"]) && !by
         || all.windows(3).any(|w| {
             w[1] == "number"
                 && w[2] == "of"

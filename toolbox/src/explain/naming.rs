@@ -20,7 +20,8 @@ painter artist sculptor architect scientist physicist engineer inventor politici
 striker goalkeeper driver teacher professor student employee worker manager boss colleague member guest customer client patient \
 doctor nurse surgeon curator coach trainer captain referee editor producer conductor owner founder laureate winner guy man woman lady girl boy kid folk";
 /// Relations that say where a thing is. `in` asks for them.
-const PLACE_WORDS: &str = "country city located location place contains part state region continent county district province";
+const PLACE_WORDS: &str = "country city located location place contains part state region continent county district province island \
+    isle archipelago town village";
 
 /// Whether a stem says when something ends.
 pub(super) fn is_end(name: &str) -> bool {

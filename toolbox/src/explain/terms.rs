@@ -274,7 +274,8 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     let number = !year && matches!(kind, Some(Kind::Int | Kind::Float | Kind::Quantity));
     let counted = state.plan.finish == Finish::Count;
     // What only connects things is counted where the question names it, or asks how often.
-    let connects = counted && state.statements && !state.class_said && !asked.times;
+    let said = state.class_said || asked.times || tally.filters > 0;
+    let connects = counted && state.statements && !said;
     terms[DecisionTerm::Hops] += flag(connects);
     let judged = matches!(found.answer, Value::Bool(_));
     let who = has_mark(&["#who", "#where"]) || asked.wants_place;

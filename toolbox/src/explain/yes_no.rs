@@ -54,6 +54,16 @@ pub(super) fn judges(question: &str) -> bool {
     let asks = |word: &String| matches!(word.as_str(), "who" | "which" | "what" | "where" | "when");
     let asked = (all.windows(2).enumerate())
         .any(|(i, pair)| pair[0] == "and" && asks(&pair[1]) && !all[..i].iter().any(asks));
+    // "Has anyone got an idea who it is?"
+    let knows = |word: &str| {
+        matches!(
+            word,
+            "idea" | "clue" | "know" | "tell" | "remember" | "remind"
+        )
+    };
+    let known = all
+        .windows(2)
+        .any(|pair| knows(&pair[0]) && (asks(&pair[1]) || pair[1] == "how"));
     // "Do we have any? Which ones?"
     let then = question
         .split_once('?')
@@ -71,6 +81,7 @@ pub(super) fn judges(question: &str) -> bool {
     }
     !polite
         && !asked
+        && !known
         && !so
         && !then
         && first.is_some_and(|word| {
@@ -105,5 +116,7 @@ mod tests {
         assert!(!ends_with_tag("which way is right?"));
         assert!(!ends_with_tag("is it left, or right?"));
         assert!(judges("he was at Juventus once, right?"));
+        assert!(!judges("Has anyone got an idea who looks after the moor?"));
+        assert!(judges("Has anyone looked after the moor?"));
     }
 }

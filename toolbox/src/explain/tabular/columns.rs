@@ -68,6 +68,9 @@ impl<'c> Composer<'c, '_, '_> {
                         }
                     }
                 }
+                // `the total of ferries` is a number of things.
+                Role::Computed(Aggregate::Sum)
+                    if self.is_known(phrase) && !self.is_column(phrase) => {}
                 Role::Computed(aggregate) => {
                     if let Some(path) = self.named_by(phrase) {
                         let one = if self.is_one(path) {

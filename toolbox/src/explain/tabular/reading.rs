@@ -252,7 +252,8 @@ impl Reader<'_> {
     /// Reads a mark before a token.
     fn mark(&mut self, token: &Token) {
         // `Who are our guests? First and last names please.`
-        if token.asked && !self.request.phrases.is_empty() && token.word != "and" {
+        let asks = QUESTION_WORDS.contains(&token.word.as_str());
+        if token.asked && !self.request.phrases.is_empty() && token.word != "and" && !asks {
             self.request.listed = Some(self.request.phrases.len());
             self.close();
             self.beside = true;
