@@ -323,7 +323,8 @@ pub(super) fn excludes(question: &str, value: &str) -> bool {
     before.is_some_and(|before| {
         let before = words(before);
         let mut last = before.iter().rev().take(BETWEEN);
-        last.any(|word| BEFORE.contains(&word.as_str()))
+        before.ends_with(&["other".to_owned(), "than".to_owned()])
+            || last.any(|word| BEFORE.contains(&word.as_str()))
     })
 }
 
@@ -418,6 +419,7 @@ mod tests {
             "united kingdom"
         ));
         assert!(excludes("all drinks except Wine", "Wine"));
+        assert!(excludes("drinks whose kind is other than wine", "Wine"));
         assert!(!excludes(
             "guests who live in the United Kingdom, not outside",
             "united kingdom"

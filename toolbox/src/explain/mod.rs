@@ -33,6 +33,7 @@ mod compared;
 mod cues;
 mod embedded;
 mod ends;
+mod flags;
 mod focus;
 mod hollow;
 mod judging;

@@ -31,6 +31,7 @@ pub(super) fn sorts(words: &[impl AsRef<str>]) -> Option<([Extreme; 2], usize)> 
         (serving, "first", "") if serving.ends_with("ing") => 3,
         ("to", other, _) if superlative(other).is_some() => 3,
         ("to", "the", other) if superlative(other).is_some() => 4,
+        ("to", "the", "most" | "least") => 4,
         // `from the oldest band to the newest`.
         (_, "to", other) if superlative(other).is_some() => 4,
         (_, "to", "the") if superlative(word(4)).is_some() => 5,

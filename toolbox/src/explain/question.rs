@@ -305,7 +305,10 @@ impl Asked {
             .any(|word| QUESTION_WORDS.contains(&word.as_str()));
         let is = |list: &[&str]| all.iter().any(|word| list.contains(&word.as_str()));
         asked.times = is(&["times", "often"]);
-        asked.keys = is(&KEYS.split(' ').collect::<Vec<_>>());
+        let key = |word: &String| KEYS.split(' ').any(|key| key == word);
+        let of = |at: usize| all.get(at + 1).is_some_and(|next| next == "of");
+        // `the largest number of people` asks for no key.
+        asked.keys = (0..all.len()).any(|at| key(&all[at]) && !(all[at] == "number" && of(at)));
         asked.same = is(&["same", "share", "shares", "shared", "common", "similar"]);
         asked.both = is(&["both"]) || mentions::are_joined(question, linked);
         asked.any_of = mentions::are_alternatives(question, linked);

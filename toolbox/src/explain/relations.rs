@@ -12,11 +12,11 @@ use super::asked_word::AskedWord;
 use super::cues::degrees;
 use super::kinship::Lineage;
 use super::name_parts::with_name_parts;
-use super::naming::{aliases, class_nouns, class_words, is_event, is_mutual, nouns_of, same_kind};
+use super::naming::{aliases, class_nouns, is_event, is_mutual, nouns_of, same_kind};
 use super::plan::{Hop, Plan, PlanStep, Start, Way, bit};
 use super::possessive::SPOKEN_OF;
 use super::state::State;
-use super::vocabulary::{compounds, domain_stems, is_opposite, shortens, split, stems};
+use super::vocabulary::{compounds, domain_stems, shortens, split, stems};
 use super::words::{Explainer, is_part_of_name, speaks};
 use crate::exec::Relation;
 use crate::rank::stem;
@@ -247,65 +247,6 @@ impl Explainer<'_, '_> {
         kind == Some(Kind::Time)
     }
 
-    /// Whether the question has a word for what a relation says of a thing, without the words for what
-    /// the thing is: `stops` are not `request stops`. If it is a flag, a word that is only like one of its
-    /// name must be like the last: captains are not pilot-exempt.
-    pub(super) fn speaks_of(&self, relation: Relation, thing: NodeId, flag: bool) -> bool {
-        const SPOKEN_OF: f32 = 0.2;
-        const LITERALLY: f32 = 0.45;
-        const HELPING: &str =
-            "has have is are was can do does offers provides allows accepts works work uses use";
-        let kg = self.session.kg();
-        let classes: Vec<String> = (kg.types(thing).into_iter())
-            .flat_map(|class| class_words(kg, class))
-            .collect();
-        let helping: Vec<String> = HELPING.split(' ').map(stem).collect();
-        let (own, _) = self.relation_words(relation);
-        let telling = own
-            .iter()
-            .filter(|name| !classes.contains(name) && !helping.contains(name));
-        let name = self.session.relation_name(relation);
-        let said_in_name = words(split(&name).0);
-        let last = said_in_name.iter().rev().map(|word| stem(word));
-        let last = last.into_iter().find(|word| own.contains(word));
-        let said = |name: &String| {
-            let part = flag && last.as_ref().is_some_and(|last| last != name);
-            let least = if part { LITERALLY } else { SPOKEN_OF };
-            let of = |(word, noun): (&AskedWord, &bool)| {
-                // Policies are no police.
-                // `full names` says nothing of `full time`.
-                let thing = word.is_mark() || classes.contains(&word.stem) || part && *noun;
-                let thing = thing || flag && self.stands_before_name(word);
-                !thing && self.given(word, name) >= least
-            };
-            self.asked.words.iter().zip(&self.nouns).any(of)
-        };
-        telling.into_iter().any(said)
-    }
-
-    /// Whether a word of the question stands before `name`.
-    fn stands_before_name(&self, word: &AskedWord) -> bool {
-        let behind = self
-            .session
-            .plain_question()
-            .get(word.at + word.word.len()..);
-        let next = behind.and_then(|behind| words(behind).into_iter().next());
-        next.is_some_and(|next| matches!(next.as_str(), "name" | "names"))
-    }
-
-    /// Whether the question says the opposite of a flag: `unpaid`, or `no longer active`.
-    pub(super) fn denies(&self, relation: Relation) -> bool {
-        let (own, _) = self.relation_words(relation);
-        let all = words(self.session.plain_question());
-        let ended = |three: &[String]| {
-            three[0] == "no" && three[1] == "longer" && own.contains(&stem(&three[2]))
-        };
-        let opposite = |word: &String| {
-            !own.contains(&stem(word)) && own.iter().any(|name| is_opposite(word, name))
-        };
-        all.windows(3).any(ended) || all.iter().any(opposite)
-    }
-
     /// The stems of a relation's own name and label, and those of its domain.
     pub(super) fn relation_words(&self, relation: Relation) -> (Vec<String>, Vec<String>) {
         let name = self.session.relation_name(relation);
@@ -321,13 +262,16 @@ impl Explainer<'_, '_> {
         };
         // `animal_owner_id` is the owner of an animal.
         if let Some(table) = &table
-            && let Some(column) =
-                without_table(last, table).or_else(|| without_short_table(last, table))
+            && let Some(column) = without_table(last, table)
+                .or_else(|| without_short_table(last, table))
+                .or_else(|| without_initials(last, table))
         {
             (last, domain) = (column, table);
         }
         let parts = |text: &str| {
-            let known = |stem: &str| self.tables.has(stem);
+            // `evergreen` is one word if the question says so.
+            let asked = |stem: &str| self.asked.words.iter().any(|word| word.stem == stem);
+            let known = |stem: &str| self.tables.has(stem) || asked(stem);
             let mut stems = stems(&with_name_parts(&compounds(text, known)));
             // `ref-maker`, `plays_in_club_inverse`: how it is stored, not what it means.
             let refers = text.starts_with("ref") || text.starts_with("Ref");
@@ -473,6 +417,20 @@ fn without_short_table<'a>(column: &'a str, table: &str) -> Option<&'a str> {
     let (first, table) = (first.to_lowercase(), table.to_lowercase());
     let short = !first.is_empty() && (table.starts_with(&first) || shortens(&first, &table));
     (short && !rest.is_empty()).then_some(rest)
+}
+
+/// The name of a column without the first letters of its table: `type` of `ptype` in the table `plant`.
+fn without_initials<'a>(column: &'a str, table: &str) -> Option<&'a str> {
+    const GENERAL: &str = "type name code date title status kind price cost size desc";
+    const LONGEST: usize = 3;
+    (1..=LONGEST).find_map(|length| {
+        let (first, rest) = column.split_at_checked(length)?;
+        let begins = table.to_lowercase().starts_with(&first.to_lowercase());
+        let general = GENERAL
+            .split(' ')
+            .any(|word| rest.eq_ignore_ascii_case(word));
+        (begins && general).then_some(rest)
+    })
 }
 
 fn is_separator(letter: char) -> bool {

@@ -31,8 +31,13 @@ pub(super) fn counted_per(all: &[impl AsRef<str>]) -> bool {
     let plural = word(at - 1).ends_with('s') && !word(at - 1).ends_with("ss");
     let noun = |at: usize| is_content(word(at)) && adjective(word(at)).is_none();
     let nouns = (0..all.len()).all(|other| other == at || noun(other));
-    let unit = word(at + 1).is_empty() || UNITS.contains(&word(at + 1));
+    let unit = word(at + 1).is_empty() || is_unit_of_rate(word(at + 1));
     plural && nouns && !unit && !matches!(word(0), "average" | "mean" | "avg" | "sum")
+}
+
+/// Whether nothing is counted for each of this: `20 per hour`.
+pub(super) fn is_unit_of_rate(word: &str) -> bool {
+    UNITS.contains(&word)
 }
 
 /// Whether a question asks for the most or the fewest of some things: `the most doctoral students`, not `the most

@@ -17,7 +17,7 @@ looking look interested search searching provide display return enumerate sort k
 
 /// More of these words, which came after the tables were learned, and prepositions.
 const CHATTER: &str = "everyone everybody here nowadays current currently directly tbh imo lol haha guys folks clue grateful appreciate wanted wants wondered lately hear heard mind moment beside besides along alongside within inside behind among amongst toward towards upon onto outside beneath via per without despite throughout distinct unique different altogether dr mr mrs ms \
-yo u ur stuff somebody told explain dear mate along buddy bro dude sir madam pal yall cheers sup huh eh nope yep yeah ta luv";
+yo u ur above below stuff somebody told explain dear mate along buddy bro dude sir madam pal yall cheers sup huh eh nope yep yeah ta luv";
 
 /// Abbreviations in names of columns, with what they stand for.
 const ABBREVIATIONS: &str = "acct:account addr:address amt:amount approx:approximate asst:assistant avg:average bal:balance \
@@ -31,7 +31,7 @@ pct:percent perf:performance ph:phone pmt:payment pop:population pos:position pr
 proj:project pub:publication pwr:power qty:quantity rcpt:receipt reg:registration req:required rm:room rte:route sal:salary sched:schedule \
 sec:section seq:sequence sess:session sig:signature spd:speed sr:senior stat:status std:standard strt:start stu:student subj:subject \
 sup:supervisor supp:supplier sz:size tel:telephone temp:temperature tm:time tot:total trans:transaction txn:transaction univ:university veh:vehicle vol:volume \
-whse:warehouse wgt:weight wt:weight yr:year yrs:years";
+whse:warehouse wgt:weight wt:weight yr:year yrs:years m2:square_metre km2:square_kilometre sqm:square_metre sqft:square_foot kwh:kilowatt_hour";
 
 /// Longest word that is taken apart, in bytes: names of strangers may be longer than any word.
 const LONGEST: usize = 64;

@@ -2,7 +2,7 @@
 
 use kg::value::Op;
 
-use super::super::plan::{Hop, PlanStep, bit};
+use super::super::plan::{Against, Hop, PlanStep, bit};
 use super::super::state::State;
 use super::super::words::Explainer;
 use super::paths::{KNOWN, Known, Path, add, best, label_behind, name_of, named, nameless};
@@ -59,7 +59,7 @@ impl<'c> Composer<'c, '_, '_> {
                 Role::Key if request.is_shown(phrase) => {}
                 Role::Condition | Role::Without => {}
                 Role::Column => {
-                    let shown = self.shown_by(phrase);
+                    let shown = self.shown_by(phrase).filter(|&path| !self.says_truth(path));
                     let rest = shown.and_then(|path| self.rest_of_name(phrase, path));
                     columns.rests += usize::from(rest.is_some());
                     for path in shown.into_iter().chain(rest).map(Shown::Path) {
@@ -314,6 +314,10 @@ impl<'c> Composer<'c, '_, '_> {
         let last = self.chosen.last()?;
         let (_, before) = last.split_last()?;
         let alone = phrase.words.is_empty() && phrase.of.is_empty();
+        // `Which branch has the most employees? Give its name.`
+        if alone && self.is_listed_of(phrase) {
+            return label_behind(self.paths, &[], label);
+        }
         let labels = [Label::Name, Label::Key];
         let is_label = labels.into_iter().any(|label| {
             label_behind(self.paths, before, label).is_some_and(|path| path.hops == *last)
@@ -321,6 +325,26 @@ impl<'c> Composer<'c, '_, '_> {
         (alone && is_label)
             .then(|| label_behind(self.paths, before, label))
             .flatten()
+    }
+
+    /// Whether a phrase stands in a sentence that lists what belongs to what was asked for.
+    fn is_listed_of(&self, phrase: &Phrase) -> bool {
+        let first = self
+            .request
+            .listed
+            .and_then(|at| self.request.phrases.get(at));
+        self.request.listed_of && first.is_some_and(|first| phrase.at >= first.at)
+    }
+
+    /// Whether the set keeps those of which a column says that it is so: branches with a cafe need not show it.
+    fn says_truth(&self, path: usize) -> bool {
+        let hops = self.chosen.get(path).map(Vec::as_slice);
+        self.base.plan.steps.iter().any(|step| match step {
+            PlanStep::Compare(relation, _, Against::Truth(_)) => {
+                hops.is_some_and(|hops| matches!(hops, [hop] if hop.relation == *relation))
+            }
+            _ => false,
+        })
     }
 
     /// Takes a path into the plan, with the path that is shown for it.

@@ -205,7 +205,16 @@ impl Composer<'_, '_, '_> {
     /// Whether each member alone would be a group of one row.
     fn groups_members_alone(&self, columns: &Columns) -> bool {
         let alone = |key: &usize| self.chosen.get(*key).is_some_and(Vec::is_empty);
+        // Each row has its own key.
+        let own = |key: &usize| {
+            let hops = self.chosen.get(*key);
+            let mut paths = self.paths.iter();
+            paths.any(|path| path.is_own_key() && Some(&path.hops) == hops)
+        };
+        let computed = |(_, one): &(usize, Shown)| matches!(one, Shown::Computed(..));
+        let members = columns.counted.is_none() && !columns.shown.iter().any(computed);
         self.chosen.iter().all(Vec::is_empty) && columns.keys.iter().any(alone)
+            || members && columns.keys.iter().any(own)
     }
 
     /// Whether what a group has is counted once for each member of a class that leads to the group:

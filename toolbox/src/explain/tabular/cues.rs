@@ -6,7 +6,7 @@ use kg::value::{Extreme, Op};
 use super::super::adjective::{Degree, adjective};
 use super::super::cues::{falls_short, is_negation, negated};
 use super::super::order::sorts;
-use super::super::totals::{counted_per, is_amount, things_follow};
+use super::super::totals::{counted_per, is_amount, is_unit_of_rate, things_follow};
 use super::reading::{LISTING, Reader, Token};
 use super::request::{Phrase, Role, is_of_quantity, is_one_of, number};
 use crate::call::Aggregate;
@@ -253,6 +253,8 @@ impl Reader<'_> {
                 self.request.grouped = true;
                 Some(1)
             }
+            // `20 per hour`
+            "per" if is_unit_of_rate(&next) => Some(2),
             "per" | "each" | "every" if !self.begins_of() => {
                 if word == "per" {
                     self.count_before();
@@ -348,6 +350,19 @@ impl Reader<'_> {
         if named && ends(at + 1) && at > 0 && self.request.count.is_some() {
             self.close();
             self.request.count = Some(self.tokens[at].at);
+            return Some(1);
+        }
+        // `together with that number`
+        let beside = |back: usize| at.checked_sub(back).map_or("", |at| self.word(at));
+        if named
+            && ends(at + 1)
+            && beside(1) == "that"
+            && beside(2) == "with"
+            && self.request.most.is_some()
+        {
+            self.close();
+            self.request.count = Some(self.tokens[at].at);
+            self.request.count_beside = true;
             return Some(1);
         }
         self.request.total |= word == "total" && matches!(second, "number" | "count");

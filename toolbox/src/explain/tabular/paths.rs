@@ -84,6 +84,11 @@ pub(super) struct Path {
 }
 
 impl Path {
+    /// Whether it leads to the keys of the members themselves.
+    pub(super) fn is_own_key(&self) -> bool {
+        self.own_key && self.hops.len() == 1
+    }
+
     /// Whether it leads to at most one node.
     pub(super) fn leads_to_one(&self) -> bool {
         self.ends.len() < 2

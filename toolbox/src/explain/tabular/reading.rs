@@ -103,8 +103,13 @@ pub(super) fn read(bare: &str, asked: &Asked) -> Request {
     }
     let word = |at: usize| tokens.get(at).map_or("", |token| token.word.as_str());
     let mut request = reader.request;
-    request.commands =
-        LISTING.contains(&word(0)) || word(0) == "what" && matches!(word(1), "is" | "are");
+    // `For every branch, what are its name and its city?`
+    let begin = match word(0) {
+        "for" => (tokens.iter().position(|token| token.apart)).unwrap_or_default(),
+        _ => 0,
+    };
+    let what = word(begin) == "what" && matches!(word(begin + 1), "is" | "are");
+    request.commands = LISTING.contains(&word(begin)) || what;
     request.asks = tokens
         .iter()
         .any(|token| QUESTION_WORDS.contains(&token.word.as_str()));
@@ -152,6 +157,10 @@ impl Reader<'_> {
             "or" if matches!(self.word(at + 1), "her" | "she") => return 2,
             "and" | "or" => self.and(at),
             "together" if self.word(at + 1) == "with" => self.close(),
+            // `whose email is missing`
+            "missing" | "unknown" | "blank" | "empty" if self.lacks(at) => {
+                self.request.without = true;
+            }
             "name" if self.is_order(at) => {}
             _ if name_part(self.tokens, at).is_some() => self.add(token, Some(Label::Name)),
             "name" | "names" => self.add(token, Some(Label::Name)),
@@ -356,7 +365,12 @@ impl Reader<'_> {
     fn asks_for_value(&self, at: usize) -> bool {
         let next = self.word(at + 1);
         let measure = next == "much" || adjective(next).is_some();
-        self.follows_and(at) && (self.word(at) == "when" || measure) && self.has_column()
+        let along = || {
+            let back = |back: usize| at.checked_sub(back).map_or("", |at| self.word(at));
+            back(1) == "with" && matches!(back(2), "along" | "together")
+        };
+        let joined = self.follows_and(at) || along();
+        joined && (self.word(at) == "when" || measure) && self.has_column()
     }
 
     /// Whether `and` stands before the token at `at`.
@@ -398,6 +412,23 @@ impl Reader<'_> {
             self.role = Role::Condition;
         }
         self.of = false;
+    }
+
+    /// Whether the last phrase is said to be missing by the word at `at`, and so is left out.
+    fn lacks(&mut self, at: usize) -> bool {
+        let is = at
+            .checked_sub(1)
+            .is_some_and(|at| matches!(self.word(at), "is" | "are" | "was"));
+        let last = self
+            .request
+            .phrases
+            .last_mut()
+            .filter(|one| is && one.role == Role::Condition);
+        if let Some(last) = last {
+            last.role = Role::Without;
+            return true;
+        }
+        false
     }
 
     /// Whether a ranked list ends with one more column behind `with` at `at`: `top 3 concerts with the price`.
