@@ -38,14 +38,14 @@ impl Explainer<'_, '_> {
         let part_time = self.says_part_time(&own);
         let said = |name: &String| {
             let part = flag && last.as_ref().is_some_and(|last| last != name);
-            // A hire date is not full-time.
-            let literally = part || flag && name == "time";
-            let least = if literally { LITERALLY } else { SPOKEN_OF };
+            let least = if part { LITERALLY } else { SPOKEN_OF };
             let of = |(word, noun): (&AskedWord, &bool)| {
                 // Policies are no police.
                 let thing = word.is_mark() || classes.contains(&word.stem) || part && *noun;
                 // `full names` says nothing of `full time`.
                 let thing = thing || flag && self.stands_before_name(word);
+                // A hire date is not full-time.
+                let thing = thing || flag && name == "time" && word.stem != *name;
                 !thing && self.given(word, name) >= least
             };
             part_time && name == "full" || self.asked.words.iter().zip(&self.nouns).any(of)

@@ -210,7 +210,7 @@ impl<'c> Composer<'c, '_, '_> {
     /// Whether a phrase says the whole name of a column, up to a general word at its end: `job` is `job_title`, and `song` is
     /// no `song_release_year`. What the class explains as well is no column.
     fn says_whole(&self, phrase: &Phrase, path: &Path) -> bool {
-        const GENERAL: &str = "title type kind code status description";
+        const GENERAL: &str = "title type kind code status description date time";
         let [hop] = path.hops.as_slice() else {
             return false;
         };

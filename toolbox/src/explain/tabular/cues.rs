@@ -414,7 +414,8 @@ impl Reader<'_> {
         // Nothing has 25,000 of something in a graph that one asks by words.
         // And where nothing follows, as in `that cost more than 10`, nothing is counted.
         let follows = self.tokens.get(at + read).is_some_and(|next| !next.apart);
-        if is_of_quantity(self.word(at + read)) || number > LARGEST_COUNT || !follows {
+        let unit = self.word(at + read);
+        if is_of_quantity(unit) || unit == "per" || number > LARGEST_COUNT || !follows {
             return None;
         }
         self.request.having = Some((op, number));
