@@ -130,6 +130,7 @@ static ADJECTIVES: &[Adjective] = &[
     of("high", HEIGHT, HIGH),
     of("low", HEIGHT, LOW),
     of("deep", &["depth", "deep"], HIGH),
+    of("shallow", &["depth", "deep"], LOW),
     of("big", SIZE, HIGH),
     of("large", SIZE, HIGH),
     of("great", SIZE, HIGH),

@@ -234,8 +234,14 @@ impl Asked {
                 && index > 0
                 && matches!(all[index - 1].as_str(), "do" | "did" | "can");
             let kind = asks_kind(&all, index);
-            let empty =
-                !is_content(word) && !kind || is_chatter(word) || word == "else" || ever || anybody;
+            // A column may be called so.
+            let column =
+                matches!(word.as_str(), "kind" | "sort") && is_relation(&all[index..=index]);
+            let empty = !is_content(word) && !kind && !column
+                || is_chatter(word)
+                || word == "else"
+                || ever
+                || anybody;
             if value.is_none() && !job && empty {
                 continue;
             }

@@ -257,6 +257,22 @@ impl<'c> Composer<'c, '_, '_> {
 
     /// The path that fits a phrase best. What the class of the set explains may still be a column.
     fn best(&self, phrase: &Phrase) -> Option<&'c Path> {
+        // `their joining dates` of who joined after a day: the set explains it too.
+        let literal = |path: &&Path| {
+            let [hop] = path.hops.as_slice() else {
+                return false;
+            };
+            let (own, _) = self.explainer.relation_words(hop.relation);
+            let asked = &self.explainer.asked.words;
+            let said = |at: &usize| own.contains(&asked[*at].stem);
+            phrase.words.len() > 1 && phrase.words.iter().all(said) && self.says_whole(phrase, path)
+        };
+        if phrase.role == Role::Column
+            && phrase.of.is_empty()
+            && let Some(path) = self.paths.iter().find(literal)
+        {
+            return Some(path);
+        }
         // `the continent name` of a country, where continents are no things.
         let text = |path: &&Path| {
             path.is_text(self.explainer.session.kg()) && self.says_whole(phrase, path)

@@ -112,7 +112,7 @@ impl Reader<'_> {
         };
         let compared = compared.or_else(verb);
         let mut op = before.filter_map(|word| match word.as_str() {
-            "above" | "over" | "exceeding" => Some(Op::Gt),
+            "above" | "over" | "exceeding" | "exceeds" | "exceed" => Some(Op::Gt),
             "below" | "under" => Some(Op::Lt),
             other => match adjective(other) {
                 Some((found, Degree::Comparative)) => Some(found.comparisons()[0]),
@@ -140,6 +140,8 @@ impl Reader<'_> {
         // `the average number of injuries` is the mean of a number that the graph has.
         match (self.word(at + 1), self.word(at + 2)) {
             ("number" | "amount", "of") => 3,
+            // `the sum of the yearly fees`
+            ("of", "the" | "all" | "their" | "its") => 3,
             ("of", _) => 2,
             _ => 1,
         }

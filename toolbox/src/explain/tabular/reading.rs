@@ -190,22 +190,7 @@ impl Reader<'_> {
                 return 3;
             }
             "when" | "how" if self.asks_for_value(at) => return self.value(at),
-            _ if CONDITIONS.contains(&word) && at > 0 => {
-                self.close();
-                let together = matches!(self.word(at - 1), "along" | "together");
-                let their = together && word == "with"
-                    || matches!(self.word(at + 1), "their" | "its")
-                    || self.ends_with_column(at);
-                self.beside |= their;
-                // `the teams in which`, but not `which of the teams`.
-                self.role = if their {
-                    Role::Column
-                } else if self.request.phrases.is_empty() && word != "with" {
-                    self.role
-                } else {
-                    Role::Condition
-                };
-            }
+            _ if CONDITIONS.contains(&word) && at > 0 => self.condition(at),
             _ if BEHIND.contains(&word) && !self.request.phrases.is_empty() => {
                 self.close();
                 if matches!(self.role, Role::Column | Role::Counted | Role::Computed(_)) {
@@ -240,6 +225,25 @@ impl Reader<'_> {
             _ => {}
         }
         1
+    }
+
+    /// Reads a word that begins what an answer has to satisfy, or `with their`, which begins one more column.
+    fn condition(&mut self, at: usize) {
+        let word = self.tokens[at].word.as_str();
+        self.close();
+        let together = matches!(self.word(at - 1), "along" | "together");
+        let their = together && word == "with"
+            || matches!(self.word(at + 1), "their" | "its")
+            || self.ends_with_column(at);
+        self.beside |= their;
+        // `the teams in which`, but not `which of the teams`.
+        self.role = if their {
+            Role::Column
+        } else if self.request.phrases.is_empty() && word != "with" {
+            self.role
+        } else {
+            Role::Condition
+        };
     }
 
     /// Reads `and` or `or`.
