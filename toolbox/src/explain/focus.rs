@@ -61,7 +61,11 @@ pub(super) fn focus(question: &str, words: &[(usize, String)]) -> Option<usize> 
         return Some(asking + 1);
     }
     let place_or_time = matches!(asked, "where" | "when" | "how");
-    let verb_last = DO.contains(&next) || BE.contains(&next) && (place_or_time || asking > 0);
+    let last = words.last().map_or("", |(_, word)| word.as_str());
+    // `what else has the author written`
+    let has = matches!(next, "has" | "have" | "had") && is_verb_behind("", last);
+    let verb_last =
+        DO.contains(&next) || has || BE.contains(&next) && (place_or_time || asking > 0);
     let mut behind = asking + 1..words.len();
     let found = if verb_last {
         behind.rfind(noun)

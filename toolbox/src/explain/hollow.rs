@@ -51,6 +51,10 @@ impl Search<'_> {
             state: state.clone(),
         };
         let terms = of_found(&found, explainer);
+        // Who acted for a director is not what the director acted in.
+        if terms[DecisionTerm::PersonForWho] < 0.0 {
+            return;
+        }
         let mut hollow = self.hollow.borrow_mut();
         let score = |terms: &Terms| self.weights.score(terms);
         if hollow

@@ -259,14 +259,20 @@ pub(super) fn bare_possessive(
     let label = label.to_lowercase();
     // The mention may end before the `s`.
     let end = match said.strip_suffix('s') {
-        Some(name) if name == label => end,
-        _ if said == label && question.get(end..)?.starts_with('s') => end + 1,
+        Some(name) if is_name(name, &label) => end,
+        _ if is_name(&said, &label) && question.get(end..)?.starts_with('s') => end + 1,
         _ => return None,
     };
     let rest = question.get(end..)?.strip_prefix(' ')?;
     let noun = words(rest).into_iter().next()?;
     let written = question.contains(['\'', '’']) || question.contains(char::is_uppercase);
     (proper && !written && is_content(&noun)).then_some(end)
+}
+
+/// Whether a text is a label or its last word, such as a surname.
+fn is_name(text: &str, label: &str) -> bool {
+    let rest = label.strip_suffix(text);
+    !text.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.ends_with(' '))
 }
 
 /// The linked entity that a question mentions as a kind of things: in the plural, or behind a
@@ -281,9 +287,10 @@ pub(super) fn as_kind(kg: &dyn Kg, question: &str, linked: &Linked) -> Option<us
         let label = label.to_lowercase();
         let ends = question.get(end..).unwrap_or_default();
         let plural = |text: &str| {
-            ["s", "es"]
-                .iter()
-                .any(|ending| text.strip_suffix(ending) == Some(label.as_str()))
+            ["s", "es"].iter().any(|ending| {
+                text.strip_suffix(ending)
+                    .is_some_and(|one| is_name(one, &label))
+            })
         };
         // The mention may end before the `s`: `x-ray` of `x-rays`.
         let letter = ends.chars().next().filter(|one| one.is_alphabetic());

@@ -105,6 +105,8 @@ pub(super) struct Asked {
     pub(super) kind: Option<usize>,
     /// The index of the content word that names what is asked for.
     pub(super) focus: Option<usize>,
+    /// Whether it asks for one of two things that it names.
+    pub(super) chosen: bool,
     /// Whether it has a question word.
     pub(super) has_question_word: bool,
     /// That word is a noun with an article or question word before it: `the capital`, `which director`.
@@ -196,10 +198,12 @@ impl Asked {
             // `which languages count as official`
             let counts_as = word.starts_with("count")
                 && matches!(all.get(index + 1).map(String::as_str), Some("as" | "among"));
+            // `I fancy seeing it in person`
+            let person = word == "person" && index > 0 && all[index - 1] == "in";
             // `I'd love to know`
             let love = word == "love" && all.get(index + 1).is_some_and(|next| next == "to");
             if value.is_none()
-                && (*at < begin || tag || counts_as || love || is_journey(&all, index))
+                && (*at < begin || person || tag || counts_as || love || is_journey(&all, index))
             {
                 continue;
             }
@@ -321,6 +325,7 @@ impl Asked {
         // `Is it the Elbe or the Loire that is longer?` asks for one of them.
         let chosen =
             asked.either.is_some() && !asked.than && mentions::or_between(question, linked);
+        asked.chosen = chosen;
         asked.judge &= !chosen;
         asked.tells &= !chosen;
         asked.place = mentions::stand_for_places(question, linked);

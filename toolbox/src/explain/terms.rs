@@ -316,6 +316,11 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     let named = extreme && explainer.names_extreme(&state.plan);
     terms[DecisionTerm::ExtremeMissing] =
         flag(extreme && !named && state.tally.extremes <= state.tally.misplaced);
+    // `Are there more people in Spain or in Colombia?` asks for a country.
+    let topics = set.map_or(0.0, |set| explainer.share_of_topics(set));
+    if asked.chosen && topics < 1.0 {
+        terms[DecisionTerm::ExtremeMissing] = 1.0;
+    }
     terms[DecisionTerm::ExtremeNotAsked] = flag((!extreme || named) && state.tally.extremes > 0);
     terms[DecisionTerm::TruthMissing] = flag(asked.judge && !judged);
     terms[DecisionTerm::TruthNotAsked] = flag(judged && !asked.judge && !asked.tells);

@@ -17,7 +17,7 @@ looking look interested search searching provide display return enumerate sort k
 
 /// More of these words, which came after the tables were learned, and prepositions.
 const CHATTER: &str = "everyone everybody here nowadays current currently directly tbh imo lol haha guys folks clue grateful appreciate wanted wants wondered lately hear heard mind moment beside besides along alongside within inside behind among amongst toward towards upon onto outside beneath via per without despite throughout distinct unique different altogether dr mr mrs ms \
-yo u ur above below stuff somebody told explain dear mate along buddy bro dude sir madam pal yall cheers sup huh eh nope yep yeah ta luv";
+yo u ur tonight above below stuff somebody told explain dear mate along buddy bro dude sir madam pal yall cheers sup huh eh nope yep yeah ta luv";
 
 /// Abbreviations in names of columns, with what they stand for.
 const ABBREVIATIONS: &str = "acct:account addr:address amt:amount approx:approximate asst:assistant avg:average bal:balance \

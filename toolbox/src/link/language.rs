@@ -84,7 +84,7 @@ fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
 }
 
 /// Spoken forms of names and of words in names, each with its written form.
-const SPOKEN: [(&str, &str); 18] = [
+const SPOKEN: [(&str, &str); 19] = [
     ("sci fi", "science fiction"),
     ("scifi", "science fiction"),
     ("rom com", "romantic comedy"),
@@ -100,6 +100,7 @@ const SPOKEN: [(&str, &str); 18] = [
     ("keeper", "goalkeeper"),
     ("nobel for", "nobel prize in"),
     ("nobel in", "nobel prize in"),
+    ("nobel", "nobel prize"),
     ("pulitzer for", "pulitzer prize for"),
     ("booker", "booker prize"),
     ("whodunit", "mystery"),
@@ -118,11 +119,12 @@ pub(super) fn written_out(name: &str) -> Option<String> {
         whole.then_some((before.trim(), *written, behind.trim()))
     };
     let (before, written, behind) = SPOKEN.iter().find_map(of)?;
-    let award = written == "academy award" && behind.is_empty() && !before.is_empty();
-    let parts = if award {
-        [written, "for", before]
-    } else {
-        [before, written, behind]
+    let last = behind.is_empty() && !before.is_empty();
+    let parts = match written {
+        "academy award" if last => [written, "for", before],
+        // `the physics Nobel`
+        "nobel prize" if last => [written, "in", before],
+        _ => [before, written, behind],
     };
     Some(parts.join(" ").trim().to_owned())
 }

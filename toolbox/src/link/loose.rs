@@ -13,7 +13,7 @@ use super::language::{
     is_nearly_ordinary, is_ordinary, nations, other_names, subjects_of, written_out,
 };
 use super::names::{Asked, is_column_value, is_topic, is_value, is_vocabulary, is_vocabulary_name};
-use super::pieces::{Fit, Part, Token, fit, tokens};
+use super::pieces::{Fit, Part, Token, distinct, fit, tokens};
 use super::span::{CHOICES, Span, add};
 use super::turned;
 use super::words::{Word, words};
@@ -29,9 +29,6 @@ const INITIALS: usize = 5;
 /// Score of a nation that is named by its adjective: before a noun, the adjective means the nation
 /// rather than its language.
 const ADJECTIVE: f32 = 0.95;
-/// Maximum difference to the best part of a name for one mention.
-const EQUAL: f32 = 0.05;
-
 /// Neighbours that turn a word into the name of a language.
 const LANGUAGE: &[&str] = &[
     "language",
@@ -351,54 +348,6 @@ fn fits(
         .filter(|candidate| !key(candidate))
         .filter_map(|candidate| best(candidate).map(|fit| (fit, candidate.clone())))
         .collect()
-}
-
-/// The best fits of each span, without those that too many nodes share.
-fn distinct(asked: &Asked<'_>, mut pieces: Vec<(Fit, LabelMatch)>) -> Vec<(Fit, LabelMatch)> {
-    pieces.sort_by(|(a, one), (b, other)| {
-        (a.first, a.last)
-            .cmp(&(b.first, b.last))
-            .then(b.quality.total_cmp(&a.quality))
-            .then(one.node.cmp(&other.node))
-    });
-    pieces.dedup_by(|(a, one), (b, other)| {
-        (a.first, a.last, one.node) == (b.first, b.last, other.node)
-    });
-    let same = |a: &Fit, b: &Fit| (a.first, a.last) == (b.first, b.last);
-    let mut kept = Vec::new();
-    let is_tail = |(_, found): &&(Fit, LabelMatch)| !asked.kg.in_relations(found.node).is_empty();
-    for group in pieces.chunk_by(|(a, _), (b, _)| same(a, b)) {
-        // Where the question asks for a value, nodes that are values come first.
-        let values: Vec<&(Fit, LabelMatch)> = if is_value(asked, group[0].0.first) {
-            group.iter().filter(is_tail).collect()
-        } else {
-            Vec::new()
-        };
-        let group = if values.is_empty() {
-            group.iter().collect()
-        } else {
-            values
-        };
-        let best = group[0].0;
-        let equal = |fit: &Fit| fit.quality >= best.quality - EQUAL;
-        if group.iter().filter(|(fit, _)| equal(fit)).count() > best.part.most() {
-            continue;
-        }
-        for (fit, found) in group.iter().filter(|(fit, _)| equal(fit)) {
-            let how = if fit.misspelt {
-                MatchKind::Fuzzy
-            } else {
-                MatchKind::Partial
-            };
-            let found = LabelMatch {
-                score: fit.quality,
-                how,
-                ..found.clone()
-            };
-            kept.push((*fit, found));
-        }
-    }
-    kept
 }
 
 /// The byte range at which a question mentions a node in other words than its names: the forms that

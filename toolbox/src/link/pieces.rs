@@ -1,14 +1,14 @@
 //! Mentions by a part of a name (`Orwell`, `Bayern`, `Everest`) and by a misspelt name: aligns the
 //! words of a question with the words of a name and judges the missing words.
 
-use kg::search::nearly;
+use kg::search::{LabelMatch, MatchKind, nearly, normalise};
 
 use super::language::{
     is_adjective, is_concept, is_designator, is_nation, is_nearly_ordinary, is_ordinary,
     is_particle,
 };
+use super::names::{Asked, is_value};
 use super::words::Word;
-use kg::search::normalise;
 
 /// Minimum length of a single misspelt word: a whole name, and a part of a longer one.
 const MISSPELT: usize = 5;
@@ -253,6 +253,66 @@ fn core(name: &[&str]) -> usize {
     };
     let cut = name.iter().skip(1).position(addition);
     cut.map_or(name.len(), |cut| cut + 1)
+}
+
+/// Maximum difference to the best part of a name for one mention.
+const EQUAL: f32 = 0.05;
+
+/// The best fits of each span, without those that too many nodes share.
+pub(super) fn distinct(
+    asked: &Asked<'_>,
+    mut pieces: Vec<(Fit, LabelMatch)>,
+) -> Vec<(Fit, LabelMatch)> {
+    pieces.sort_by(|(a, one), (b, other)| {
+        (a.first, a.last)
+            .cmp(&(b.first, b.last))
+            .then(b.quality.total_cmp(&a.quality))
+            .then(one.node.cmp(&other.node))
+    });
+    pieces.dedup_by(|(a, one), (b, other)| {
+        (a.first, a.last, one.node) == (b.first, b.last, other.node)
+    });
+    let same = |a: &Fit, b: &Fit| (a.first, a.last) == (b.first, b.last);
+    let mut kept = Vec::new();
+    let is_tail = |(_, found): &&(Fit, LabelMatch)| !asked.kg.in_relations(found.node).is_empty();
+    for group in pieces.chunk_by(|(a, _), (b, _)| same(a, b)) {
+        // Where the question asks for a value, nodes that are values come first.
+        let values: Vec<&(Fit, LabelMatch)> = if is_value(asked, group[0].0.first) {
+            group.iter().filter(is_tail).collect()
+        } else {
+            Vec::new()
+        };
+        let group = if values.is_empty() {
+            group.iter().collect()
+        } else {
+            values
+        };
+        let best = group[0].0;
+        // `which gallery` asks for one.
+        let asks = asked.before(best.first).as_deref() == Some("which");
+        let word = asked.words[best.first];
+        if asks && best.first == best.last && best.part != Part::Whole && !word.capital {
+            continue;
+        }
+        let equal = |fit: &Fit| fit.quality >= best.quality - EQUAL;
+        if group.iter().filter(|(fit, _)| equal(fit)).count() > best.part.most() {
+            continue;
+        }
+        for (fit, found) in group.iter().filter(|(fit, _)| equal(fit)) {
+            let how = if fit.misspelt {
+                MatchKind::Fuzzy
+            } else {
+                MatchKind::Partial
+            };
+            let found = LabelMatch {
+                score: fit.quality,
+                how,
+                ..found.clone()
+            };
+            kept.push((*fit, found));
+        }
+    }
+    kept
 }
 
 #[cfg(test)]
