@@ -11,7 +11,7 @@ use toolbox::exec::Value;
 use toolbox::explain::{Candidate, DecisionTerm, Proposer, SearchLimits, TermWeights, WordTables};
 use toolbox::oda::OdaOptions;
 
-use super::decide::{Decision, Weighing, has_read, join, own_choice};
+use super::decide::{Decision, Weighing, has_read, join, own_choice, weights};
 use super::kind::{AgentKind, TriadOptions, Voting};
 use super::outcome::Outcome;
 use super::recorder::Recorder;
@@ -116,7 +116,7 @@ impl<'t, 'g> Vote<'t, 'g> {
         let proposer = Proposer::new(&session, words);
         let template = planner.program_template();
         let weights = match template {
-            Some(_) => TermWeights::with_model(),
+            Some(_) => weights(has_read(task, planner)),
             None => TermWeights::default(),
         };
         let mut candidates = proposer.propose(&weights, SearchLimits::default(), most)?;

@@ -4,11 +4,11 @@
 //! an agent adds what its model says.
 //!
 //! ```text
-//! question, cues, adjective        what the question asks; focus: the word that names the answer
+//! question, cues, adjective        what the question asks; focus: the word that names the answer; yes_no: whether it judges
 //! asked_word, name_parts           its words; first and last names
 //! marks, mentions                  question words; what stands around the mentions of entities
 //! vocabulary, phrases, table       the words of relations; translation probabilities (learn makes them)
-//! naming, relations                what names of relations and classes mean; the words of a relation
+//! naming, relations, flags         what names of relations and classes mean; the words of a relation, and of one with truths
 //! others                           relations that a topic lacks and other things of its class have
 //! words, classes, kinds, kinship   which words a relation or a thing explains, and which a chain of parents and children
 //! typos                            misspelt words
@@ -19,7 +19,7 @@
 //!                                  alternatives, both and ends; compared: what values are compared with
 //! tabular                          candidates that end in the extended tools
 //! read                             what a program of a model explains
-//! terms                            the decision
+//! terms, term_weights              the decision
 //! lexicon                          words proposed for a graph's relations and classes
 //! why                              which part of the chosen program accounts for which word
 //! ```
@@ -60,6 +60,7 @@ mod state;
 mod table;
 mod tabular;
 mod tally;
+mod term_weights;
 mod terms;
 mod totals;
 mod typos;
@@ -79,7 +80,8 @@ pub use learn::{WordPair, learn};
 pub use lexicon::{LexiconEntry, lexicon, question_words};
 pub use search::SearchLimits;
 pub use table::{TableError, WordTables};
-pub use terms::{DecisionTerm, TERM_NAMES, TERMS, TermWeights, Terms};
+pub use term_weights::TermWeights;
+pub use terms::{DecisionTerm, TERM_NAMES, TERMS, Terms};
 pub(crate) use vocabulary::split as segments;
 pub use why::WordReason;
 

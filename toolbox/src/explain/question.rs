@@ -265,8 +265,12 @@ impl Asked {
             if number || value.is_none() && names.contains(&stem) {
                 continue;
             }
+            let own = typos
+                .iter()
+                .any(|(typo, meant)| typo == meant && typo == word);
+            let meant = if own { None } else { tables.meant(&stem) };
             asked.push(AskedWord {
-                stem: tables.meant(&stem).unwrap_or(stem),
+                stem: meant.unwrap_or(stem),
                 word: word.clone(),
                 at: *at,
                 value,

@@ -11,7 +11,8 @@ use rustc_hash::FxHashMap;
 use super::nodes::{has_reference, is_key_of};
 use super::plan::{Against, Hop, PlanStep, Start, Way, bit};
 use super::state::{Found, State};
-use super::terms::{TermWeights, Terms, of_state};
+use super::term_weights::TermWeights;
+use super::terms::{Terms, of_state};
 use super::values::{
     is_of_every_row, is_range, is_unasked_key, kind_of, of_rows, ops, reached, said_classes, truth,
     year_used,

@@ -36,7 +36,8 @@ const SHORTHAND: [(&str, &str); 10] = [
     ("bks", "books"),
 ];
 
-/// The misspelt and shortened words of a session's question, each with the word that was meant.
+/// The misspelt and shortened words of a session's question, each with the word that was meant. A word that only the
+/// graph has means itself: `evergreen`.
 pub(super) fn found(session: &Session<'_>, tables: &WordTables) -> Vec<(String, String)> {
     let (question, linked) = (session.plain_question(), session.linked());
     let values: Vec<String> = (linked.values.iter())
@@ -48,7 +49,8 @@ pub(super) fn found(session: &Session<'_>, tables: &WordTables) -> Vec<(String, 
         let seen = values.contains(&word) || found.iter().any(|(known, _)| *known == word);
         let short = || SHORTHAND.iter().find(|(short, _)| *short == word);
         let written = || short().map(|(_, long)| (*long).to_owned());
-        let meant = || written().or_else(|| meant(&word, tables, in_graph));
+        let own = || (!tables.has(&stem(&word)) && in_graph(&word)).then(|| word.clone());
+        let meant = || (written().or_else(|| meant(&word, tables, in_graph))).or_else(own);
         if let Some(meant) = (!seen).then(meant).flatten() {
             found.push((word, meant));
         }

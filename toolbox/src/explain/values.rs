@@ -223,15 +223,23 @@ pub(super) fn said_classes(explainer: &mut Explainer<'_, '_>) -> Vec<NodeId> {
         .collect();
     said.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let all: Vec<NodeId> = said.into_iter().map(|(_, class)| class).collect();
+    /// Members of a class that are looked at.
+    const SOME: usize = 16;
     let parts = |class: NodeId| class_words(session.kg(), class);
     // `wind farms` are not only the offshore wind farms.
+    let kg = session.kg();
+    let within = |class: NodeId, other: NodeId| {
+        let (inner, outer) = (kg.instances(class), kg.instances(other));
+        let mut some = inner.iter().take(SOME);
+        outer.len() > inner.len() && some.all(|node| outer.binary_search(node).is_ok())
+    };
     let mut special = |class: NodeId| {
         let (own, words) = (parts(class), explainer.class(class));
         all.iter().any(|&other| {
             let wider = parts(other);
+            let part = wider.len() < own.len() && wider.iter().all(|word| own.contains(word));
             other != class
-                && wider.len() < own.len()
-                && wider.iter().all(|word| own.contains(word))
+                && (part || within(class, other))
                 && (explainer.class(other).iter().zip(words.iter())).all(|(a, b)| a >= b)
         })
     };

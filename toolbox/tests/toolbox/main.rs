@@ -15,6 +15,7 @@ mod ranking;
 mod rows;
 mod schema;
 mod search;
+mod spoken;
 mod states;
 mod support;
 mod tables;

@@ -201,7 +201,7 @@ fn a_relation_of_the_graph_means_more_than_a_phrase() {
 }
 
 /// Rivers, the countries that they cross, cities and novels. The capital of Noria is one of its cities.
-const LANDS: &str = r#"
+pub(crate) const LANDS: &str = r#"
 @base <http://lands.example/> . @prefix : <http://lands.example/> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 :River rdfs:label "river" . :Country rdfs:label "country" . :City rdfs:label "city" . :Novel rdfs:label "novel" .
@@ -261,7 +261,7 @@ fn a_sum_is_of_several_numbers() {
 }
 
 /// Trials of drugs at hospitals, and the cities of two countries.
-const CLINIC: &str = r#"
+pub(crate) const CLINIC: &str = r#"
 @base <http://clinic.example/> . @prefix : <http://clinic.example/> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 :Trial rdfs:label "clinical trial" . :Disease rdfs:label "disease" . :Hospital rdfs:label "hospital" . :City rdfs:label "city" . :Country rdfs:label "country" .

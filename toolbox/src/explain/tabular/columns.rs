@@ -210,7 +210,7 @@ impl<'c> Composer<'c, '_, '_> {
     /// Whether a phrase says the whole name of a column, up to a general word at its end: `job` is `job_title`, and `song` is
     /// no `song_release_year`. What the class explains as well is no column.
     fn says_whole(&self, phrase: &Phrase, path: &Path) -> bool {
-        const GENERAL: &str = "title type kind code status description date time";
+        const GENERAL: &str = "title type kind code status description date";
         let [hop] = path.hops.as_slice() else {
             return false;
         };
@@ -218,9 +218,12 @@ impl<'c> Composer<'c, '_, '_> {
             return false;
         }
         let (mut own, _) = self.explainer.relation_words(hop.relation);
-        let general = |name: &String| GENERAL.split(' ').any(|word| stem(word) == *name);
-        if own.len() > 1 && own.last().is_some_and(general) {
-            own.pop();
+        let general = |name: &String| {
+            let label = phrase.label == Some(Label::Name) && *name == stem("name");
+            label || GENERAL.split(' ').any(|word| stem(word) == *name)
+        };
+        if !own.iter().all(general) {
+            own.retain(|name| !general(name));
         }
         let asked = &self.explainer.asked.words;
         let said = |name: &String| phrase.words.iter().any(|&at| asked[at].stem == *name);

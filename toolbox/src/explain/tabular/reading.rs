@@ -336,7 +336,13 @@ impl Reader<'_> {
         let phrase = self.open.and_then(|open| self.request.phrases.get(open));
         let column = phrase.is_some_and(|one| one.role == Role::Column && !one.words.is_empty());
         let done = self.tokens[at].content.is_some() && self.word(at).ends_with("ed");
-        column && !self.of && done && is_one_of(self.word(at + 1), "by from in at on to for")
+        column
+            && !self.of
+            && done
+            && is_one_of(
+                self.word(at + 1),
+                "by from in at on to for after before since between",
+            )
     }
 
     /// Whether `name` is what the asker tells us to do: `name all rivers`.
