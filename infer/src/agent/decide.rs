@@ -86,6 +86,7 @@ pub fn answer(
             template: task.template,
             weights: &weights,
             begun,
+            first: 0,
         };
         logprobs = model.weigh(&mut candidates, answer.as_ref(), planner, &mut record)?;
         if let (false, Some(own), Some(logprob)) = (failed, candidates.last_mut(), logprobs.last())
@@ -192,6 +193,8 @@ pub(super) struct Weighing<'a, 'g> {
     pub(super) template: &'a Template,
     pub(super) weights: &'a TermWeights,
     pub(super) begun: Instant,
+    /// The place of the first candidate among all of the decision.
+    pub(super) first: usize,
 }
 
 impl Weighing<'_, '_> {
@@ -227,7 +230,8 @@ impl Weighing<'_, '_> {
             let programs = (next.iter())
                 .map(|&at| self.samples_of(&candidates[at], record))
                 .collect::<Result<Vec<_>, _>>()?;
-            let found = record.plan(|| planner.logprobs_of(&programs))?;
+            let places: Vec<usize> = next.iter().map(|at| self.first + at).collect();
+            let found = record.plan(|| planner.logprobs_of(&programs, &places))?;
             for (&at, logprob) in next.iter().zip(found) {
                 let candidate = &mut candidates[at];
                 let term = logprob.map_or(0.0, |log| (log / LOGPROB_UNIT) as f32);

@@ -133,13 +133,18 @@ impl<'t, 'g> Vote<'t, 'g> {
                 template,
                 weights: &weights,
                 begun,
+                first: 0,
             };
             logprobs = model.weigh(proposed, own.answer.as_ref(), planner, &mut record)?;
             if own.answer.is_some() {
                 own.terms[DecisionTerm::Model] = as_likely(own, proposed);
             } else {
                 let own = std::slice::from_mut(own);
-                logprobs.extend(model.weigh(own, None, planner, &mut record)?);
+                let last = Weighing {
+                    first: proposed.len(),
+                    ..model
+                };
+                logprobs.extend(last.weigh(own, None, planner, &mut record)?);
             }
         }
         // The agent's own answer is no conversation of the tool loop.

@@ -463,7 +463,11 @@ impl Planner for LocalPlanner {
         self.decode(turns, &GrammarAcceptor::new(grammar), abstaining)
     }
 
-    fn logprobs_of(&mut self, programs: &[Vec<Vec<Turn>>]) -> Result<Vec<Option<f64>>, InferError> {
+    fn logprobs_of(
+        &mut self,
+        programs: &[Vec<Vec<Turn>>],
+        _places: &[usize],
+    ) -> Result<Vec<Option<f64>>, InferError> {
         let chat = &self.model.chat;
         let encoded: Vec<Vec<Encoded>> = (programs.iter())
             .map(|samples| samples.iter().map(|turns| chat.encode(turns)).collect())

@@ -101,11 +101,17 @@ pub trait Planner {
     }
     /// For each program, the log-probability of all trained turns of its samples (see
     /// [`toolbox::prompt::Conversation::into_samples`]) without a constraint; `None` if the planner
-    /// has no probabilities.
+    /// has no probabilities. `places` are those of the programs among all candidates of a decision, by which a replay
+    /// knows them.
     ///
     /// # Errors
     /// [`InferError`] if the model fails.
-    fn logprobs_of(&mut self, programs: &[Vec<Vec<Turn>>]) -> Result<Vec<Option<f64>>, InferError> {
+    fn logprobs_of(
+        &mut self,
+        programs: &[Vec<Vec<Turn>>],
+        places: &[usize],
+    ) -> Result<Vec<Option<f64>>, InferError> {
+        let _ = places;
         Ok(vec![None; programs.len()])
     }
     /// The template of the tool loop's conversations, if the planner has log-probabilities of them.
@@ -168,7 +174,7 @@ impl Planner for Oracle {
 pub struct Scripted {
     turns: std::vec::IntoIter<Proposal>,
     given: usize,
-    logprobs: std::vec::IntoIter<Option<f64>>,
+    logprobs: Vec<Option<f64>>,
     words: Arc<WordTables>,
 }
 
@@ -193,7 +199,7 @@ impl Scripted {
         Self {
             given: turns.len(),
             turns: turns.into_iter(),
-            logprobs: Vec::new().into_iter(),
+            logprobs: Vec::new(),
             words: WordTables::base(),
         }
     }
@@ -204,13 +210,10 @@ impl Scripted {
         Self { words, ..self }
     }
 
-    /// Gives these answers to [`Planner::logprobs_of`], in order.
+    /// Gives these answers to [`Planner::logprobs_of`], one for each candidate of the decision.
     #[must_use]
     pub fn with_logprobs(self, logprobs: Vec<Option<f64>>) -> Self {
-        Self {
-            logprobs: logprobs.into_iter(),
-            ..self
-        }
+        Self { logprobs, ..self }
     }
 
     fn next(&mut self) -> Result<Proposal, InferError> {
@@ -234,15 +237,17 @@ impl Planner for Scripted {
     }
 
     fn program_template(&self) -> Option<Template> {
-        let known = self.logprobs.as_slice().iter().any(Option::is_some);
+        let known = self.logprobs.iter().any(Option::is_some);
         known.then(|| Template::of(Agent::KgAgent))
     }
 
-    fn logprobs_of(&mut self, programs: &[Vec<Vec<Turn>>]) -> Result<Vec<Option<f64>>, InferError> {
-        Ok(programs
-            .iter()
-            .map(|_| self.logprobs.next().flatten())
-            .collect())
+    fn logprobs_of(
+        &mut self,
+        _programs: &[Vec<Vec<Turn>>],
+        places: &[usize],
+    ) -> Result<Vec<Option<f64>>, InferError> {
+        let at = |place: &usize| self.logprobs.get(*place).copied().flatten();
+        Ok(places.iter().map(at).collect())
     }
 
     fn constrained(&self) -> bool {
