@@ -455,10 +455,9 @@ impl Planner for LocalPlanner {
 
     fn write(&mut self, turns: &[Turn], grammar: &Grammar) -> Result<Proposal, InferError> {
         // Free text could contain the same words with another meaning.
-        let abstaining = if matches!(grammar, Grammar::Free { .. }) {
-            &[]
-        } else {
-            ABSTAINING_TURNS
+        let abstaining = match grammar {
+            Grammar::Free { .. } => &[],
+            _ => ABSTAINING_TURNS,
         };
         self.decode(turns, &GrammarAcceptor::new(grammar), abstaining)
     }
@@ -476,8 +475,7 @@ impl Planner for LocalPlanner {
         let ids_of = |at: usize| encoded[at].iter().map(|sample| &sample.ids);
         let mut order: Vec<usize> = (0..encoded.len()).collect();
         order.sort_by(|&a, &b| ids_of(a).cmp(ids_of(b)));
-        let mut logprobs = vec![None; encoded.len()];
-        let mut scored = Scored::default();
+        let (mut logprobs, mut scored) = (vec![None; encoded.len()], Scored::default());
         for at in order {
             logprobs[at] = self.logprob_of(&encoded[at], &mut scored)?;
         }
