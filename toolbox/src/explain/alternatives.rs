@@ -6,6 +6,7 @@ use kg::words;
 
 use super::asked_word::AskedWord;
 use super::compared::Compared;
+use super::focus::is_verb_behind;
 use super::naming::{class_nouns, class_texts};
 use super::phrases::same_but_ending;
 use super::plan::{Against, PlanStep, Start};
@@ -141,9 +142,7 @@ const SAID: f32 = 0.1;
 
 /// Whether a word is a form of a verb that may say what somebody is.
 fn is_verb(word: &str) -> bool {
-    const IRREGULAR: &str = "written driven flown drawn sung won built taught led run sold";
-    let regular = word.ends_with("ed") || word.ends_with("ing");
-    regular || IRREGULAR.split(' ').any(|verb| verb == word)
+    word.ends_with("ing") || is_verb_behind("", word)
 }
 
 /// Whether a content word of the question is the noun of a class, in the singular or the plural.

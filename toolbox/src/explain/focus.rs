@@ -87,7 +87,7 @@ fn asks_at_its_end(words: &[(usize, String)]) -> bool {
 
 /// Whether the second of two neighbouring words is a verb that says something of the first: `films
 /// directed by`, `countries bordering`. `oil painting` is a noun.
-fn is_verb_behind(noun: &str, word: &str) -> bool {
+pub(super) fn is_verb_behind(noun: &str, word: &str) -> bool {
     const IRREGULAR: &str = "born built found given held known led made met run sent set shot sold sung taken told won \
 written worn drawn spoken";
     let plural = noun.ends_with('s') && !noun.ends_with("ss");
