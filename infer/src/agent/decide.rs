@@ -63,8 +63,9 @@ pub fn answer(
         AgentKind::Words(options)
     };
     let begun = Instant::now();
+    let read = (planner.as_ref()).is_some_and(|planner| has_read(task, &**planner));
     let weights = match &planner {
-        Some(planner) => weights(has_read(task, &**planner)),
+        Some(_) => weights(read),
         None => TermWeights::default(),
     };
     let words = (planner.as_ref()).map_or_else(WordTables::base, |planner| planner.words());
@@ -78,13 +79,13 @@ pub fn answer(
         let written = kg_agent::run(task, planner, &mut record)?;
         let failed = written.failure.is_some();
         let own = as_proposed(proposer.ended(&written.session), &candidates);
-        let read = has_read(task, planner);
         let answer = own.answer.clone();
         join(&mut candidates, own);
         let model = Weighing {
             task,
             template: task.template,
             weights: &weights,
+            read,
             begun,
             first: 0,
         };
@@ -192,6 +193,8 @@ pub(super) struct Weighing<'a, 'g> {
     pub(super) task: &'a Task<'g>,
     pub(super) template: &'a Template,
     pub(super) weights: &'a TermWeights,
+    /// Whether the model has read the question's wording in training.
+    pub(super) read: bool,
     pub(super) begun: Instant,
     /// The place of the first candidate among all of the decision.
     pub(super) first: usize,
@@ -207,10 +210,7 @@ impl Weighing<'_, '_> {
         planner: &mut dyn Planner,
         record: &mut Recorder,
     ) -> Result<Vec<Option<f64>>, InferError> {
-        let trust = match has_read(self.task, planner) {
-            true => 1.0,
-            false => UNREAD,
-        };
+        let trust = if self.read { 1.0 } else { UNREAD };
         // A log-probability is at most 0, so without it a score is the highest that is possible.
         let bounds: Vec<f32> = (candidates.iter())
             .map(|one| self.weights.score(&one.terms))

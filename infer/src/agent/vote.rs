@@ -115,14 +115,15 @@ impl<'t, 'g> Vote<'t, 'g> {
         let session = task.session()?;
         let proposer = Proposer::new(&session, words);
         let template = planner.program_template();
+        let read = has_read(task, planner);
         let weights = match template {
-            Some(_) => weights(has_read(task, planner)),
+            Some(_) => weights(read),
             None => TermWeights::default(),
         };
         let mut candidates = proposer.propose(&weights, SearchLimits::default(), most)?;
         let mut own = own(&proposer, &candidates);
         let sure = SURE * record.logprob.exp() as f32;
-        own_choice(&mut own, sure, GIVES_UP, has_read(task, planner));
+        own_choice(&mut own, sure, GIVES_UP, read);
         join(&mut candidates, own);
         let mut logprobs = Vec::new();
         if let Some(template) = &template
@@ -132,6 +133,7 @@ impl<'t, 'g> Vote<'t, 'g> {
                 task,
                 template,
                 weights: &weights,
+                read,
                 begun,
                 first: 0,
             };

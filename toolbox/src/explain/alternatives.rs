@@ -94,8 +94,8 @@ impl Search<'_> {
     }
 }
 
-/// Whether the question says more by a class than by the classes that the plan's set was narrowed to before, and if it
-/// says the class by verbs only, more than by the plan: who has `written` something need be no writer.
+/// Whether a class explains more of the question than the classes to which the plan's set was narrowed before. If only
+/// verbs name the class, it must also explain more than the plan: `written by` does not ask for a writer.
 fn says_more(explainer: &mut Explainer<'_, '_>, state: &State, class: NodeId) -> bool {
     let said = explainer.class(class);
     let words = &explainer.asked.words;

@@ -293,7 +293,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether the column that is being read has another beside it, behind `at`, that is computed.
+    /// Whether a computed column follows behind `at`: `… of each school and the total …`.
     fn computes_beside(&self, at: usize) -> bool {
         let rest = self.tokens.get(at..).unwrap_or_default();
         let and = rest.iter().position(|one| one.word == "and" || one.apart);
