@@ -53,8 +53,8 @@ mod cuda {
     use cubecl::cuda::{CudaDevice, install};
 
     /// Share of the GPU's memory available to a run; the rest is for the driver, kernels and
-    /// fragmentation.
-    const SHARE: f64 = 0.92;
+    /// fragmentation. A run with an estimate of 34.5 GB took 41.3 GB (H200).
+    const SHARE: f64 = 0.8;
 
     /// cubecl panics if a dependency is missing, hence the checks before the first use and the
     /// caught panic.

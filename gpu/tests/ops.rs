@@ -84,6 +84,19 @@ fn products() {
 }
 
 #[test]
+fn shared_products() {
+    // The scores of two heads, and their values.
+    for (len, inner, columns) in [(1056, 64, 1056), (1056, 1056, 64), (24, 16, 40)] {
+        let name = format!("shared product {len} {inner} {columns}");
+        compare(&name, &[[4 * len, inner], [2 * inner, columns]], |x, _| {
+            let many = x[0].clone().reshape([2, 2, len, inner]);
+            let one = x[1].clone().reshape([2, 1, inner, columns]);
+            ops::shared_product(many, one).reshape([4 * len, columns])
+        });
+    }
+}
+
+#[test]
 fn rows() {
     compare("pick", &[[5, 70]], |x, _| {
         let rows = [Some(4), Some(0), Some(2)];
@@ -133,4 +146,42 @@ fn loss() {
         let targets = Tensor::<1, Int>::from_data(TensorData::new(targets, [31]), &x[0].device());
         ops::cross_entropy(x[0].clone().mul_scalar(8.0), targets, 0.1).reshape([1, 1])
     });
+}
+
+#[test]
+fn optimizer() {
+    let gpu = match gpu::open(1) {
+        Ok(mut devices) => devices.remove(0),
+        Err(reason) => return eprintln!("skipped: {reason}"),
+    };
+    for count in [1, 300, 70_000] {
+        let [cpu, gpu] = [Device::flex(), gpu.clone()].map(|device| {
+            let vector = |seed| {
+                let data = TensorData::new(numbers(count, seed), [count]);
+                Tensor::<1>::from_data(data, &device)
+            };
+            let step = ops::AdamwStep {
+                beta1: 0.9,
+                beta2: 0.95,
+                bias1: 0.19,
+                bias2: 0.0975,
+                epsilon: 1e-8,
+                rate: 0.01,
+                kept: 0.999,
+                factor: 0.5,
+            };
+            let second = vector(4).abs();
+            let (new, moments) = ops::adamw(vector(1), vector(2), [vector(3), second], step);
+            let mut out = vec![new, ops::square_sum(vector(1))];
+            out.extend(moments);
+            out.into_iter()
+                .map(|x| x.try_into_vec_as::<f32>().unwrap())
+                .collect::<Vec<_>>()
+        });
+        for (i, (cpu, gpu)) in cpu.iter().zip(&gpu).enumerate() {
+            let far = distance(gpu, cpu);
+            eprintln!("optimizer, {count}, tensor {i}: {far:.1e}");
+            assert!(far < 1e-5, "{count} values, tensor {i}: {far}");
+        }
+    }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Gradients, Tensor};
+use gpu::ops;
 use rayon::prelude::*;
 
 use crate::device::Compute;
@@ -88,7 +89,7 @@ pub(crate) fn global_norm(grads: &NamedGrads, compute: Compute) -> f64 {
             let all = Tensor::cat(
                 grads
                     .values()
-                    .map(|grad| grad.clone().square().sum())
+                    .map(|grad| ops::square_sum(grad.clone()))
                     .collect(),
                 0,
             );

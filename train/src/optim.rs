@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::optim::decay::WeightDecayConfig;
 use burn::optim::momentum::MomentumConfig;
-use burn::optim::{
-    AdamW, AdamWConfig, AdamWState, AdaptiveMomentumState, AdjustLrFn, Muon, MuonConfig,
-    Optimizer as _,
-};
+use burn::optim::{AdjustLrFn, Muon, MuonConfig, Optimizer as _};
 use burn::tensor::{Device, Tensor, TensorData};
+use gpu::ops::{self, AdamwStep};
 use model::Weights;
 use rayon::prelude::*;
 
@@ -18,7 +16,7 @@ use crate::config::{Algorithm, Method, TrainConfig};
 use crate::device::Compute;
 use crate::flat::{Flat, tensor_of};
 use crate::grads::NamedGrads;
-use crate::kernels::update::{AdamwStep, MuonStep, adamw, muon};
+use crate::kernels::update::{MuonStep, adamw, muon};
 use crate::llama::{Net, name_of, track_path};
 
 /// Momentum of Muon's velocity (Jordan et al. 2024).
@@ -38,21 +36,71 @@ pub(crate) fn by_muon(config: &TrainConfig) -> bool {
 
 /// The optimizer with its state.
 pub(crate) struct Optimizer {
-    decayed: AdamW,
-    plain: AdamW,
     /// Used for the matrices of layers, without momentum, which is in `velocities`.
     muon: Option<Muon>,
-    state: BTreeMap<String, AdamWState<1>>,
+    state: BTreeMap<String, Moments>,
     velocities: BTreeMap<String, Tensor<1>>,
-    /// Constants of the kernels, which take the steps on the CPU.
-    kernels: Option<KernelConstants>,
+    constants: Constants,
+    /// Whether our kernels take the steps: on the CPU.
+    fused: bool,
 }
 
-/// Constants of the kernels for every step.
+/// AdamW's state of a parameter.
+struct Moments {
+    /// Number of steps so far.
+    time: usize,
+    moments: [Tensor<1>; 2],
+}
+
+/// Constants of every step.
 #[derive(Clone, Copy)]
-struct KernelConstants {
-    adamw: AdamwStep,
-    muon: Option<MuonStep>,
+struct Constants {
+    beta1: f32,
+    beta2: f32,
+    epsilon: f32,
+    /// Decoupled weight decay of the matrices of layers.
+    decay: f32,
+    /// Learning rate.
+    rate: f64,
+    /// Factor of the gradients.
+    factor: f32,
+}
+
+impl Constants {
+    fn new(config: &TrainConfig) -> Self {
+        Self {
+            beta1: config.beta1 as f32,
+            beta2: config.beta2 as f32,
+            epsilon: config.epsilon as f32,
+            decay: config.weight_decay as f32,
+            rate: 0.0,
+            factor: 1.0,
+        }
+    }
+
+    /// Step `time` of AdamW, from 1, for a parameter with or without decay.
+    fn adamw(&self, time: usize, decays: bool) -> AdamwStep {
+        let decay = if decays { self.decay } else { 0.0 };
+        AdamwStep {
+            beta1: self.beta1,
+            beta2: self.beta2,
+            bias1: 1.0 - self.beta1.powi(time as i32),
+            bias2: 1.0 - self.beta2.powi(time as i32),
+            epsilon: self.epsilon,
+            rate: self.rate as f32,
+            kept: (1.0 - self.rate * f64::from(decay)) as f32,
+            factor: self.factor,
+        }
+    }
+
+    fn muon(&self) -> MuonStep {
+        MuonStep {
+            momentum: MUON_MOMENTUM as f32,
+            rate: self.rate,
+            decay: self.decay,
+            factor: self.factor,
+        }
+    }
 }
 
 /// A parameter before its step by the kernels. The step replaces the values of `state`.
@@ -74,22 +122,16 @@ enum KernelState {
 
 impl KernelUpdate {
     /// The new values. `constants` are those of this step.
-    fn step(&mut self, constants: &KernelConstants) -> Vec<f32> {
+    fn step(&mut self, constants: &Constants) -> Vec<f32> {
         let (old, grad) = (self.old.values(), self.grad.values());
-        match (&mut self.state, constants.muon) {
-            (KernelState::Velocity(velocity), Some(step)) => {
+        match &mut self.state {
+            KernelState::Velocity(velocity) => {
                 let shape = [self.shape[0], self.shape[1]];
-                muon(old, grad, velocity.values_mut(), shape, &step)
+                muon(old, grad, velocity.values_mut(), shape, &constants.muon())
             }
-            (KernelState::Velocity(_), None) => old.to_vec(),
-            (KernelState::Moments([m, v], time), _) => {
+            KernelState::Moments([m, v], time) => {
                 *time += 1;
-                let matrix = is_matrix(&self.name, self.shape.len());
-                let step = AdamwStep {
-                    time: *time as i32,
-                    decay: if matrix { constants.adamw.decay } else { 0.0 },
-                    ..constants.adamw
-                };
+                let step = constants.adamw(*time, is_matrix(&self.name, self.shape.len()));
                 adamw(old, grad, m.values_mut(), v.values_mut(), &step)
             }
         }
@@ -112,13 +154,14 @@ struct MuonOutput {
 }
 
 impl MuonInput {
-    fn step(self, muon: &Muon, rate: f64) -> (String, MuonOutput) {
+    fn step(self, muon: &Muon, rate: f64, factor: f64) -> (String, MuonOutput) {
+        let grad = self.grad.mul_scalar(factor);
         let velocity = match self.velocity {
-            Some(before) => before.mul_scalar(MUON_MOMENTUM) + self.grad.clone(),
-            None => self.grad.clone(),
+            Some(before) => before.mul_scalar(MUON_MOMENTUM) + grad.clone(),
+            None => grad.clone(),
         };
         // Nesterov momentum.
-        let update = velocity.clone().mul_scalar(MUON_MOMENTUM) + self.grad;
+        let update = velocity.clone().mul_scalar(MUON_MOMENTUM) + grad;
         let shape = self.old.dims();
         let (new, _) = muon.step(rate, self.old, update.reshape(shape), None);
         (self.name, MuonOutput { new, velocity })
@@ -127,15 +170,6 @@ impl MuonInput {
 
 impl Optimizer {
     pub(crate) fn new(config: &TrainConfig) -> Self {
-        // burn's defaults (epsilon 1e-5, decay 1e-4) are unusual, so set every constant.
-        let build = |decay: f64| {
-            AdamWConfig::new()
-                .with_beta_1(config.beta1 as f32)
-                .with_beta_2(config.beta2 as f32)
-                .with_epsilon(config.epsilon as f32)
-                .with_weight_decay(decay as f32)
-                .build()
-        };
         // Scaled to the typical update of AdamW, so that both use the same learning rate (Liu et
         // al. 2025, "Muon is scalable for LLM training").
         let muon = || {
@@ -150,40 +184,38 @@ impl Optimizer {
                 .build()
         };
         Self {
-            decayed: build(config.weight_decay),
-            plain: build(0.0),
             muon: by_muon(config).then(muon),
             state: BTreeMap::new(),
             velocities: BTreeMap::new(),
-            kernels: (config.compute() == Compute::Fused).then(|| KernelConstants::new(config)),
+            constants: Constants::new(config),
+            fused: config.compute() == Compute::Fused,
         }
     }
 
     /// Applies one step with the learning rate `rate` and gradients scaled by `factor`.
     pub(crate) fn step(&mut self, net: Net, mut grads: NamedGrads, rate: f64, factor: f64) -> Net {
-        if let Some(constants) = self.kernels {
-            return self.step_kernels(net, grads, constants.at(rate, factor));
+        let constants = Constants {
+            rate,
+            factor: factor as f32,
+            ..self.constants
+        };
+        if self.fused {
+            return self.step_kernels(net, grads, constants);
         }
-        if factor < 1.0 {
-            grads = grads
-                .into_iter()
-                .map(|(name, grad)| (name, grad.mul_scalar(factor)))
-                .collect();
-        }
-        let matrices = self.step_matrices(&net, &mut grads, rate);
+        let matrices = self.step_matrices(&net, &mut grads, rate, factor);
         let mut stepper = StepMapper {
             path: Vec::new(),
             optimizer: self,
             matrices,
             grads,
-            rate,
+            constants,
         };
         net.map(&mut stepper)
     }
 
     /// A step by the kernels: all parameters at once, because most are too small for more than one
     /// thread.
-    fn step_kernels(&mut self, net: Net, grads: NamedGrads, constants: KernelConstants) -> Net {
+    fn step_kernels(&mut self, net: Net, grads: NamedGrads, constants: Constants) -> Net {
         let mut finder = UpdateFinder {
             path: Vec::new(),
             optimizer: self,
@@ -205,14 +237,9 @@ impl Optimizer {
                     self.velocities.insert(update.name.clone(), velocity);
                 }
                 KernelState::Moments([m, v], time) => {
-                    let momentum = AdaptiveMomentumState {
-                        time,
-                        moment_1: m.into_tensor(),
-                        moment_2: v.into_tensor(),
-                        max_moment_2: None,
-                    };
-                    let state = AdamWState { momentum };
-                    self.state.insert(update.name.clone(), state);
+                    let moments = [m.into_tensor(), v.into_tensor()];
+                    self.state
+                        .insert(update.name.clone(), Moments { time, moments });
                 }
             }
             new_values.insert(update.name, new);
@@ -230,6 +257,7 @@ impl Optimizer {
         net: &Net,
         grads: &mut NamedGrads,
         rate: f64,
+        factor: f64,
     ) -> BTreeMap<String, Tensor<2>> {
         let Some(muon) = &self.muon else {
             return BTreeMap::new();
@@ -244,7 +272,7 @@ impl Optimizer {
         let found = finder.found;
         let stepped: Vec<_> = found
             .into_iter()
-            .map(|matrix| matrix.step(muon, rate))
+            .map(|matrix| matrix.step(muon, rate, factor))
             .collect();
         let keep = |(name, stepped): (String, MuonOutput)| {
             self.velocities.insert(name.clone(), stepped.velocity);
@@ -256,10 +284,8 @@ impl Optimizer {
     /// The state: moments as `NAME.m` and `NAME.v`, velocities as `NAME.velocity`.
     pub(crate) fn tensors(&self) -> Weights {
         let moments = self.state.iter().flat_map(|(name, state)| {
-            [
-                (format!("{name}.m"), &state.momentum.moment_1),
-                (format!("{name}.v"), &state.momentum.moment_2),
-            ]
+            let [m, v] = &state.moments;
+            [(format!("{name}.m"), m), (format!("{name}.v"), v)]
         });
         let velocities = self
             .velocities
@@ -300,55 +326,11 @@ impl Optimizer {
                 continue;
             };
             let second = weights.get(&format!("{name}.v"), &first.shape)?;
-            let momentum = AdaptiveMomentumState {
-                time,
-                moment_1: tensor(first),
-                moment_2: tensor(second),
-                max_moment_2: None,
-            };
-            self.state.insert(name.to_owned(), AdamWState { momentum });
+            let moments = [tensor(first), tensor(second)];
+            self.state
+                .insert(name.to_owned(), Moments { time, moments });
         }
         Ok(())
-    }
-}
-
-impl KernelConstants {
-    fn new(config: &TrainConfig) -> Self {
-        let decay = config.weight_decay as f32;
-        Self {
-            adamw: AdamwStep {
-                beta1: config.beta1 as f32,
-                beta2: config.beta2 as f32,
-                epsilon: config.epsilon as f32,
-                time: 0,
-                rate: 0.0,
-                decay,
-                factor: 1.0,
-            },
-            muon: by_muon(config).then_some(MuonStep {
-                momentum: MUON_MOMENTUM as f32,
-                rate: 0.0,
-                decay,
-                factor: 1.0,
-            }),
-        }
-    }
-
-    /// These constants with the learning rate and the gradient factor of a step.
-    fn at(self, rate: f64, factor: f64) -> Self {
-        let factor = factor as f32;
-        Self {
-            adamw: AdamwStep {
-                rate,
-                factor,
-                ..self.adamw
-            },
-            muon: self.muon.map(|muon| MuonStep {
-                rate,
-                factor,
-                ..muon
-            }),
-        }
     }
 }
 
@@ -374,9 +356,8 @@ impl ModuleVisitor for UpdateFinder<'_> {
             KernelState::Velocity(velocity.map_or_else(zeros, Flat::new))
         } else {
             match self.optimizer.state.remove(&name) {
-                Some(AdamWState { momentum }) => {
-                    let moments = [momentum.moment_1, momentum.moment_2];
-                    KernelState::Moments(moments.map(Flat::new), momentum.time)
+                Some(Moments { time, moments }) => {
+                    KernelState::Moments(moments.map(Flat::new), time)
                 }
                 None => KernelState::Moments([zeros(), zeros()], 0),
             }
@@ -442,7 +423,7 @@ struct StepMapper<'a> {
     optimizer: &'a mut Optimizer,
     matrices: BTreeMap<String, Tensor<2>>,
     grads: NamedGrads,
-    rate: f64,
+    constants: Constants,
 }
 
 impl ModuleMapper for StepMapper<'_> {
@@ -458,17 +439,15 @@ impl ModuleMapper for StepMapper<'_> {
         let matrix = is_matrix(&name, D);
         param.map(|old| {
             let shape = old.dims();
-            let n = shape.iter().product::<usize>();
-            let state = self.optimizer.state.remove(&name);
-            let adamw = if matrix {
-                &self.optimizer.decayed
-            } else {
-                &self.optimizer.plain
+            let old = old.inner().reshape([grad.dims()[0]]);
+            let before = self.optimizer.state.remove(&name);
+            let (time, moments) = match before {
+                Some(before) => (before.time + 1, before.moments),
+                None => (1, [grad.zeros_like(), grad.zeros_like()]),
             };
-            let (new, state) = adamw.step(self.rate, old.inner().reshape([n]), grad, state);
-            if let Some(state) = state {
-                self.optimizer.state.insert(name, state);
-            }
+            let step = self.constants.adamw(time, matrix);
+            let (new, moments) = ops::adamw(old, grad, moments, step);
+            self.optimizer.state.insert(name, Moments { time, moments });
             Tensor::from_inner(new.reshape(shape)).require_grad()
         })
     }

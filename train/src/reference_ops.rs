@@ -129,9 +129,9 @@ impl Padded {
             part.reshape([count * kv_heads, n / kv_heads, len, d])
         };
         let (q, k) = (part(0, heads), part(heads, kv_heads));
-        let scores = q.matmul(k.swap_dims(2, 3));
+        let scores = ops::shared_product(q, k.swap_dims(2, 3));
         let shares = ops::causal_softmax(scores, 1.0 / (d as f32).sqrt(), 1);
-        let out = shares.matmul(part(heads + kv_heads, kv_heads));
+        let out = ops::shared_product(shares, part(heads + kv_heads, kv_heads));
         out.reshape([count, heads, len, d])
             .swap_dims(1, 2)
             .reshape([count * len, heads * d])

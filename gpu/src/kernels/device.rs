@@ -303,3 +303,57 @@ fn row_sum<F: Float>(x: &Tensor<F>, begin: usize, width: usize) -> (f32, f32) {
     }
     (most, plane_sum(sum))
 }
+
+/// Every plane's part of the sum of the squares of `count` values. All planes have `threads` threads.
+#[cube(launch)]
+pub(super) fn square_sums_kernel(
+    x: &Tensor<f32>,
+    out: &mut Tensor<f32>,
+    count: usize,
+    threads: usize,
+) {
+    let plane = CUBE_POS * CUBE_DIM_Y as usize + UNIT_POS_Y as usize;
+    let mut sum = 0.0f32;
+    let mut at = ABSOLUTE_POS;
+    while at < count {
+        sum += x[at] * x[at];
+        at += threads;
+    }
+    let sum = plane_sum(sum);
+    if UNIT_POS_X == 0 {
+        out[plane] = sum;
+    }
+}
+
+/// A step of AdamW; see [`crate::ops::AdamwStep`].
+#[cube(launch)]
+pub(super) fn adamw_kernel(
+    old: &Tensor<f32>,
+    grad: &Tensor<f32>,
+    first: &Tensor<f32>,
+    second: &Tensor<f32>,
+    new: &mut Tensor<f32>,
+    new_first: &mut Tensor<f32>,
+    new_second: &mut Tensor<f32>,
+    count: usize,
+    beta1: f32,
+    beta2: f32,
+    bias1: f32,
+    bias2: f32,
+    epsilon: f32,
+    rate: f32,
+    kept: f32,
+    factor: f32,
+) {
+    let at = ABSOLUTE_POS;
+    if at >= count {
+        terminate!();
+    }
+    let grad = grad[at] * factor;
+    let first = first[at] * beta1 + grad * (1.0f32 - beta1);
+    let second = second[at] * beta2 + grad * grad * (1.0f32 - beta2);
+    new_first[at] = first;
+    new_second[at] = second;
+    let deviation = (second / bias2).sqrt() + epsilon;
+    new[at] = old[at] * kept - first / bias1 / deviation * rate;
+}

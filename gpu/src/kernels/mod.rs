@@ -14,10 +14,14 @@ use cubecl::prelude::*;
 
 pub(crate) use product::product;
 
+use crate::ops::AdamwStep;
+
 /// Threads of a plane, which share a row.
 const PLANE: u32 = 32;
 /// Planes of a block.
 const PLANES: u32 = 8;
+/// The most blocks that share a sum.
+const MOST_BLOCKS: usize = 1024;
 
 /// Blocks of [`PLANES`] rows.
 fn by_rows(rows: usize) -> (CubeCount, CubeDim) {
@@ -274,11 +278,73 @@ pub(crate) fn surprise_gradient(logits: CubeTensor, targets: CubeTensor, scale: 
     out
 }
 
+/// Parts of the sum of the squares of `x` (f32), `[parts]`.
+pub(crate) fn square_sums(x: CubeTensor) -> CubeTensor {
+    let x = into_contiguous(x);
+    let (client, device, count) = (x.client.clone(), x.device.clone(), x.meta.num_elements());
+    let blocks = count
+        .div_ceil((PLANE * PLANES) as usize)
+        .clamp(1, MOST_BLOCKS);
+    let (_, dim) = by_rows(PLANES as usize);
+    let parts = [blocks * PLANES as usize].into();
+    let out = empty_device_contiguous_dtype(client.clone(), device, parts, DType::F32);
+    device::square_sums_kernel::launch(
+        &client,
+        CubeCount::new_1d(blocks as u32),
+        dim,
+        x.into_tensor_arg(),
+        out.clone().into_tensor_arg(),
+        count,
+        blocks * (PLANE * PLANES) as usize,
+    );
+    out
+}
+
+/// [`ModelOps::adamw`](crate::ops::ModelOps::adamw).
+pub(crate) fn adamw(
+    old: CubeTensor,
+    grad: CubeTensor,
+    [first, second]: [CubeTensor; 2],
+    step: AdamwStep,
+) -> (CubeTensor, CubeTensor, CubeTensor) {
+    let [old, grad, first, second] = [old, grad, first, second].map(into_contiguous);
+    let [new, new_first, new_second] = [like(&old), like(&old), like(&old)];
+    let count = old.meta.num_elements();
+    let (blocks, dim) = by_values(count);
+    device::adamw_kernel::launch(
+        &old.client.clone(),
+        blocks,
+        dim,
+        old.into_tensor_arg(),
+        grad.into_tensor_arg(),
+        first.into_tensor_arg(),
+        second.into_tensor_arg(),
+        new.clone().into_tensor_arg(),
+        new_first.clone().into_tensor_arg(),
+        new_second.clone().into_tensor_arg(),
+        count,
+        step.beta1,
+        step.beta2,
+        step.bias1,
+        step.bias2,
+        step.epsilon,
+        step.rate,
+        step.kept,
+        step.factor,
+    );
+    (new, new_first, new_second)
+}
+
 /// The sides of the last two dimensions, and the rows of all matrices.
 fn matrix(x: &CubeTensor) -> ([usize; 2], usize) {
     let shape = x.meta.shape();
     let [each, len] = [shape[shape.num_dims() - 2], shape[shape.num_dims() - 1]];
     ([each, len], x.meta.num_elements() / len)
+}
+
+/// The last two sides.
+fn matrix_sides(x: &CubeTensor) -> [usize; 2] {
+    matrix(x).0
 }
 
 /// Rows and width.

@@ -12,7 +12,7 @@ use cubek::matmul::multi_level::routines::gemm::GemmStrategy;
 use cubek::matmul::routine::BlueprintStrategy;
 use cubek::std::InputBinding;
 
-use super::sides;
+use super::matrix_sides;
 
 /// The most rows for which a product reads its matrix once for each.
 const FEW: usize = 8;
@@ -21,12 +21,18 @@ const FEW: usize = 8;
 /// need another one. Small models do not save that much time.
 const WIDE: usize = 1024;
 
-/// `x y`. burn finds the fastest kernel only if it tries all (`autotune`), which takes minutes. For up
+/// The least side of a wide product in attention, whose other sides are [`WIDE`].
+const HEAD: usize = 64;
+
+/// `x y`, for each matrix of both. burn finds the fastest kernel only if it tries all (`autotune`), which takes minutes. For up
 /// to [`FEW`] rows, this takes a kernel that reads the matrix once: a quarter to a twelfth of the time
 /// of burn's default. For wide products it takes one that reads tiles with the tensor memory
 /// accelerator: little more than half of the time (H100; docs/lab/results.md, *GPU training*).
 pub(crate) fn product(x: CubeTensor, y: CubeTensor) -> CubeTensor {
-    let ([rows, inner], [_, columns]) = (sides(&x), sides(&y));
+    let ([rows, inner], [_, columns]) = (matrix_sides(&x), matrix_sides(&y));
+    let mut wide = [rows, inner, columns];
+    wide.sort_unstable();
+    let least = if x.meta.num_dims() > 2 { HEAD } else { WIDE };
     // The accelerator needs rows at multiples of 16 bytes.
     let even = |x: &CubeTensor| {
         x.meta
@@ -36,12 +42,14 @@ pub(crate) fn product(x: CubeTensor, y: CubeTensor) -> CubeTensor {
     };
     let strategy = if rows <= FEW {
         Strategy::Gemm(BlueprintStrategy::Inferred(GemmStrategy::default()))
-    } else if rows.min(inner).min(columns) >= WIDE && even(&x) && even(&y) {
+    } else if wide[0] >= least && wide[1] >= WIDE && even(&x) && even(&y) {
         Strategy::SpecializedTmaMma(BlueprintStrategy::Inferred(().into()))
     } else {
         return CubeBackend::float_matmul(x, y);
     };
-    let shape = [rows, columns].into();
+    let mut shape = x.meta.shape().clone();
+    let last = shape.num_dims() - 1;
+    shape[last] = columns;
     let out = empty_device_contiguous_dtype(x.client.clone(), x.device.clone(), shape, x.dtype);
     let kind = dtype_to_storage_type(x.dtype);
     let mut kinds = MatmulElems::from_globals(&MatmulGlobalElems {

@@ -81,6 +81,39 @@ impl<B: ModelGradients, C: CheckpointStrategy> ModelOps for Autodiff<B, C> {
         }
     }
 
+    fn shared_product(x: FloatTensor<Self>, y: FloatTensor<Self>) -> FloatTensor<Self> {
+        #[derive(Debug)]
+        struct SharedProduct;
+        impl<B: ModelGradients> Backward<B, 2> for SharedProduct {
+            type State = (FloatTensor<B>, FloatTensor<B>);
+
+            fn backward(
+                self,
+                ops: Ops<Self::State, 2>,
+                grads: &mut Gradients,
+                _: &mut Checkpointer,
+            ) {
+                let (x, y) = ops.state;
+                binary::<B, _, _>(
+                    ops.parents,
+                    ops.node,
+                    grads,
+                    |grad| B::shared_product(grad, B::float_swap_dims(y, 2, 3)),
+                    |grad| B::summed_product(x, grad),
+                );
+            }
+        }
+        let prepared = SharedProduct
+            .prepare::<C>([x.node(), y.node()])
+            .compute_bound();
+        let (x, y) = (x.into_primitive(), y.into_primitive());
+        let product = B::shared_product(x.clone(), y.clone());
+        match prepared.stateful() {
+            OpsKind::Tracked(tracked) => tracked.finish((x, y), product),
+            OpsKind::UnTracked(untracked) => untracked.finish(product),
+        }
+    }
+
     fn causal_softmax(scores: FloatTensor<Self>, scale: f32, group: usize) -> FloatTensor<Self> {
         #[derive(Debug)]
         struct CausalSoftmax;

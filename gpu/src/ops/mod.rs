@@ -11,7 +11,7 @@ mod gradients;
 mod reference;
 
 use burn::backend::tensor::{FloatTensor, IntTensor};
-use burn::backend::{Backend, Dispatch, backend_extension};
+use burn::backend::{Backend, Dispatch, Scalar, backend_extension};
 use burn::tensor::{Device, FloatDType, Int, Tensor, TensorData};
 
 /// The operations on a backend. Tensors are `[rows, width]` where nothing else is said. A gradient
@@ -34,6 +34,17 @@ pub trait ModelOps: Backend {
         used: FloatTensor<Self>,
     ) -> FloatTensor<Self> {
         Self::float_select(x, 0, there)
+    }
+
+    /// `x y` of `[n, m, a, b]` and `[n, 1, b, c]`: `m` matrices share one.
+    fn shared_product(x: FloatTensor<Self>, y: FloatTensor<Self>) -> FloatTensor<Self> {
+        Self::float_matmul(x, y)
+    }
+
+    /// `xᵀ y` of `[n, m, a, b]` and `[n, m, a, c]`, summed over `m`: `[n, 1, b, c]`.
+    fn summed_product(x: FloatTensor<Self>, y: FloatTensor<Self>) -> FloatTensor<Self> {
+        let product = Self::float_matmul(Self::float_swap_dims(x, 2, 3), y);
+        Self::float_sum_dim(product, 1)
     }
 
     /// Softmax of `scale` times the scores over the last dimension of `[.., rows, len]`. The rows
@@ -69,6 +80,55 @@ pub trait ModelOps: Backend {
         targets: IntTensor<Self>,
         scale: f32,
     ) -> FloatTensor<Self>;
+
+    /// The sum of the squares of `x` (`[n]`), `[1]`.
+    fn square_sum(x: FloatTensor<Self>) -> FloatTensor<Self> {
+        Self::float_sum(Self::float_mul(x.clone(), x))
+    }
+
+    /// A step of AdamW: the weights and both moments after it. All are `[n]` and in f32.
+    fn adamw(
+        old: FloatTensor<Self>,
+        grad: FloatTensor<Self>,
+        first: FloatTensor<Self>,
+        second: FloatTensor<Self>,
+        step: AdamwStep,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
+        let times = |x: FloatTensor<Self>, y: f32| Self::float_mul_scalar(x, Scalar::from(y));
+        let grad = times(grad, step.factor);
+        let square = Self::float_mul(grad.clone(), grad.clone());
+        let moment = |before: FloatTensor<Self>, now: FloatTensor<Self>, beta: f32| {
+            Self::float_add(times(before, beta), times(now, 1.0 - beta))
+        };
+        let first = moment(first, grad, step.beta1);
+        let second = moment(second, square, step.beta2);
+        let deviation = Self::float_sqrt(times(second.clone(), 1.0 / step.bias2));
+        let deviation = Self::float_add_scalar(deviation, Scalar::from(step.epsilon));
+        let change = Self::float_div(times(first.clone(), step.rate / step.bias1), deviation);
+        let new = Self::float_sub(times(old, step.kept), change);
+        (new, first, second)
+    }
+}
+
+/// Constants of a step of AdamW (Loshchilov and Hutter 2019).
+#[derive(Clone, Copy, Debug)]
+pub struct AdamwStep {
+    /// What is kept of the first moment, the mean of the gradients.
+    pub beta1: f32,
+    /// What is kept of the second moment, the mean of their squares.
+    pub beta2: f32,
+    /// `1 - beta1^t` at step `t`.
+    pub bias1: f32,
+    /// `1 - beta2^t` at step `t`.
+    pub bias2: f32,
+    /// Added to the root of the second moment.
+    pub epsilon: f32,
+    /// Learning rate.
+    pub rate: f32,
+    /// The share of the weights that decay leaves.
+    pub kept: f32,
+    /// Factor of the gradient.
+    pub factor: f32,
 }
 
 /// The gradients of the operations.
@@ -119,6 +179,14 @@ pub fn causal_softmax<const D: usize>(scores: Tensor<D>, scale: f32, group: usiz
     ))
 }
 
+/// `x y` of `[n, m, a, b]` and `[n, 1, b, c]`: `m` matrices share one.
+pub fn shared_product(x: Tensor<4>, y: Tensor<4>) -> Tensor<4> {
+    Tensor::from_dispatch(Dispatch::shared_product(
+        x.into_dispatch(),
+        y.into_dispatch(),
+    ))
+}
+
 /// `silu(gate) * up` of `[rows, 2 * inner]`.
 pub fn gated(x: Tensor<2>) -> Tensor<2> {
     Tensor::from_dispatch(Dispatch::gated(x.into_dispatch()))
@@ -147,6 +215,29 @@ pub fn cross_entropy(logits: Tensor<2>, targets: Tensor<1, Int>, scale: f32) -> 
     let targets = targets.unsqueeze_dim::<2>(1);
     let loss = Dispatch::cross_entropy(logits.into_dispatch(), targets.into_dispatch(), scale);
     Tensor::<2>::from_dispatch(loss).reshape([1])
+}
+
+/// The sum of the squares of `x`, as `[1]`.
+pub fn square_sum(x: Tensor<1>) -> Tensor<1> {
+    Tensor::from_dispatch(Dispatch::square_sum(x.into_dispatch()))
+}
+
+/// A step of AdamW: the weights and both moments after it. All are in f32.
+pub fn adamw(
+    old: Tensor<1>,
+    grad: Tensor<1>,
+    [first, second]: [Tensor<1>; 2],
+    step: AdamwStep,
+) -> (Tensor<1>, [Tensor<1>; 2]) {
+    let (new, first, second) = Dispatch::adamw(
+        old.into_dispatch(),
+        grad.into_dispatch(),
+        first.into_dispatch(),
+        second.into_dispatch(),
+        step,
+    );
+    let tensor = Tensor::from_dispatch;
+    (tensor(new), [tensor(first), tensor(second)])
 }
 
 /// Some rows of a tensor in any order, none of them twice.

@@ -1,6 +1,7 @@
 //! Steps of the optimizers AdamW and Muon, each in one pass over memory, apart from Muon's
 //! products.
 
+use gpu::ops::AdamwStep;
 use rayon::prelude::*;
 
 use super::cross_entropy::square_sum;
@@ -9,21 +10,6 @@ use super::product::{Matrix, Target, multiply};
 
 /// Numbers per task.
 const BLOCK: usize = 1 << 14;
-
-/// Constants of a step of AdamW.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AdamwStep {
-    pub(crate) beta1: f32,
-    pub(crate) beta2: f32,
-    pub(crate) epsilon: f32,
-    /// Number of this step, from 1.
-    pub(crate) time: i32,
-    /// Learning rate.
-    pub(crate) rate: f64,
-    /// Decoupled weight decay.
-    pub(crate) decay: f32,
-    pub(crate) factor: f32,
-}
 
 /// The weights after a step. Updates the moments `m` and `v`, which are zero before the first one.
 pub(crate) fn adamw(
@@ -53,11 +39,9 @@ fn adamw_block<L: Lanes>(
 ) {
     let (beta1, beta2) = (l.splat(step.beta1), l.splat(step.beta2));
     let (rest1, rest2) = (l.splat(1.0 - step.beta1), l.splat(1.0 - step.beta2));
-    let bias1 = l.splat(1.0 - step.beta1.powi(step.time));
-    let bias2 = l.splat(1.0 - step.beta2.powi(step.time));
-    let kept = l.splat((1.0 - step.rate * f64::from(step.decay)) as f32);
-    let (rate, epsilon) = (l.splat(step.rate as f32), l.splat(step.epsilon));
-    let factor = l.splat(step.factor);
+    let (bias1, bias2) = (l.splat(step.bias1), l.splat(step.bias2));
+    let (kept, factor) = (l.splat(step.kept), l.splat(step.factor));
+    let (rate, epsilon) = (l.splat(step.rate), l.splat(step.epsilon));
     map(
         l,
         m,

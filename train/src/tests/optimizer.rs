@@ -1,6 +1,8 @@
 //! The optimizer and its learning rate.
 
+use burn::optim::{AdamWConfig, Optimizer as _};
 use burn::tensor::{Tensor, TensorData};
+use gpu::ops::AdamwStep;
 
 use super::support::*;
 use crate::device::Compute;
@@ -83,9 +85,48 @@ fn muon_steps_have_the_same_length_in_every_direction() {
     assert_eq!(kept, [format!("{name}.velocity")]);
 }
 
-/// The kernels of AdamW and Muon take the steps that burn's optimizers take.
+/// The operation that takes the steps of AdamW on a GPU takes those of burn's optimizer.
 #[test]
-fn kernels_take_the_steps_of_burn() {
+fn adamw_takes_the_steps_of_burn() {
+    const COUNT: usize = 40;
+    let vector = |of: &dyn Fn(usize) -> f32| {
+        let data: Vec<f32> = (0..COUNT).map(of).collect();
+        Tensor::<1>::from_data(TensorData::new(data, [COUNT]), &device().inner())
+    };
+    let optimizer = AdamWConfig::new()
+        .with_beta_1(0.9)
+        .with_beta_2(0.95)
+        .with_epsilon(1e-8)
+        .with_weight_decay(0.1)
+        .build();
+    let start = vector(&|i| (i as f32).cos());
+    let (mut burn, mut state) = (start.clone(), None);
+    let (mut own, mut moments) = (start, [vector(&|_| 0.0), vector(&|_| 0.0)]);
+    for time in 1..=3_i32 {
+        let grad = vector(&|i| (i as f32 * 7.0 + time as f32 * 13.0).sin());
+        (burn, state) = optimizer.step(0.01, burn, grad.clone().mul_scalar(0.5), state);
+        let step = AdamwStep {
+            beta1: 0.9,
+            beta2: 0.95,
+            bias1: 1.0 - 0.9_f32.powi(time),
+            bias2: 1.0 - 0.95_f32.powi(time),
+            epsilon: 1e-8,
+            rate: 0.01,
+            kept: 1.0 - 0.01 * 0.1,
+            factor: 0.5,
+        };
+        (own, moments) = gpu::ops::adamw(own, grad, moments, step);
+    }
+    let [own, burn] = [own, burn].map(|x| x.try_into_vec_as::<f32>().unwrap());
+    for (i, (own, burn)) in own.iter().zip(&burn).enumerate() {
+        assert!((own - burn).abs() < 1e-6, "weight {i}: {own} and {burn}");
+        assert!((burn - (i as f32).cos()).abs() > 1e-3, "weight {i} stayed");
+    }
+}
+
+/// The kernels of AdamW and Muon take the steps of the operations of other devices.
+#[test]
+fn kernels_take_the_steps_of_other_devices() {
     let shape = small(true);
     let before = weights(&shape);
     for optimizer in [Algorithm::Adamw, Algorithm::Muon] {
@@ -118,9 +159,9 @@ fn kernels_take_the_steps_of_burn() {
             }
             Llama { net, ..model }.tensors()
         });
-        let [kernels, burn] = &after;
+        let [kernels, other] = &after;
         for (name, old) in before.iter() {
-            let (a, b) = (kernels.find(name).unwrap(), burn.find(name).unwrap());
+            let (a, b) = (kernels.find(name).unwrap(), other.find(name).unwrap());
             let moved = (a.data.iter().zip(&old.data)).any(|(a, old)| (a - old).abs() > 1e-3);
             assert!(moved, "{optimizer:?} {name} stayed as it was");
             for (a, b) in a.data.iter().zip(&b.data) {
