@@ -12,7 +12,8 @@ use infer::planner::{Planner, Scripted};
 use kg::{FrozenKg, Kg};
 use serde::Deserialize;
 use toolbox::call::ToolTable;
-use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions};
+use toolbox::exec::{Exclude, ExecOptions};
+use toolbox::explain;
 use toolbox::link::{self, LinkError};
 use toolbox::prompt::Template;
 
@@ -203,7 +204,7 @@ impl Question {
         let options = ExecOptions {
             exclude: Exclude {
                 nodes: Vec::new(),
-                when: ExcludeWhen::Others,
+                when: explain::exclusion(question),
             },
             ranker: Arc::clone(ranker),
             cancel,

@@ -106,9 +106,10 @@ pub(crate) struct AskArgs {
     /// Topic entity by name or id; repeat for more [default: found in the question by label].
     #[arg(long = "entity", value_name = "ID")]
     pub(crate) entities: Vec<String>,
-    /// What to do with topic entities in results.
-    #[arg(long, value_parser = one_of(EXCLUSIONS), default_value = "others")]
-    pub(crate) exclude_topics: ExcludeWhen,
+    /// What to do with topic entities in results [default: `others` if the question asks for others than those
+    /// (`who else …`), or else `never`].
+    #[arg(long, value_parser = one_of(EXCLUSIONS))]
+    pub(crate) exclude_topics: Option<ExcludeWhen>,
     /// Say which part of the program explains which word of the question, and which program came
     /// second.
     #[arg(long)]

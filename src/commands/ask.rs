@@ -11,6 +11,7 @@ use kg::Kg;
 use toolbox::answer::{AnswerTable, AnswerValue, Provenance};
 use toolbox::call::ToolTable;
 use toolbox::exec::{Exclude, ExecOptions};
+use toolbox::explain;
 use toolbox::limits::QUESTION_DEADLINE;
 use toolbox::link;
 use toolbox::prompt::Template;
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<ExitStatus> {
     let options = ExecOptions {
         exclude: Exclude {
             nodes: Vec::new(),
-            when: args.exclude_topics,
+            when: (args.exclude_topics).unwrap_or_else(|| explain::exclusion(&args.question)),
         },
         ranker: Arc::clone(&ranker),
         ..ExecOptions::default()

@@ -86,7 +86,7 @@ pub(crate) fn read(graph: &dyn SchemaSource) -> Schema {
     }
     ranked.sort_unstable();
     schema.label_relations = ranked.into_iter().map(|(_, id)| id).collect();
-    schema.row_names = row_names(
+    (schema.row_names, schema.row_codes) = row_names(
         graph,
         &relations,
         &schema.type_relations,

@@ -12,10 +12,10 @@ use crate::term::{NodeId, RDF_TYPE, RelId, Term};
 const FIRST: [&str; 4] = ["firstname", "forename", "givenname", "fname"];
 const LAST: [&str; 5] = ["lastname", "surname", "familyname", "lname", "secondname"];
 /// Columns that end like a name and name something else than the row.
-const OTHER_NAMES: [&str; 25] = [
+const OTHER_NAMES: [&str; 27] = [
     "first", "fore", "given", "f", "last", "sur", "family", "l", "second", "middle", "maiden",
-    "user", "login", "file", "host", "domain", "street", "city", "country", "county", "state",
-    "region", "bank", "contact", "job",
+    "nick", "alias", "user", "login", "file", "host", "domain", "street", "city", "country",
+    "county", "state", "region", "bank", "contact", "job",
 ];
 
 /// Triples of a relation that show which table it is a column of.
@@ -23,19 +23,55 @@ const SAMPLE: usize = 8;
 /// Triples that show whether titles are shared. They come in the order of their values, so a few would show one
 /// title of several films.
 const TITLES: usize = 1000;
+/// How columns with codes end.
+const CODES: [&str; 9] = [
+    "no",
+    "nr",
+    "num",
+    "number",
+    "code",
+    "cd",
+    "ref",
+    "reference",
+    "registration",
+];
+/// What other codes are of.
+const OTHER_CODES: [&str; 18] = [
+    "phone",
+    "tel",
+    "telephone",
+    "mobile",
+    "fax",
+    "house",
+    "street",
+    "zip",
+    "post",
+    "postal",
+    "area",
+    "country",
+    "currency",
+    "lang",
+    "account",
+    "card",
+    "tax",
+    "colour",
+];
+/// The longest code.
+const CODE_CHARS: usize = 12;
 /// The longest text that can be a name, in characters on average.
 const NAME_CHARS: usize = 40;
 
 /// The columns that name the rows of each table, one list per table that has such columns: `name`
 /// or `title`, the two parts of a person's name, or a column such as `dept_name`. `types` are the
 /// relations to classes. In a graph without labels, columns may be named in any way; `labelled`
-/// graphs have tables only as `table#column`.
+/// graphs have tables only as `table#column`. The second list has the columns with codes by which people call the
+/// rows of a table without names.
 pub(super) fn row_names(
     graph: &dyn SchemaSource,
     relations: &[NamedRelation],
     types: &[RelId],
     labelled: bool,
-) -> Vec<Vec<RelId>> {
+) -> (Vec<Vec<RelId>>, Vec<RelId>) {
     let mut tables: BTreeMap<String, Vec<(String, RelId)>> = BTreeMap::new();
     let vocabulary = vocabulary(relations);
     for relation in relations {
@@ -64,11 +100,14 @@ pub(super) fn row_names(
             tables.entry(table).or_default().push((column, relation.id));
         }
     }
-    (tables.iter())
-        .filter_map(|(table, columns)| {
-            named(table, columns).or_else(|| described(graph, table, columns))
-        })
-        .collect()
+    let (mut names, mut codes) = (Vec::new(), Vec::new());
+    for (table, columns) in &tables {
+        match named(table, columns).or_else(|| described(graph, table, columns)) {
+            Some(name) => names.push(name),
+            None => codes.extend(coded(graph, columns)),
+        }
+    }
+    (names, codes)
 }
 
 /// Whether a relation to titles gives ranks such as `GM`, and not names: several things have the same, or
@@ -211,6 +250,38 @@ fn described(
         .iter()
         .find(|(column, id)| of_table(column) && short(*id));
     column.map(|(_, id)| vec![*id])
+}
+
+/// The column with codes by which people call the rows of a table without names: `flight_no` with `HJ711`. Every row
+/// has one of its own, and there is one such column.
+fn coded(graph: &dyn SchemaSource, columns: &[(String, RelId)]) -> Option<RelId> {
+    let is_code = |text: &str| {
+        text.chars().count() <= CODE_CHARS
+            && !text.contains(' ')
+            && text.chars().any(char::is_alphabetic)
+    };
+    let codes = |id: RelId| {
+        let sample = graph.pairs(id, TITLES);
+        let rows: BTreeSet<NodeId> = sample.iter().map(|(row, _)| *row).collect();
+        let values: BTreeSet<NodeId> = sample.iter().map(|(_, value)| *value).collect();
+        let mut terms = values.iter().map(|&value| graph.term(value));
+        values.len() > 1
+            && values.len() == sample.len()
+            && rows.len() == sample.len()
+            && terms.all(|term| term.as_literal().is_some_and(|code| is_code(&code.lexical)))
+    };
+    let called = |column: &str| {
+        let of = |end: &&str| column.strip_suffix(end).map(str::to_owned);
+        let start = CODES.iter().find_map(of);
+        start.is_some_and(|start| !OTHER_CODES.iter().any(|other| start.ends_with(other)))
+    };
+    let mut found = columns
+        .iter()
+        .filter(|(column, id)| called(column) && codes(*id));
+    match (found.next(), found.next()) {
+        (Some((_, id)), None) => Some(*id),
+        _ => None,
+    }
 }
 
 /// The column with a part of a person's name, which may begin with a short form of its table: `stu_fname` of `student`.

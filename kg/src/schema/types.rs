@@ -19,6 +19,9 @@ pub struct Schema {
     /// For each table of a graph made from tables, the columns that name its rows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub row_names: Vec<Vec<RelId>>,
+    /// Columns with codes by which people call the rows of tables without names: `flight_no`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub row_codes: Vec<RelId>,
     /// Relations from a page to the node it redirects to. The page's title is an alias of that
     /// node.
     #[serde(default)]

@@ -14,7 +14,8 @@ use kg::{FrozenKg, Kg, LoadOptions, Settings};
 use model::Preset;
 use serde_json::{Value, json};
 use toolbox::agent::Agent;
-use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions};
+use toolbox::exec::{Exclude, ExecOptions};
+use toolbox::explain;
 use toolbox::link;
 use toolbox::metrics::Metrics;
 use toolbox::rank;
@@ -208,7 +209,7 @@ impl<'a> Demo<'a> {
             let options = ExecOptions {
                 exclude: Exclude {
                     nodes: Vec::new(),
-                    when: ExcludeWhen::Others,
+                    when: explain::exclusion(question),
                 },
                 ..ExecOptions::default()
             };

@@ -33,6 +33,11 @@ pub(super) fn courtesy(all: &[impl AsRef<str>]) -> usize {
     const TELLING: &str = "tell told give gave show showed explain explained say said find";
     let word = |at: usize| all.get(at).map_or("", AsRef::as_ref);
     let one_of = |words: &str, word: &str| words.split(' ').any(|one| one == word);
+    // `Do you happen to know`
+    if let Some(at) = (0..all.len().min(5)).find(|&at| word(at) == "happen" && word(at + 1) == "to")
+    {
+        return if word(at + 2) == "know" { at + 3 } else { 0 };
+    }
     let Some(at) = (1..all.len()).find(|&at| word(at) == "if" && word(at + 1) == "you") else {
         return 0;
     };

@@ -125,6 +125,10 @@ fn name_columns(rows: &[NodeId], session: &Session<'_>) -> Vec<RelId> {
     if let Some(names) = kg.schema().row_names.iter().find(has) {
         return names.clone();
     }
+    let has_code = |column: &&RelId| !kg.tails(first, **column).is_empty();
+    if let Some(&code) = kg.schema().row_codes.iter().find(has_code) {
+        return vec![code];
+    }
     let is_key = |column: &RelId| {
         split(&kg.name(column.node())).0 == key
             && (kg.tails(first, *column).first()).is_some_and(|&value| is_key_of(kg, first, value))

@@ -25,8 +25,13 @@ const RELATIVES: &[(&str, &[Kin])] = &[
         &[Child, Child],
     ),
     ("uncle,aunt,auntie", &[Parent, Parent, Child]),
+    ("cousin", &[Parent, Parent, Child, Child]),
+    ("great uncle,great aunt", &[Parent, Parent, Parent, Child]),
     ("nephew,niece", &[Parent, Child, Child]),
-    ("mother in law,father in law", &[Spouse, Parent]),
+    (
+        "mother in law,father in law,parent in law,parents in law,in law",
+        &[Spouse, Parent],
+    ),
     ("brother in law,sister in law", &[Spouse, Parent, Child]),
     ("son in law,daughter in law", &[Child, Spouse]),
     (
@@ -51,9 +56,14 @@ pub(super) fn is_relative(word: &str) -> bool {
     chain(word).is_some()
 }
 
-/// The family relations that a plan followed last, as digits to base four.
+/// The family relations that a plan followed last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Lineage(u32);
+pub(super) struct Lineage {
+    /// As digits to base four.
+    steps: u32,
+    /// How many of them count as relations that the question does not say.
+    unsaid: usize,
+}
 
 impl Lineage {
     /// After one more relation, whose name has these stems.
@@ -68,14 +78,27 @@ impl Lineage {
         } else {
             return Self::default();
         };
-        Self((self.0 << 2) | kin as u32)
+        Self {
+            steps: (self.steps << 2) | kin as u32,
+            ..self
+        }
+    }
+
+    /// Counts family relations that the question does not say.
+    pub(super) fn count_unsaid(&mut self, unsaid: usize) {
+        self.unsaid += if self.steps > 0 { unsaid } else { 0 };
+    }
+
+    /// The relations counted so far. They lead to a relative that the question names, so it says them.
+    pub(super) fn said_after_all(&mut self) -> usize {
+        std::mem::take(&mut self.unsaid)
     }
 
     /// The number of relations that lead to a relative of this name, if the last ones do.
     pub(super) fn leads_to(self, word: &str) -> Option<usize> {
         let chain = chain(word)?;
         let code = chain.iter().fold(0, |code, kin| (code << 2) | *kin as u32);
-        let last = self.0 & ((1 << (2 * chain.len())) - 1);
+        let last = self.steps & ((1 << (2 * chain.len())) - 1);
         (last == code).then_some(chain.len())
     }
 }

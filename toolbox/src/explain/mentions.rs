@@ -5,7 +5,7 @@ use kg::{Kg, words};
 
 use super::adjective::{Degree, adjective};
 use super::compared::JOINING;
-use super::focus::is_content;
+use super::focus::{BE, is_content};
 use super::marks::base;
 use super::plan::{Hop, Way, bit};
 use super::table::WordTables;
@@ -345,6 +345,20 @@ pub(super) fn asks_for_job(before: &[String]) -> bool {
     does && before.next().is_some_and(|word| word == "what")
 }
 
+/// Whether the word at `at` is the last one of `who was in Titanic` or of `what was DiCaprio in`: it asks for a cast, or for
+/// what somebody was cast in.
+pub(super) fn asks_for_cast(all: &[String], at: usize) -> bool {
+    let asking = |word: &String| {
+        let one_of = [
+            "who", "whos", "what", "whats", "all", "else", "s", "he", "she", "they",
+        ];
+        one_of.contains(&word.as_str()) || BE.contains(&word.as_str())
+    };
+    let before = &all[..at];
+    let asks = before.iter().any(|word| word.starts_with("wh"));
+    at + 1 == all.len() && all[at] == "in" && asks && before.iter().all(asking)
+}
+
 /// The values of the question that are single words in lower case and words of the graph's classes or
 /// relations, as bits: the question may well mean those.
 pub(super) fn everyday(session: &Session<'_>) -> u64 {
@@ -391,9 +405,29 @@ pub(super) fn asks_for_others(all: &[String]) -> bool {
         || (0..all.len().saturating_sub(1)).any(alike)
 }
 
+/// Whether a question asks for what has something in common.
+pub(super) fn asks_for_common(all: &[String]) -> bool {
+    let common = ["same", "share", "shares", "shared", "common", "similar"];
+    (all.iter()).any(|word| common.contains(&word.as_str()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn topics_leave_the_answer_only_where_others_are_asked_for() {
+        use crate::exec::ExcludeWhen::{Never, Others};
+        for (question, when) in [
+            ("List all films by the director of Alien.", Never),
+            ("which rivers flow through Dresden", Never),
+            ("who else was in Titanic", Others),
+            ("co-stars of Sigourney Weaver", Others),
+            ("films with the same director as Alien", Others),
+        ] {
+            assert_eq!(super::super::exclusion(question), when, "{question}");
+        }
+    }
 
     #[test]
     fn ways_have_a_beginning_and_an_end() {

@@ -86,7 +86,7 @@ pub(crate) use vocabulary::split as segments;
 pub use why::WordReason;
 
 use crate::call::Call;
-use crate::exec::{ExecOptions, Session, Value, run_program};
+use crate::exec::{ExcludeWhen, ExecOptions, Session, Value, run_program};
 use crate::link::is_relation_name;
 use crate::rank::RankError;
 use question::Asked;
@@ -311,6 +311,18 @@ impl<'s, 'g> Proposer<'s, 'g> {
             Ok(value) => Ok(Some(value)),
             Err((_, error)) => error.recoverable().map(|_| None),
         }
+    }
+}
+
+/// Where the entities of a question leave its answer: only if it asks for others than those (`who else
+/// was in Titanic`), or for what has something in common with them.
+#[must_use]
+pub fn exclusion(question: &str) -> ExcludeWhen {
+    let all = kg::words(question);
+    if mentions::asks_for_others(&all) || mentions::asks_for_common(&all) {
+        ExcludeWhen::Others
+    } else {
+        ExcludeWhen::Never
     }
 }
 

@@ -139,6 +139,9 @@ impl Explainer<'_, '_> {
         };
         let mut unsaid = false;
         let mut walks: Vec<&Hop> = walks.collect();
+        if self.leads_to_relative(&walks) {
+            return false;
+        }
         // Out to something that the topic shares with others, and back to these others.
         if let [out, back, ..] = walks.as_slice()
             && out.relation == back.relation

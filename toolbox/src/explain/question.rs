@@ -229,6 +229,7 @@ impl Asked {
             // `what does she do`: what she does is her job.
             let job = word == "do" && value.is_none() && mentions::asks_for_job(&all[..index])
                 || word == "why";
+            let cast = value.is_none() && mentions::asks_for_cast(&all, index);
             // `else` says which answers are asked for, and `over the years` asks for no year.
             let ever = word == "years" && all[..index].ends_with(&["over".into(), "the".into()])
                 || word == "days" && all[..index].ends_with(&["these".into()])
@@ -246,14 +247,14 @@ impl Asked {
                 || word == "else"
                 || ever
                 || anybody;
-            if value.is_none() && !job && empty {
+            if value.is_none() && !job && !cast && empty {
                 continue;
             }
             if kind {
                 // Nobody asks for a novel.
                 skip = 2;
             }
-            let stem = base(word);
+            let stem = base(if cast { "starring" } else { word });
             // Numbers are explained by being used, not by a relation's name.
             let month = has_date(&linked.values) && is_month(word);
             let number = month
@@ -323,7 +324,7 @@ impl Asked {
         let of = |at: usize| all.get(at + 1).is_some_and(|next| next == "of");
         // `the largest number of people` asks for no key.
         asked.keys = (0..all.len()).any(|at| key(&all[at]) && !(all[at] == "number" && of(at)));
-        asked.same = is(&["same", "share", "shares", "shared", "common", "similar"]);
+        asked.same = mentions::asks_for_common(&all);
         asked.both = is(&["both"]) || mentions::are_joined(question, linked);
         asked.any_of = mentions::are_alternatives(question, linked);
         // `Is it the Elbe or the Loire that is longer?` asks for one of them.

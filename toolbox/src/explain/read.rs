@@ -248,7 +248,9 @@ impl Reader {
         let connecting = nodes.first().is_some_and(|&node| connects(session, node));
         let silent = self.silent && !connecting;
         let spoken = classes.iter().any(|words| speaks(words, explainer));
-        self.tally.unsaid += usize::from(silent && !spoken);
+        let unsaid = usize::from(silent && !spoken);
+        self.tally.unsaid += unsaid;
+        self.way.lineage.count_unsaid(unsaid);
         let first = nodes.first().filter(|_| connecting && walked);
         let row = first.is_some_and(|&node| is_event_row(session, node));
         self.tally.rows += usize::from(row && !spoken);
@@ -264,7 +266,12 @@ impl Reader {
         let way = &mut self.way;
         let relations = explainer.relative(&mut way.lineage, hop, words);
         self.tally.hops -= relations.saturating_sub(1).min(self.tally.hops);
-        self.tally.unsaid += usize::from(relations == 0 && way.walked.contains(&hop));
+        let again = usize::from(relations == 0 && way.walked.contains(&hop));
+        self.tally.unsaid += again;
+        way.lineage.count_unsaid(again);
+        if relations > 0 {
+            self.tally.unsaid -= way.lineage.said_after_all();
+        }
         let back = |earlier: &Hop| earlier.relation == hop.relation && earlier.way != hop.way;
         let returns = way.walked.iter().any(back);
         self.tally.returns += usize::from(returns);

@@ -382,6 +382,19 @@ impl Explainer<'_, '_> {
         longest
     }
 
+    /// Whether some of these hops lead to a relative that the question names.
+    pub(super) fn leads_to_relative(&self, hops: &[&Hop]) -> bool {
+        let mut lineage = Lineage::default();
+        self.relatives
+            && hops.iter().any(|hop| {
+                lineage = lineage.follow(&self.relation_words(hop.relation).0, hop.way);
+                let words = &self.asked.words;
+                words
+                    .iter()
+                    .any(|word| lineage.leads_to(&word.word).is_some())
+            })
+    }
+
     /// The stems of each alias of a relation (`skos:altLabel` and the like): by these its owner
     /// says how people ask for it.
     pub(super) fn further_names(&self, relation: Relation) -> Vec<Vec<String>> {

@@ -234,7 +234,6 @@ impl State {
         });
         // A relation that the question says once is followed once.
         let again = relations == 0 && self.plan.steps.contains(&PlanStep::Walk(hop));
-        tally.unsaid += usize::from(again);
         tally.returns += usize::from(returns);
         tally.unasked += usize::from(returns && !explainer.says(hop.relation));
         let distance = match self.plan.start {
@@ -273,12 +272,16 @@ impl State {
         let said = joined(&explained.words, &next.words);
         next.progress = self.progress.follow(self.chain(explainer), &said);
         let told = next.progress.told > self.progress.told;
-        next.tally.unsaid -= usize::from(again && told);
         let within = explainer.is_within(hop, &self.plan, &self.nodes);
         let free = statements || of_kind || lies || within;
         let leaves = explainer.leaves(hop, &self.plan, &self.nodes);
         let unsaid = leaves || silent && !free && !speaks(&next.words, explainer);
-        next.tally.unsaid += usize::from(unsaid) + usize::from(explained.past);
+        let unsaid = usize::from(unsaid) + usize::from(again && !told);
+        next.tally.unsaid += unsaid + usize::from(explained.past);
+        next.lineage.count_unsaid(unsaid);
+        if relations > 0 {
+            next.tally.unsaid -= next.lineage.said_after_all();
+        }
         let own = followed(&self.words, &explained.words, explainer);
         next.words = joined(&own, &next.words);
         next

@@ -129,9 +129,67 @@ pub(super) fn written_out(name: &str) -> Option<String> {
     Some(parts.join(" ").trim().to_owned())
 }
 
+/// Believers, with the names of what they believe.
+const CREEDS: &[(&str, &[&str])] = &[
+    ("agnostic", &["agnosticism"]),
+    ("anglican", &["anglicanism", "church of england"]),
+    ("atheist", &["atheism"]),
+    ("baptist", &["baptists", "baptist church"]),
+    ("buddhist", &["buddhism"]),
+    ("calvinist", &["calvinism"]),
+    (
+        "catholic",
+        &[
+            "catholicism",
+            "catholic church",
+            "roman catholic church",
+            "roman catholicism",
+        ],
+    ),
+    ("christian", &["christianity"]),
+    ("confucian", &["confucianism"]),
+    ("hindu", &["hinduism"]),
+    ("jain", &["jainism"]),
+    ("jew", &["judaism"]),
+    ("jewish", &["judaism"]),
+    ("lutheran", &["lutheranism", "lutheran church"]),
+    ("methodist", &["methodism", "methodist church"]),
+    ("mormon", &["mormonism"]),
+    ("muslim", &["islam"]),
+    (
+        "orthodox",
+        &[
+            "orthodox church",
+            "eastern orthodox church",
+            "eastern orthodoxy",
+        ],
+    ),
+    ("presbyterian", &["presbyterianism", "presbyterian church"]),
+    ("protestant", &["protestantism"]),
+    ("quaker", &["quakerism", "religious society of friends"]),
+    ("shia", &["shia islam"]),
+    ("sikh", &["sikhism"]),
+    ("sunni", &["sunni islam"]),
+    ("taoist", &["taoism"]),
+];
+
 /// The subjects that a normalised noun in `-ist` may come from: `violin` for `violinists`, `cardiology` for
-/// `cardiologist`. Empty for ordinary professions such as `artist`.
+/// `cardiologist`. Empty for ordinary professions such as `artist`. Believers come from their religion.
 pub(super) fn subjects_of(noun: &str) -> Vec<String> {
+    let believes = |(name, _): &&(&str, &[&str])| noun.strip_suffix('s').unwrap_or(noun) == *name;
+    if let Some((_, creeds)) = CREEDS.iter().find(believes) {
+        return creeds.iter().map(|creed| (*creed).to_owned()).collect();
+    }
+    // A graph may have `female` as a thing.
+    match noun {
+        "woman" | "women" | "girl" | "girls" | "lady" | "ladies" => {
+            return vec!["female".to_owned()];
+        }
+        "man" | "men" | "boy" | "boys" | "gentleman" | "gentlemen" => {
+            return vec!["male".to_owned()];
+        }
+        _ => {}
+    }
     const ENDINGS: [&str; 7] = ["", "o", "y", "e", "s", "ry", "istry"];
     if !noun.ends_with("ist") && !noun.ends_with("ists") {
         return Vec::new();

@@ -256,7 +256,8 @@ fn label_of(
         || schema
             .row_names
             .iter()
-            .any(|names| names.contains(&relation));
+            .any(|names| names.contains(&relation))
+        || schema.row_codes.contains(&relation);
     match own {
         "name" => Some((Label::Name, 0.0)),
         "id" => Some((Label::Key, 0.0)),
