@@ -85,6 +85,7 @@ const DATE: &[&str] = &[
 ];
 const AGE: &[&str] = &[
     "birth",
+    "dob",
     "dat",
     "found",
     "establish",

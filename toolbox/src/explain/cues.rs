@@ -206,7 +206,7 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
         };
         // "how long did it last", "last name".
         let which = all.iter().any(|word| word == "which" || word == "that");
-        let ends = i + 1 == all.len() && (word == "last" || word == "first" && !which);
+        let ends = i + 1 == all.len() && (word == "last" || word == "first" && !which && !or);
         // `that last more than 60 minutes`.
         let lasts = word == "last"
             && before != "the"

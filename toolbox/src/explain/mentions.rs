@@ -346,8 +346,8 @@ pub(super) fn asks_for_job(before: &[String]) -> bool {
 }
 
 /// Whether the word at `at` is the last one of `who was in Titanic` or of `what was DiCaprio in`: it asks for a cast, or for
-/// what somebody was cast in.
-pub(super) fn asks_for_cast(all: &[String], at: usize) -> bool {
+/// what somebody was cast in. `who was Thurman in Pulp Fiction` asks for her part. `placed` has the offset of each word.
+pub(super) fn asks_for_cast(placed: &[(usize, String)], all: &[String], at: usize) -> bool {
     let asking = |word: &String| {
         let one_of = [
             "who", "whos", "what", "whats", "all", "else", "s", "he", "she", "they",
@@ -355,8 +355,13 @@ pub(super) fn asks_for_cast(all: &[String], at: usize) -> bool {
         one_of.contains(&word.as_str()) || BE.contains(&word.as_str())
     };
     let before = &all[..at];
-    let asks = before.iter().any(|word| word.starts_with("wh"));
-    at + 1 == all.len() && all[at] == "in" && asks && before.iter().all(asking)
+    if at == 0 || at + 1 < all.len() || all[at] != "in" || !before.iter().all(asking) {
+        return false;
+    }
+    // Mentions are blank.
+    let apart = placed[at].0 > placed[at - 1].0 + all[at - 1].len() + 1;
+    let of = |asks: &str| before.iter().any(|word| word.starts_with(asks));
+    of("what") || of("who") && !apart
 }
 
 /// The values of the question that are single words in lower case and words of the graph's classes or

@@ -229,7 +229,7 @@ impl Asked {
             // `what does she do`: what she does is her job.
             let job = word == "do" && value.is_none() && mentions::asks_for_job(&all[..index])
                 || word == "why";
-            let cast = value.is_none() && mentions::asks_for_cast(&all, index);
+            let cast = value.is_none() && mentions::asks_for_cast(&placed, &all, index);
             // `else` says which answers are asked for, and `over the years` asks for no year.
             let ever = word == "years" && all[..index].ends_with(&["over".into(), "the".into()])
                 || word == "days" && all[..index].ends_with(&["these".into()])

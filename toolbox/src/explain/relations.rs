@@ -271,8 +271,8 @@ impl Explainer<'_, '_> {
         let parts = |text: &str| {
             // `evergreen` is one word if the question says so.
             let asked = |stem: &str| self.asked.words.iter().any(|word| word.stem == stem);
-            let known = |stem: &str| self.tables.has(stem) || asked(stem);
-            let mut stems = stems(&with_name_parts(&compounds(text, known)));
+            let known = |stem: &str| self.tables.has(stem);
+            let mut stems = stems(&with_name_parts(&compounds(text, asked, known)));
             // `ref-maker`, `plays_in_club_inverse`: how it is stored, not what it means.
             let refers = text.starts_with("ref") || text.starts_with("Ref");
             let stored = |stem: &String| {

@@ -23,7 +23,7 @@ yo u ur tonight above below stuff somebody told explain dear mate along buddy br
 const ABBREVIATIONS: &str = "acct:account addr:address amt:amount approx:approximate asst:assistant avg:average bal:balance \
 bldg:building calc:calculated capt:captain chk:check clr:color cnt:count conf:confirmation ctry:country curr:currency \
 cust:customer degr:degree deg:degree dept:department descr:description desc:description dest:destination diam:diameter dim:dimension \
-dist:distance dob:birth_date dod:death_date dt:date dur:duration emp:employee enr:enrollment est:estimated ext:extension \
+dist:distance dob:birth_date dod:death_date dt:date dur:duration emp:employee enr:enrollment ext:extension \
 freq:frequency govt:government grp:group hosp:hospital hr:hour hrs:hours ht:height inst:institution \
 instr:instructor inv:invoice lang:language lgth:length len:length lic:license loc:location lvl:level mfg:manufacturer mfr:manufacturer \
 mgr:manager mgmt:management mi:miles mnth:month msg:message mth:month nat:nationality nbr:number nm:name num:number occ:occupation org:organization orig:origin \
@@ -87,10 +87,16 @@ pub(super) fn is_chatter(word: &str) -> bool {
 }
 
 /// The words of a text; those that are unknown but written without a space between known words
-/// (`indepyear`, `headofstate`, as in names of columns) are taken apart.
-pub(super) fn compounds(text: &str, known: impl Fn(&str) -> bool) -> String {
+/// (`indepyear`, `headofstate`, as in names of columns) are taken apart. Abbreviations are spelled out unless the
+/// question asks for them: `what's the soil pH`.
+pub(super) fn compounds(
+    text: &str,
+    asked: impl Fn(&str) -> bool,
+    known: impl Fn(&str) -> bool,
+) -> String {
+    let known = |stem: &str| asked(stem) || known(stem);
     let parts = words(text).into_iter().map(|word| {
-        if let Some(long) = spelled_out(&word).filter(|_| !known(&stem(&word))) {
+        if let Some(long) = spelled_out(&word).filter(|_| !asked(&stem(&word))) {
             return long.replace('_', " ");
         }
         if word.len() > LONGEST || known(&stem(&word)) {
@@ -230,7 +236,7 @@ mod tests {
         let known = [
             "official", "head", "stat", "surfac", "area", "year", "name", "locat",
         ];
-        let parts = |text: &str| compounds(text, |stem| known.contains(&stem));
+        let parts = |text: &str| compounds(text, |_| false, |stem| known.contains(&stem));
         for (name, words) in [
             ("headofstate", "head state"),
             ("isofficial", "official"),

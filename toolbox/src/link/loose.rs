@@ -54,11 +54,15 @@ pub(super) fn add_nations(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<()
         // The longest adjective counts: `south american` is not `american`.
         for last in (first.max(end_of_last)..words.len().min(first + NATION_WORDS)).rev() {
             let (begin, end) = (words[first], words[last]);
-            if begin.stop || begin.number || end.stop || end.number {
+            if begin.number || end.stop || end.number {
                 continue;
             }
             let text = normalise(asked.text(first, last));
             let mut names = other_names(&text);
+            // `the States`
+            if begin.stop && names.is_empty() {
+                continue;
+            }
             let known = spans
                 .iter()
                 .any(|span| (span.first, span.last) == (first, last));
@@ -117,7 +121,10 @@ fn describes(asked: &Asked<'_>, first: usize, last: usize, text: &str) -> bool {
         before.as_deref(),
         Some("a" | "an" | "by" | "the" | "many" | "which" | "any" | "famous")
     );
-    plural || article || ends && begins(&["is", "was", "are", "were"])
+    let is = |word: &str| matches!(word, "is" | "was" | "are" | "were");
+    plural
+        || article
+        || ends && (before.as_deref().is_some_and(is) || begins(&["is", "was", "are", "were"]))
 }
 
 /// Adds nodes that are mentioned by a part of their name, by a misspelt name, or by initials.
