@@ -4,6 +4,7 @@
 //!
 //! Errors are sentences for the user.
 
+mod adamw;
 #[cfg(feature = "cuda")]
 mod kernels;
 pub mod ops;

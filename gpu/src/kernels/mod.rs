@@ -14,7 +14,7 @@ use cubecl::prelude::*;
 
 pub(crate) use product::product;
 
-use crate::ops::AdamwStep;
+use crate::adamw::AdamwStep;
 
 /// Threads of a plane, which share a row.
 const PLANE: u32 = 32;

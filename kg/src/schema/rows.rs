@@ -135,10 +135,11 @@ pub(super) fn is_rank(
     names.flatten().any(named) || 2 * values.len() <= sample.len()
 }
 
-/// A name in lower case without separators; `nm` at its end is short for `name`, and `desc` for `description`.
+/// A name in lower case without separators; `nm` at its end is short for `name`, `ttl` for `title` and `desc` for `description`.
 fn plain(name: &str) -> String {
-    const SHORT: [(&str, &str); 3] = [
+    const SHORT: [(&str, &str); 4] = [
         ("nm", "name"),
+        ("ttl", "title"),
         ("descr", "description"),
         ("desc", "description"),
     ];

@@ -44,6 +44,10 @@ const LASTING: &[&str] = &[
     "ms",
 ];
 const HEIGHT: &[&str] = &["height", "elev", "altitud", "tall", "high"];
+/// People are tall.
+const SMALL: &[&str] = &[
+    "area", "popul", "siz", "capacit", "surfac", "seat", "numb", "diamet", "amount", "height",
+];
 const SIZE: &[&str] = &[
     "area",
     "popul",
@@ -136,8 +140,8 @@ static ADJECTIVES: &[Adjective] = &[
     of("large", SIZE, HIGH),
     of("great", SIZE, HIGH),
     of("huge", SIZE, HIGH),
-    of("small", SIZE, LOW),
-    of("tiny", SIZE, LOW),
+    of("small", SMALL, LOW),
+    of("tiny", SMALL, LOW),
     of("populous", &["popul"], HIGH),
     of("populated", &["popul"], HIGH),
     of("crowded", &["popul"], HIGH),

@@ -1,6 +1,6 @@
 //! What stands around the mentions of linked entities in a question. English.
 
-use kg::term::Literal;
+use kg::term::{Literal, NodeId};
 use kg::{Kg, words};
 
 use super::adjective::{Degree, adjective};
@@ -305,19 +305,25 @@ pub(super) fn as_kind(kg: &dyn Kg, question: &str, linked: &Linked) -> Option<us
 }
 
 /// Whether a hop leads from the entity `topic` that a question mentions as a `kind` of things, or from
-/// what is of that kind, to what is of it: two relations at most, both backwards. `walked` are those
-/// before.
+/// what is of that kind, to what is of it: two relations at most, both backwards, and not between things of one
+/// class. `walked` are those before, `sets` the things before and after the hop.
 pub(super) fn is_of_kind(
+    kg: &dyn Kg,
     kind: Option<usize>,
     topic: Option<usize>,
     walked: &[Hop],
     hop: Hop,
+    sets: [&[NodeId]; 2],
 ) -> bool {
     const BEFORE: usize = 1;
+    let [before, after] =
+        sets.map(|set| set.first().map(|&node| kg.types(node)).unwrap_or_default());
+    let same = !walked.is_empty() && before.iter().any(|class| after.contains(class));
     let back = |hop: &Hop| hop.way == Way::In;
     topic.is_some()
         && topic == kind
         && walked.len() <= BEFORE
+        && !same
         && walked.iter().chain([&hop]).all(back)
 }
 

@@ -122,11 +122,11 @@ impl Reader {
                 if !measurable(session, nodes) {
                     explained.words = Arc::clone(&explained.to_things);
                 }
-                self.of_kind =
-                    is_of_kind(explainer.asked.kind, self.way.topic, &self.way.walked, hop);
                 let before = self.way.walked.last().copied();
                 let between = step.inputs.first().map_or(&[][..], |set| &set[..]);
                 let sets = [between, nodes];
+                let (kind, topic, kg) = (explainer.asked.kind, self.way.topic, session.kg());
+                self.of_kind = is_of_kind(kg, kind, topic, &self.way.walked, hop, sets);
                 self.lies = before.is_some_and(|before| explainer.lies_in(before, hop, sets));
                 self.follow(hop, &mut explained.words, explainer);
                 for (mine, word) in self.words.iter_mut().zip(&explainer.asked.words) {

@@ -207,7 +207,7 @@ impl State {
         let mut lineage = self.lineage;
         let relations = explainer.relative(&mut lineage, hop, &mut explained.words);
         // `dogs` are what is of the species: the question has no words for that.
-        let of_kind = self.is_of_kind(hop, explainer);
+        let of_kind = self.is_of_kind(hop, &nodes, explainer);
         let before = match self.plan.steps.last() {
             Some(PlanStep::Walk(before)) => Some(*before),
             _ => None,
@@ -305,7 +305,7 @@ impl State {
     }
 
     /// Whether a hop leads from an entity that the question mentions as a kind of things.
-    fn is_of_kind(&self, hop: Hop, explainer: &Explainer<'_, '_>) -> bool {
+    fn is_of_kind(&self, hop: Hop, nodes: &[NodeId], explainer: &Explainer<'_, '_>) -> bool {
         let topic = match self.plan.start {
             Start::Entity(entity) => Some(entity),
             Start::Entities | Start::Class(_) => None,
@@ -315,7 +315,9 @@ impl State {
             _ => None,
         });
         let walked: Option<Vec<Hop>> = walked.collect();
-        walked.is_some_and(|walked| is_of_kind(explainer.asked.kind, topic, &walked, hop))
+        let (kg, kind) = (explainer.session.kg(), explainer.asked.kind);
+        let sets = [&self.nodes, nodes];
+        walked.is_some_and(|walked| is_of_kind(kg, kind, topic, &walked, hop, sets))
     }
 
     /// Whether a hop leads from things without a label to their names, as in graphs made from

@@ -20,17 +20,17 @@ const CHATTER: &str = "everyone everybody here nowadays current currently direct
 yo u ur tonight above below stuff somebody told explain dear mate along buddy bro dude sir madam pal yall cheers sup huh eh nope yep yeah ta luv";
 
 /// Abbreviations in names of columns, with what they stand for.
-const ABBREVIATIONS: &str = "acct:account addr:address amt:amount approx:approximate asst:assistant avg:average bal:balance \
+const ABBREVIATIONS: &str = "acct:account acq:acquired addr:address amt:amount approx:approximate asst:assistant avg:average bal:balance \
 bldg:building calc:calculated capt:captain chk:check clr:color cnt:count conf:confirmation ctry:country curr:currency \
 cust:customer degr:degree deg:degree dept:department descr:description desc:description dest:destination diam:diameter dim:dimension \
 dist:distance dob:birth_date dod:death_date dt:date dur:duration emp:employee enr:enrollment ext:extension \
 freq:frequency govt:government grp:group hosp:hospital hr:hour hrs:hours ht:height inst:institution \
 instr:instructor inv:invoice lang:language lgth:length len:length lic:license loc:location lvl:level mfg:manufacturer mfr:manufacturer \
 mgr:manager mgmt:management mi:miles mnth:month msg:message mth:month nat:nationality nbr:number nm:name num:number occ:occupation org:organization orig:origin \
-pct:percent perf:performance ph:phone pmt:payment pop:population pos:position pref:preferred prereq:prerequisite prin:principal prod:product prof:professor \
+pct:percent pd:paid perf:performance pgs:pages ph:phone pmt:payment pop:population pos:position pref:preferred prereq:prerequisite prin:principal prod:product prof:professor \
 proj:project pub:publication pwr:power qty:quantity rcpt:receipt reg:registration req:required rm:room rte:route sal:salary sched:schedule \
 sec:section seq:sequence sess:session sig:signature spd:speed sr:senior stat:status std:standard strt:start stu:student subj:subject \
-sup:supervisor supp:supplier sz:size tel:telephone temp:temperature tm:time tot:total trans:transaction txn:transaction univ:university veh:vehicle vol:volume \
+sup:supervisor supp:supplier sz:size tel:telephone temp:temperature tm:time tot:total trans:transaction ttl:title txn:transaction univ:university veh:vehicle vol:volume \
 whse:warehouse wgt:weight wt:weight yr:year yrs:years m2:square_metre km2:square_kilometre sqm:square_metre sqft:square_foot kwh:kilowatt_hour";
 
 /// Longest word that is taken apart, in bytes: names of strangers may be longer than any word.

@@ -84,7 +84,7 @@ fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
 }
 
 /// Spoken forms of names and of words in names, each with its written form.
-const SPOKEN: [(&str, &str); 19] = [
+const SPOKEN: [(&str, &str); 23] = [
     ("sci fi", "science fiction"),
     ("scifi", "science fiction"),
     ("rom com", "romantic comedy"),
@@ -98,6 +98,10 @@ const SPOKEN: [(&str, &str); 19] = [
     ("goalie", "goalkeeper"),
     ("goalies", "goalkeeper"),
     ("keeper", "goalkeeper"),
+    ("barca", "fc barcelona"),
+    ("nobel laureates in", "nobel prize in"),
+    ("nobel laureate in", "nobel prize in"),
+    ("nobel winners in", "nobel prize in"),
     ("nobel for", "nobel prize in"),
     ("nobel in", "nobel prize in"),
     ("nobel", "nobel prize"),

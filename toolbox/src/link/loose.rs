@@ -167,6 +167,9 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
         if written_small && !fits.is_empty() && is_vocabulary(asked, text)? {
             fits.retain(|(fit, _)| fit.last > fit.first || !fit.part.is_end());
         }
+        if written_small && names_most(asked, text, &found) {
+            fits.retain(|(fit, _)| fit.last > fit.first);
+        }
         if fits.is_empty() && !covered && may_be_initials(asked, token) {
             fits.extend(by_initials(asked, token)?);
         }
@@ -191,6 +194,27 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
         add(spans, fit.first, fit.last, weight, found);
     }
     Ok(())
+}
+
+/// Whether a word ends the names of at least half of a class: no `library` means one library where they are called
+/// `Central Library`, `Elmfield Library` and so on.
+fn names_most(asked: &Asked<'_>, word: &str, found: &[LabelMatch]) -> bool {
+    const SOME: usize = 3;
+    let ends = |one: &&LabelMatch| {
+        let name = normalise(&one.label);
+        name.len() > word.len() && name.ends_with(word)
+    };
+    let mut nodes: Vec<NodeId> = found.iter().filter(ends).map(|one| one.node).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    let class = nodes
+        .first()
+        .and_then(|&node| asked.kg.types(node).into_iter().next());
+    class.is_some_and(|class| {
+        let of = |node: &&NodeId| asked.kg.types(**node).contains(&class);
+        let named = nodes.iter().filter(of).count();
+        named >= SOME && 2 * named >= asked.kg.instances(class).len()
+    })
 }
 
 /// Nodes whose name is an ordinary word and a word for its kind (`historical fiction`), if the word
