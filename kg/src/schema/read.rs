@@ -2,7 +2,7 @@
 //! form).
 
 use super::intervals::intervals;
-use super::rows::{is_rank, row_names};
+use super::rows::{is_rank, row_names, row_noun};
 use super::source::{NamedRelation, SchemaSource};
 use super::types::Schema;
 use super::vocabulary::{
@@ -92,6 +92,12 @@ pub(crate) fn read(graph: &dyn SchemaSource) -> Schema {
         &schema.type_relations,
         !schema.label_relations.is_empty(),
     );
+    for names in &schema.row_names {
+        if let [name] = names.as_slice() {
+            let noun = row_noun(graph, *name, &schema.type_relations);
+            schema.row_nouns.extend(noun);
+        }
+    }
     for relation in &relations {
         if is_rank(graph, relation, &relations, &schema.row_names) {
             schema.alias_relations.retain(|id| *id != relation.id);

@@ -110,6 +110,30 @@ pub(super) fn row_names(
     (names, codes)
 }
 
+/// The word that ends the names of at least half of a table's rows, with their class: `Central Library` and `Elmfield
+/// Library` are libraries, whatever their table is called. `name` is the column of names.
+pub(super) fn row_noun(
+    graph: &dyn SchemaSource,
+    name: RelId,
+    types: &[RelId],
+) -> Option<(NodeId, String)> {
+    const SOME: usize = 3;
+    let sample = graph.pairs(name, TITLES);
+    let mut ends: BTreeMap<String, usize> = BTreeMap::new();
+    for (_, name) in &sample {
+        let name = graph.term(*name).as_literal()?.lexical.to_lowercase();
+        if let Some((_, last)) = name.rsplit_once(' ')
+            && last.chars().all(char::is_alphabetic)
+        {
+            *ends.entry(last.to_owned()).or_default() += 1;
+        }
+    }
+    let (noun, count) = ends.into_iter().max_by_key(|(_, count)| *count)?;
+    let (row, _) = sample.first()?;
+    let class = types.iter().find_map(|&is| graph.tail(*row, is))?;
+    (count >= SOME && 2 * count >= sample.len()).then_some((class, noun))
+}
+
 /// Whether a relation to titles gives ranks such as `GM`, and not names: several things have the same, or
 /// the rows of its table have another name.
 pub(super) fn is_rank(

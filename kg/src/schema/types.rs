@@ -22,6 +22,9 @@ pub struct Schema {
     /// Columns with codes by which people call the rows of tables without names: `flight_no`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub row_codes: Vec<RelId>,
+    /// Classes of rows whose names mostly end in the same word, with that word: `library` for branches.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub row_nouns: Vec<(NodeId, String)>,
     /// Relations from a page to the node it redirects to. The page's title is an alias of that
     /// node.
     #[serde(default)]

@@ -184,8 +184,11 @@ fn stems_of(words: &str) -> Vec<String> {
 fn alias_texts(kg: &dyn Kg, node: NodeId) -> Vec<String> {
     let relations = kg.schema().alias_relations.iter();
     let names = relations.flat_map(|&relation| kg.tails(node, relation).into_owned());
+    let nouns = kg.schema().row_nouns.iter();
+    let nouns = nouns.filter(|(class, _)| *class == node);
     names
         .filter_map(|name| Some(kg.term(name).as_literal()?.lexical.clone()))
+        .chain(nouns.map(|(_, noun)| noun.clone()))
         .collect()
 }
 

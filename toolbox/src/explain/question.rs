@@ -137,6 +137,9 @@ impl Asked {
         let bare = mentions::blanked(question, linked, tables);
         let mut placed = whole_words(&bare);
         for (_, word) in &mut placed {
+            if word == "whereabouts" {
+                "where".clone_into(word);
+            }
             if let Some((_, meant)) = typos.iter().find(|(typo, _)| typo == word) {
                 word.clone_from(meant);
             }
