@@ -46,7 +46,7 @@ const LASTING: &[&str] = &[
 const HEIGHT: &[&str] = &["height", "elev", "altitud", "tall", "high"];
 /// People are tall.
 const SMALL: &[&str] = &[
-    "area", "popul", "siz", "capacit", "surfac", "seat", "numb", "diamet", "amount", "height",
+    "area", "elev", "popul", "siz", "capacit", "surfac", "seat", "numb", "diamet", "amount",
 ];
 const SIZE: &[&str] = &[
     "area",
@@ -294,6 +294,8 @@ mod tests {
             ("big", "area"),
             ("large", "population"),
             ("old", "birth"),
+            ("small", "height"),
+            ("tiniest", "height"),
             ("new", "released"),
             ("heavy", "weight"),
             ("rich", "income"),

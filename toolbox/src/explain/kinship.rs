@@ -84,14 +84,14 @@ impl Lineage {
         }
     }
 
-    /// Counts family relations that the question does not say.
-    pub(super) fn count_unsaid(&mut self, unsaid: usize) {
+    /// Adds relations that the question does not say to `all`. If the last `relations` lead to a relative that it
+    /// names, it says those before after all.
+    pub(super) fn settle(&mut self, unsaid: usize, relations: usize, all: &mut usize) {
+        *all += unsaid;
         self.unsaid += if self.steps > 0 { unsaid } else { 0 };
-    }
-
-    /// The relations counted so far. They lead to a relative that the question names, so it says them.
-    pub(super) fn said_after_all(&mut self) -> usize {
-        std::mem::take(&mut self.unsaid)
+        if relations > 0 {
+            *all -= std::mem::take(&mut self.unsaid);
+        }
     }
 
     /// The number of relations that lead to a relative of this name, if the last ones do.

@@ -249,8 +249,7 @@ impl Reader {
         let silent = self.silent && !connecting;
         let spoken = classes.iter().any(|words| speaks(words, explainer));
         let unsaid = usize::from(silent && !spoken);
-        self.tally.unsaid += unsaid;
-        self.way.lineage.count_unsaid(unsaid);
+        (self.way.lineage).settle(unsaid, 0, &mut self.tally.unsaid);
         let first = nodes.first().filter(|_| connecting && walked);
         let row = first.is_some_and(|&node| is_event_row(session, node));
         self.tally.rows += usize::from(row && !spoken);
@@ -267,11 +266,7 @@ impl Reader {
         let relations = explainer.relative(&mut way.lineage, hop, words);
         self.tally.hops -= relations.saturating_sub(1).min(self.tally.hops);
         let again = usize::from(relations == 0 && way.walked.contains(&hop));
-        self.tally.unsaid += again;
-        way.lineage.count_unsaid(again);
-        if relations > 0 {
-            self.tally.unsaid -= way.lineage.said_after_all();
-        }
+        way.lineage.settle(again, relations, &mut self.tally.unsaid);
         let back = |earlier: &Hop| earlier.relation == hop.relation && earlier.way != hop.way;
         let returns = way.walked.iter().any(back);
         self.tally.returns += usize::from(returns);

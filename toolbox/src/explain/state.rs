@@ -277,11 +277,8 @@ impl State {
         let leaves = explainer.leaves(hop, &self.plan, &self.nodes);
         let unsaid = leaves || silent && !free && !speaks(&next.words, explainer);
         let unsaid = usize::from(unsaid) + usize::from(again && !told);
-        next.tally.unsaid += unsaid + usize::from(explained.past);
-        next.lineage.count_unsaid(unsaid);
-        if relations > 0 {
-            next.tally.unsaid -= next.lineage.said_after_all();
-        }
+        next.tally.unsaid += usize::from(explained.past);
+        (next.lineage).settle(unsaid, relations, &mut next.tally.unsaid);
         let own = followed(&self.words, &explained.words, explainer);
         next.words = joined(&own, &next.words);
         next

@@ -200,9 +200,11 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
 /// `Central Library`, `Elmfield Library` and so on.
 fn names_most(asked: &Asked<'_>, word: &str, found: &[LabelMatch]) -> bool {
     const SOME: usize = 3;
-    let ends = |one: &&LabelMatch| {
-        let name = normalise(&one.label);
-        name.len() > word.len() && name.ends_with(word)
+    let one = singular(word);
+    let ends = |found: &&LabelMatch| {
+        let name = normalise(&found.label);
+        let last = name.rsplit_once(' ').map(|(_, last)| last);
+        last.is_some_and(|last| last == word || Some(last) == one.as_deref())
     };
     let mut nodes: Vec<NodeId> = found.iter().filter(ends).map(|one| one.node).collect();
     nodes.sort_unstable();

@@ -12,6 +12,7 @@ mod lists;
 mod observe;
 mod plain;
 mod ranking;
+mod relatives;
 mod rows;
 mod schema;
 mod search;
