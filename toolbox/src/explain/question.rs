@@ -247,7 +247,7 @@ impl Asked {
                 matches!(word.as_str(), "kind" | "sort") && is_relation(&all[index..=index]);
             let empty = !is_content(word) && !kind && !column
                 || is_chatter(word)
-                || word == "else"
+                || matches!(word.as_str(), "else" | "fewest")
                 || ever
                 || anybody;
             if value.is_none() && !job && !cast && empty {

@@ -357,6 +357,19 @@ impl Explainer<'_, '_> {
             .collect()
     }
 
+    /// Whether what the question asks for has a population.
+    pub(super) fn is_populated(&self) -> bool {
+        let asked = self.focus.and_then(|at| self.asked.words.get(at));
+        let populous = |&id: &RelId| {
+            let relation = Relation::Plain(id);
+            let asked_for = |noun: &String| asked.is_some_and(|word| word.stem == *noun);
+            let population = |name: &String| name == "popul";
+            self.relation_words(relation).0.iter().any(population)
+                && self.subject_nouns(relation).iter().any(asked_for)
+        };
+        self.session.kg().relations().iter().any(populous)
+    }
+
     /// Adds a hop to the family relations followed. If they lead to a relative that the question
     /// names, they explain its word, and their number is returned.
     pub(super) fn relative(

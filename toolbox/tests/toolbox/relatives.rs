@@ -57,7 +57,8 @@ const FILMS: &str = r#"
 :tin a :Novel ; rdfs:label "Tin Harbour" ; :published "1922"^^xsd:gYear . :oak a :Novel ; rdfs:label "Oak and Ash" ; :published "1925"^^xsd:gYear .
 :zico a :Player ; rdfs:label "Zico Prado" ; :height 165 ; :born "1960-03-03"^^xsd:date ; :citizenship :brazil .
 :olaf a :Player ; rdfs:label "Olaf Strand" ; :height 190 ; :born "1950-05-05"^^xsd:date ; :citizenship :norway .
-:brazil a :Country ; rdfs:label "Brazil" . :norway a :Country ; rdfs:label "Norway" .
+:population rdfs:label "population" . :pele a :Player ; rdfs:label "Rui Pele" ; :citizenship :brazil .
+:brazil a :Country ; rdfs:label "Brazil" ; :population 200 . :norway a :Country ; rdfs:label "Norway" ; :population 500 .
 "#;
 
 #[test]
@@ -81,7 +82,9 @@ fn the_first_the_smallest_and_those_who_are() {
         &[
             ("Did Tin Harbour or Oak and Ash come out first?", "tin"),
             ("who's the smallest footballer of them all", "zico"),
-            ("How many of the footballers are Brazilian?", "1"),
+            ("How many of the footballers are Brazilian?", "2"),
+            ("country with the most people", "norway"),
+            ("which country has the fewest inhabitants", "brazil"),
         ],
     );
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use kg::value::Extreme;
 
+use super::super::naming::is_person;
 use super::super::plan::{Start, bit};
 use super::super::state::State;
 use super::super::words::{Explainer, names, strength};
@@ -246,8 +247,17 @@ impl Composer<'_, '_, '_> {
         let number = number.filter(|_| !self.compares_number() && self.explains_had());
         number.or(request
             .most
-            .filter(|_| self.base.tally.extremes == 0)
+            .filter(|_| self.base.tally.extremes == 0 && !self.counts_population())
             .map(|extreme| Kept::Extreme(extreme, Shown::Count)))
+    }
+
+    /// Whether the most people are no number of people in the graph, since what is asked for has a population.
+    fn counts_population(&self) -> bool {
+        let phrases = self.request.phrases.iter();
+        let mut counted = phrases.filter(|phrase| phrase.role == Role::Counted);
+        let words = &self.explainer.asked.words;
+        let person = |at: &usize| words.get(*at).is_some_and(|word| is_person(&word.stem));
+        counted.any(|phrase| phrase.words.iter().any(person)) && self.explainer.is_populated()
     }
 
     /// Whether the question counts the members of the set, of which it keeps some: `how many countries have more than two
