@@ -184,16 +184,6 @@ pub(super) fn subjects_of(noun: &str) -> Vec<String> {
     if let Some((_, creeds)) = CREEDS.iter().find(believes) {
         return creeds.iter().map(|creed| (*creed).to_owned()).collect();
     }
-    // A graph may have `female` as a thing.
-    match noun {
-        "woman" | "women" | "girl" | "girls" | "lady" | "ladies" => {
-            return vec!["female".to_owned()];
-        }
-        "man" | "men" | "boy" | "boys" | "gentleman" | "gentlemen" => {
-            return vec!["male".to_owned()];
-        }
-        _ => {}
-    }
     const ENDINGS: [&str; 7] = ["", "o", "y", "e", "s", "ry", "istry"];
     if !noun.ends_with("ist") && !noun.ends_with("ists") {
         return Vec::new();

@@ -167,7 +167,7 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
         if written_small && !fits.is_empty() && is_vocabulary(asked, text)? {
             fits.retain(|(fit, _)| fit.last > fit.first || !fit.part.is_end());
         }
-        if written_small && names_most(asked, text, &found) {
+        if written_small && is_row_noun(asked.kg, text) {
             fits.retain(|(fit, _)| fit.last > fit.first);
         }
         if fits.is_empty() && !covered && may_be_initials(asked, token) {
@@ -196,27 +196,12 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
     Ok(())
 }
 
-/// Whether a word ends the names of at least half of a class: no `library` means one library where they are called
-/// `Central Library`, `Elmfield Library` and so on.
-fn names_most(asked: &Asked<'_>, word: &str, found: &[LabelMatch]) -> bool {
-    const SOME: usize = 3;
+/// Whether a word, in the singular or plural, ends most names of a table: no `library` means one library where they are
+/// called `Central Library`, `Elmfield Library` and so on.
+fn is_row_noun(kg: &dyn Kg, word: &str) -> bool {
     let one = singular(word);
-    let ends = |found: &&LabelMatch| {
-        let name = normalise(&found.label);
-        let last = name.rsplit_once(' ').map(|(_, last)| last);
-        last.is_some_and(|last| last == word || Some(last) == one.as_deref())
-    };
-    let mut nodes: Vec<NodeId> = found.iter().filter(ends).map(|one| one.node).collect();
-    nodes.sort_unstable();
-    nodes.dedup();
-    let class = nodes
-        .first()
-        .and_then(|&node| asked.kg.types(node).into_iter().next());
-    class.is_some_and(|class| {
-        let of = |node: &&NodeId| asked.kg.types(**node).contains(&class);
-        let named = nodes.iter().filter(of).count();
-        named >= SOME && 2 * named >= asked.kg.instances(class).len()
-    })
+    let nouns = &kg.schema().row_nouns;
+    (nouns.iter()).any(|(_, noun)| noun == word || one.as_ref() == Some(noun))
 }
 
 /// Nodes whose name is an ordinary word and a word for its kind (`historical fiction`), if the word
