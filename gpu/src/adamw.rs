@@ -1,4 +1,4 @@
-//! What a step of the optimizer AdamW needs beside its tensors.
+//! The numbers that a step of AdamW takes: rates, decay and corrections.
 
 /// Constants of a step of AdamW (Loshchilov and Hutter 2019).
 #[derive(Clone, Copy, Debug)]

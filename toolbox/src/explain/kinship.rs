@@ -84,8 +84,8 @@ impl Lineage {
         }
     }
 
-    /// Adds relations that the question does not say to `all`. If the last `relations` lead to a relative that it
-    /// names, it says those before after all.
+    /// Adds the relations that the question does not say to `all`. If the last `relations` (0 if none) lead to a
+    /// relative that the question names, it subtracts those counted for the steps before: the name says them too.
     pub(super) fn settle(&mut self, unsaid: usize, relations: usize, all: &mut usize) {
         *all += unsaid;
         self.unsaid += if self.steps > 0 { unsaid } else { 0 };

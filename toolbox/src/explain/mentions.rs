@@ -304,9 +304,10 @@ pub(super) fn as_kind(kg: &dyn Kg, question: &str, linked: &Linked) -> Option<us
     })
 }
 
-/// Whether a hop leads from the entity `topic` that a question mentions as a `kind` of things, or from
-/// what is of that kind, to what is of it: two relations at most, both backwards, and not between things of one
-/// class. `walked` are those before, `sets` the things before and after the hop.
+/// Whether a hop leads to things of a kind, as from the species `dog` to a breed, or from that breed to an animal.
+/// `topic` is where the plan begins; the question must mention it as a `kind`. At most two relations do so, and both
+/// are followed backwards. The second one must lead to another class: the partner of a physicist is no physicist.
+/// `walked` are the hops before this one, `sets` the things before and after it.
 pub(super) fn is_of_kind(
     kg: &dyn Kg,
     kind: Option<usize>,

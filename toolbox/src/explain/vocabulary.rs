@@ -88,7 +88,7 @@ pub(super) fn is_chatter(word: &str) -> bool {
 
 /// The words of a text; those that are unknown but written without a space between known words
 /// (`indepyear`, `headofstate`, as in names of columns) are taken apart. Abbreviations are spelled out unless the
-/// question asks for them: `what's the soil pH`.
+/// question has them.
 pub(super) fn compounds(
     text: &str,
     asked: impl Fn(&str) -> bool,
