@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::source::{NamedRelation, SchemaSource};
+use crate::label::percent_decode;
 use crate::names::split;
 use crate::term::{NodeId, RDF_TYPE, RelId, Term};
 
@@ -249,6 +250,12 @@ fn named(table: &str, columns: &[(String, RelId)]) -> Option<Vec<RelId>> {
             }
         })
         .collect();
+    // A table of suppliers may call its rows `company`.
+    let company = |(column, id): &(String, RelId)| {
+        let called = ["company", "firm", "organisation", "organization"];
+        called.contains(&column.as_str()).then_some((4, *id))
+    };
+    others.extend(columns.iter().filter_map(company));
     others.sort_unstable();
     others.first().map(|(_, id)| vec![*id])
 }
@@ -263,6 +270,12 @@ fn described(
         let start = column.strip_suffix("description");
         start.is_some_and(|start| start.is_empty() || is_of_table(start, table))
     };
+    // `brake overhaul` describes many jobs, and names none.
+    let own = |id: RelId| {
+        let sample = graph.pairs(id, TITLES);
+        let values: BTreeSet<NodeId> = sample.iter().map(|(_, value)| *value).collect();
+        2 * values.len() > sample.len()
+    };
     let short = |id: RelId| {
         let sample = graph.pairs(id, SAMPLE);
         let texts = sample.iter().filter_map(|(_, value)| {
@@ -273,7 +286,7 @@ fn described(
     };
     let column = columns
         .iter()
-        .find(|(column, id)| of_table(column) && short(*id));
+        .find(|(column, id)| of_table(column) && short(*id) && own(*id));
     column.map(|(_, id)| vec![*id])
 }
 
@@ -284,6 +297,23 @@ fn coded(graph: &dyn SchemaSource, columns: &[(String, RelId)]) -> Option<RelId>
         text.chars().count() <= CODE_CHARS
             && !text.contains(' ')
             && text.chars().any(char::is_alphabetic)
+    };
+    let is_own_key = |row: NodeId, value: NodeId| match (graph.term(row), graph.term(value)) {
+        (Term::Iri(iri), Term::Literal(literal)) => {
+            row_key(&iri).is_some_and(|(_, key)| percent_decode(&key) == literal.lexical)
+        }
+        _ => false,
+    };
+    // `vehicle/plate=KG14%20YWG`: a key with letters is a code, whatever it is called.
+    let keys = |id: RelId| {
+        let sample = graph.pairs(id, TITLES);
+        let has_letters = |value: NodeId| {
+            let term = graph.term(value);
+            term.as_literal()
+                .is_some_and(|key| key.lexical.chars().any(char::is_alphabetic))
+        };
+        !sample.is_empty()
+            && (sample.iter()).all(|&(row, value)| has_letters(value) && is_own_key(row, value))
     };
     let codes = |id: RelId| {
         let sample = graph.pairs(id, TITLES);
@@ -300,6 +330,9 @@ fn coded(graph: &dyn SchemaSource, columns: &[(String, RelId)]) -> Option<RelId>
         let start = CODES.iter().find_map(of);
         start.is_some_and(|start| !OTHER_CODES.iter().any(|other| start.ends_with(other)))
     };
+    if let Some((_, key)) = columns.iter().find(|(_, id)| keys(*id)) {
+        return Some(*key);
+    }
     let mut found = columns
         .iter()
         .filter(|(column, id)| called(column) && codes(*id));

@@ -86,6 +86,18 @@ const DATE: &[&str] = &[
     "tim",
     "to",
     "end",
+    "sinc",
+    "join",
+    "hir",
+    "regist",
+    "built",
+    "construct",
+    "inaugur",
+    "premier",
+    "introduc",
+    "creat",
+    "yob",
+    "born",
 ];
 const AGE: &[&str] = &[
     "birth",
@@ -99,6 +111,16 @@ const AGE: &[&str] = &[
     "complet",
     "ag",
     "publish",
+    "yob",
+    "born",
+    "built",
+    "construct",
+    "inaugur",
+    "premier",
+    "introduc",
+    "creat",
+    "incept",
+    "sinc",
 ];
 
 const PRICE: &[&str] = &[
@@ -146,6 +168,7 @@ static ADJECTIVES: &[Adjective] = &[
     of("populated", &["popul"], HIGH),
     of("crowded", &["popul"], HIGH),
     of("old", AGE, [Extreme::Max, Extreme::Min]),
+    of("ancient", AGE, [Extreme::Max, Extreme::Min]),
     of("young", AGE, [Extreme::Min, Extreme::Max]),
     of("new", DATE, HIGH),
     of("recent", DATE, HIGH),
@@ -157,7 +180,9 @@ static ADJECTIVES: &[Adjective] = &[
     of("slow", &["sp", "tim"], LOW),
     of(
         "quick",
-        &["minut", "second", "hour", "dur", "tim", "prep"],
+        &[
+            "minut", "second", "hour", "dur", "tim", "prep", "runtim", "length",
+        ],
         LOW,
     ),
     of("rich", &["worth", "incom", "gnp", "gdp"], HIGH),

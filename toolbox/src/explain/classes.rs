@@ -16,6 +16,8 @@ const CLASS: f32 = 0.4;
 /// From this probability a word is a synonym of a class's name, with this share of [`CLASS`].
 const SYNONYM: f32 = 0.24;
 const MEANT: f32 = 0.9;
+/// The share of [`CLASS`] for another word for the same kind of things: a class of that name comes first.
+const SAME_KIND: f32 = 0.95;
 /// The highest probability with which a class explains a word that is only a part of its name.
 const MODIFIER: f32 = 0.3;
 
@@ -131,7 +133,7 @@ impl Explainer<'_, '_> {
                     // A painter is no painting.
                     let other = alike == 1.0 && !same_kind(&word.word, &texts);
                     let seen = if !noun && means_same(name, &word.stem) {
-                        1.0
+                        SAME_KIND
                     } else if seen >= SYNONYM && !noun {
                         MEANT
                     } else {

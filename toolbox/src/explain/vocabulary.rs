@@ -23,7 +23,7 @@ yo u ur tonight above below stuff somebody told explain dear mate along buddy br
 const ABBREVIATIONS: &str = "acct:account acq:acquired addr:address amt:amount approx:approximate asst:assistant avg:average bal:balance \
 bldg:building calc:calculated capt:captain chk:check clr:color cnt:count conf:confirmation ctry:country curr:currency \
 cust:customer degr:degree deg:degree dept:department descr:description desc:description dest:destination diam:diameter dim:dimension \
-dist:distance dob:birth_date dod:death_date dt:date dur:duration emp:employee enr:enrollment ext:extension \
+dist:distance dob:birth_date dod:death_date yob:birth_year yod:death_year flr:floor dt:date dur:duration emp:employee enr:enrollment ext:extension \
 freq:frequency govt:government grp:group hosp:hospital hr:hour hrs:hours ht:height inst:institution \
 instr:instructor inv:invoice lang:language lgth:length len:length lic:license loc:location lvl:level mfg:manufacturer mfr:manufacturer \
 mgr:manager mgmt:management mi:miles mnth:month msg:message mth:month nat:nationality nbr:number nm:name num:number occ:occupation org:organization orig:origin \

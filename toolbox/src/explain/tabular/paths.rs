@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use common::cancel::{Cancel, Cancelled};
-use kg::Kg;
+use kg::{Kg, words};
 use kg::term::{Literal, NodeId, RelId, Term};
 use kg::value::Kind;
 
@@ -249,7 +249,12 @@ fn label_of(
     // A table often has the same name as its column of row names.
     let class = || {
         let class = kg.types(subject).into_iter().next();
-        class.is_some_and(|class| stems(split(&kg.name(class)).0) == stems(own))
+        // `artist_no` is no name of an artist.
+        class.is_some_and(|class| {
+            let name = kg.name(class);
+            let name = split(&name).0;
+            stems(name) == stems(own) && words(name).len() == words(own).len()
+        })
     };
     let schema = kg.schema();
     let alias = schema.alias_relations.contains(&relation)
