@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use kg::search::singular;
 use kg::term::NodeId;
+use kg::words;
 
 use super::asked_word::AskedWord;
 use super::mentions::stands_beside;
@@ -20,6 +22,14 @@ const MEANT: f32 = 0.9;
 const SAME_KIND: f32 = 0.95;
 /// The highest probability with which a class explains a word that is only a part of its name.
 const MODIFIER: f32 = 0.3;
+
+/// Whether a word stands in one of these texts, in the singular or the plural.
+fn is_named_so(word: &str, texts: &[String]) -> bool {
+    let one = singular(word);
+    let one = one.as_deref().unwrap_or(word);
+    let mut names = texts.iter().flat_map(|text| words(text));
+    names.any(|name| name == word || singular(&name).as_deref().unwrap_or(&name) == one)
+}
 
 impl Explainer<'_, '_> {
     /// What the classes of the first thing of a set explain. If it has no class: what the
@@ -138,6 +148,12 @@ impl Explainer<'_, '_> {
                         MEANT
                     } else {
                         seen
+                    };
+                    // Towns are cities where there is no class of cities.
+                    let alike = if alike == 1.0 && !is_named_so(&word.word, &texts) {
+                        SAME_KIND
+                    } else {
+                        alike
                     };
                     CLASS * if other { OTHER } else { alike.max(seen) }
                 };

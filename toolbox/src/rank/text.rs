@@ -82,6 +82,26 @@ const FAMILIES: &[(&str, &[&str])] = &[
         ],
     ),
     ("offered", &["offer", "offers", "offering"]),
+    ("draw", &["drew", "drawn"]),
+    ("sell", &["sold"]),
+    ("buy", &["bought"]),
+    ("drive", &["drove", "driven"]),
+    ("grow", &["grew", "grown"]),
+    ("fly", &["flew", "flown"]),
+    ("wear", &["wore", "worn"]),
+    ("throw", &["threw", "thrown"]),
+    ("spend", &["spent"]),
+    ("send", &["sent"]),
+    ("bring", &["brought"]),
+    ("steal", &["stole", "stolen"]),
+    ("eat", &["ate", "eaten"]),
+    ("ride", &["rode", "ridden"]),
+];
+
+/// Nouns that would lose an ending and then look like another word: a station is no state, and an action no actor.
+const WHOLE: &[&str] = &[
+    "station", "action", "section", "edition", "mission", "county", "party", "story", "army",
+    "flower",
 ];
 
 /// Endings to remove, longest first; at least three letters must remain.
@@ -104,6 +124,14 @@ pub fn stem(word: &str) -> String {
         Some(one) if ["ay", "ey", "oy"].iter().any(|end| one.ends_with(end)) => one,
         _ => word,
     };
+    let plural = |one: &&&str| match one.strip_suffix('y') {
+        Some(start) => word.strip_suffix("ies") == Some(start),
+        None => word.strip_suffix('s') == Some(**one),
+    };
+    let noun = (WHOLE.iter()).find(|one| **one == word || plural(one));
+    if let Some(noun) = noun {
+        return (*noun).to_owned();
+    }
     let base = family(word)
         .or_else(|| word.strip_suffix('s').and_then(family))
         .unwrap_or(word);
