@@ -67,6 +67,17 @@ const ORDER: &str = "is are was were does do did has have had can could list sho
     provide compute calculate retrieve select identify print";
 /// What stands behind the apostrophe of a contraction or a possessive.
 const CONTRACTED: &str = "s t re d ll ve m";
+/// How words are written in a hurry.
+const HASTY: [(&str, &str); 8] = [
+    ("wich", "which"),
+    ("whch", "which"),
+    ("wot", "what"),
+    ("ppl", "people"),
+    ("thru", "through"),
+    ("abt", "about"),
+    ("alltogether", "altogether"),
+    ("bussiness", "business"),
+];
 /// Letters that a shouted question has at least: `NATO` is no shout.
 const SHOUTED: usize = 10;
 
@@ -120,7 +131,7 @@ fn may_change(question: &str) -> bool {
     let nouns = PLACE_INSIDE.rsplit(' ').next().unwrap_or_default();
     let inside = |word: &str| {
         let is = |one: &str| word.eq_ignore_ascii_case(one);
-        is("r") || nouns.split('|').any(is)
+        is("r") || is("then") || HASTY.iter().any(|(hasty, _)| is(hasty)) || nouns.split('|').any(is)
     };
     is(&FIRST, first) || last.is_some_and(|last| is(&LAST, last)) || words.any(inside)
 }
@@ -182,6 +193,21 @@ fn plainer(question: &str) -> String {
             changes.push((words[at].0, end_of(&text, &words, at), "are"));
         }
     }
+    for at in first..last {
+        let word = words[at].1.as_str();
+        let hasty = HASTY.iter().find(|(hasty, _)| *hasty == word);
+        if let Some((_, meant)) = hasty {
+            changes.push((words[at].0, end_of(&text, &words, at), meant));
+        }
+        // `shorter then the Danube`
+        let compares = |word: &str| {
+            matches!(word, "more" | "less" | "fewer") || word.len() > 4 && word.ends_with("er")
+        };
+        if word == "then" && at > first && compares(&words[at - 1].1) && at + 1 < last {
+            changes.push((words[at].0, end_of(&text, &words, at), "than"));
+        }
+    }
+    changes.sort_unstable();
     if last < words.len() {
         changes.push((before(last, &[' ', ',', ';', '-', '–']), text.len(), ""));
     }

@@ -25,6 +25,9 @@ impl Search<'_> {
         if state.nodes.is_empty() {
             return Ok(());
         }
+        if is_detour(state, explainer) {
+            return Ok(());
+        }
         // A list of a class that the question does not name is no answer.
         let named =
             matches!(&state.plan.start, Start::Class(class) if self.classes.contains(class));
@@ -138,6 +141,39 @@ fn name_columns(rows: &[NodeId], session: &Session<'_>) -> Vec<RelId> {
         .find(is_key)
         .into_iter()
         .collect()
+}
+
+/// Whether a plan passes through statements of a Wikibase and asks nothing of them, where a direct relation says the same:
+/// `p:P137` and `ps:P137`, not `wdt:P137`. Statements that hold no longer have no direct relation.
+fn is_detour(state: &State, explainer: &Explainer<'_, '_>) -> bool {
+    const FORMER: &str = "ever once former formerly previously used before past";
+    let session = explainer.session;
+    let number = |hop: &Hop, prefix: &str| {
+        let name = session.relation_name(hop.relation);
+        name.strip_prefix(prefix).map(str::to_owned)
+    };
+    let through = |pair: &[PlanStep]| {
+        let [PlanStep::Walk(first), PlanStep::Walk(second)] = pair else {
+            return false;
+        };
+        let (outer, inner) = match (first.way, second.way) {
+            (Way::Out, Way::Out) => (first, second),
+            (Way::In, Way::In) => (second, first),
+            _ => return false,
+        };
+        let (outer, inner) = (number(outer, "p:"), number(inner, "ps:"));
+        let direct = |number: &String| {
+            let iri = format!("http://www.wikidata.org/prop/direct/{number}");
+            session.kg().find(&Term::Iri(iri)).is_some()
+        };
+        outer.is_some() && outer == inner && outer.as_ref().is_some_and(direct)
+    };
+    let former = || {
+        let asked = kg::words(session.plain_question());
+        let said = |word: &String| FORMER.split(' ').any(|one| one == word);
+        asked.iter().any(said)
+    };
+    state.plan.steps.windows(2).any(through) && !former()
 }
 
 /// Whether the question names the class of a set.

@@ -213,6 +213,8 @@ impl Asked {
             let phrase = || tables.phrase(&all[index..], &stems[index..]);
             // The graph's own name for it means more than a phrase: `sits on`.
             let phrase = || phrase().filter(|&of| !is_relation(&all[index..index + of]));
+            // `the mean pay in each department` is no `pay in`.
+            let phrase = || phrase().filter(|&of| !is_of_each(&all, index + of));
             let phrase = || phrase().map(|of| (stems[index..index + of].join(" "), of));
             let part = name_part(&all, index).map(|(part, of)| (base(part), of));
             if let (Some((stem, length)), None) = (part.or_else(phrase), value) {
@@ -411,6 +413,13 @@ impl Asked {
             self.words.push(word);
         }
     }
+}
+
+/// Whether the word before `at` belongs to `each` behind it: `in each department`.
+fn is_of_each(all: &[String], at: usize) -> bool {
+    let each = |word: &String| matches!(word.as_str(), "each" | "every");
+    let in_of = |word: &String| matches!(word.as_str(), "in" | "by" | "for" | "from" | "to" | "of");
+    all.get(at).is_some_and(each) && in_of(&all[at - 1])
 }
 
 #[cfg(test)]

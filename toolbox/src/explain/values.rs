@@ -20,14 +20,15 @@ use crate::text::find_words;
 /// Likeness from which a class's word counts as said by the question.
 const SAID: f32 = 0.1;
 
-/// Whether an entity has a class in common with what a relation leads to, so that "no" is an answer.
+/// Whether an entity has a class in common with what a relation leads to, or without a class is led to elsewhere: "no" is an answer.
 pub(super) fn same_class(session: &Session<'_>, one: &Adjacent, entity: NodeId) -> bool {
     let kg = session.kg();
     let Some(&far) = session.step(one.member, one.relation, true).first() else {
         return false;
     };
     let classes = kg.types(entity);
-    kg.types(far).iter().any(|class| classes.contains(class))
+    let elsewhere = || !session.step(entity, one.relation, false).is_empty();
+    kg.types(far).iter().any(|class| classes.contains(class)) || classes.is_empty() && elsewhere()
 }
 
 /// The kind of a relation's values; `None` if it leads to things.

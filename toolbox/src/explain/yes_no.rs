@@ -4,7 +4,7 @@ use kg::words;
 
 use super::cues::{counts, follows};
 use super::embedded::request;
-use super::vocabulary::is_filler;
+use super::vocabulary::{is_chatter, is_filler};
 
 /// Whether a statement ends by asking for a yes: `he was at Juventus once, right?`
 pub(super) fn ends_with_tag(question: &str) -> bool {
@@ -46,7 +46,7 @@ fn asks_us(all: &[String]) -> bool {
 /// Whether a question asks if something is so: it begins with an auxiliary verb.
 pub(super) fn judges(question: &str) -> bool {
     let all = words(question);
-    let first = all.iter().find(|word| !is_filler(word));
+    let first = (all.iter()).find(|word| !is_filler(word) && !is_chatter(word));
     // "do you know who", "is there a list of".
     let polite = follows(&all, "do", &["you"])
         || follows(&all, "is", &["there"]) && follows(&all, "a", &["list"]);
@@ -76,6 +76,23 @@ pub(super) fn judges(question: &str) -> bool {
         last(3).as_str(),
         "is that right" | "is that true" | "is that correct" | "is this true" | "true or false"
     );
+    // "St Pancras, was it ever run by them?"
+    let any_asks = all.iter().any(|word| asks(word) || word == "how" || word == "whose");
+    let behind = question
+        .rsplit_once([',', ':', '-'])
+        .map(|(_, rest)| words(rest));
+    let turned = behind.is_some_and(|rest| {
+        let is = |at: usize, list: &str| {
+            (rest.get(at)).is_some_and(|word| list.split(' ').any(|one| one == word))
+        };
+        is(0, "ever")
+            || is(0, "is are was were do does did has have had")
+                && is(1, "it he she they there the his her its their")
+                && rest.len() > 2
+    });
+    if turned && !any_asks && !all.iter().any(|word| word == "any") {
+        return true;
+    }
     if confirms || last(2) == "or not" || request(&all) > 0 || ends_with_tag(question) {
         return true;
     }

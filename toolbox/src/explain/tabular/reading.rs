@@ -400,9 +400,12 @@ impl Reader<'_> {
         let what = |one: &Token| matches!(one.word.as_str(), "what" | "how");
         let ends = |next: &Token| (next.apart || next.word == "and") && !next.behind_entity;
         let is = matches!(self.word(at.wrapping_sub(1)), "it" | "they" | "are" | "is");
-        let noun = at
-            .checked_sub(1)
-            .is_some_and(|before| self.tokens[before].content.is_some());
+        // `what are her children called` asks for the children.
+        let last = self.tokens.get(at + 1).is_none() && self.request.phrases.len() < 2;
+        let noun = !last
+            && at
+                .checked_sub(1)
+                .is_some_and(|before| self.tokens[before].content.is_some());
         self.tokens[..at].iter().any(what)
             && self.tokens.get(at + 1).is_none_or(ends)
             && !self.tokens[at].before_entity
