@@ -37,7 +37,21 @@ impl Search<'_> {
         // `the bookings of May`: rows without a name are an answer where the question names their class.
         let session = explainer.session;
         let event = || is_event_row(session, state.nodes[0]);
-        let row = state.class_said && event();
+        let walks = |step: &PlanStep| matches!(step, PlanStep::Walk(_));
+        let starts = steps && !state.plan.steps.iter().any(walks);
+        // `red electric cars`: the word for the class need not be the one that is asked for, where that is no class. And
+        // `diesels made before 2008` has no such word.
+        let coded = state.statements && steps && {
+            let mut codes = session.kg().schema().row_codes.iter();
+            codes.any(|&code| !session.kg().tails(state.nodes[0], code).is_empty())
+        };
+        let unsaid = coded && starts && !explainer.class_asked && event();
+        let class_said = state.class_said
+            || unsaid && (self.classes.is_empty() || is_named(state, explainer));
+        // `the plates of the cars that she works on`
+        let walked = coded && !starts;
+        let row = class_said && event()
+            || walked && (state.relation_said || is_named(state, explainer));
         if (steps || named) && new && (!state.statements || row) {
             self.found.push(Found {
                 answer: Value::Set(state.nodes.clone()),
@@ -46,8 +60,6 @@ impl Search<'_> {
         }
         let table = explainer.session.options().tools == ToolTable::Extended;
         // Behind a relation, rows are what the relation passes.
-        let walks = |step: &PlanStep| matches!(step, PlanStep::Walk(_));
-        let starts = steps && !state.plan.steps.iter().any(walks);
         let said = self.classes.is_empty() || is_named(state, explainer);
         if table && starts && !row && event() && said && self.fits(state) {
             self.rows.push(state.clone());

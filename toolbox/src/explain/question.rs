@@ -238,7 +238,8 @@ impl Asked {
             // `else` says which answers are asked for, and `over the years` asks for no year.
             let ever = word == "years" && all[..index].ends_with(&["over".into(), "the".into()])
                 || word == "days" && all[..index].ends_with(&["these".into()])
-                || word == "right" && all.get(index + 1).is_some_and(|next| next == "now");
+                || word == "right" && all.get(index + 1).is_some_and(|next| next == "now")
+                || is_around_us(&all, index);
             // `what do people pay with`: anybody does.
             let anybody = matches!(word.as_str(), "people" | "folks" | "locals")
                 && index > 0
@@ -412,6 +413,17 @@ impl Asked {
         if known.is_none() {
             self.words.push(word);
         }
+    }
+}
+
+/// Whether the word at `at` only says that something is here: `mechanics working here`, `jobs on record`.
+fn is_around_us(all: &[String], at: usize) -> bool {
+    let back = at.checked_sub(1).map_or("", |at| all[at].as_str());
+    let next = all.get(at + 1).map_or("", String::as_str);
+    match all[at].as_str() {
+        "work" | "works" | "working" => next == "here",
+        "record" | "file" | "books" => back == "on" || back == "our",
+        _ => false,
     }
 }
 
