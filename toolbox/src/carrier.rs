@@ -68,7 +68,7 @@ const ORDER: &str = "is are was were does do did has have had can could list sho
 /// What stands behind the apostrophe of a contraction or a possessive.
 const CONTRACTED: &str = "s t re d ll ve m";
 /// How words are written in a hurry.
-const HASTY: [(&str, &str); 8] = [
+const HASTY: [(&str, &str); 9] = [
     ("wich", "which"),
     ("whch", "which"),
     ("wot", "what"),
@@ -77,6 +77,7 @@ const HASTY: [(&str, &str); 8] = [
     ("abt", "about"),
     ("alltogether", "altogether"),
     ("bussiness", "business"),
+    ("lacking", "without"),
 ];
 /// Letters that a shouted question has at least: `NATO` is no shout.
 const SHOUTED: usize = 10;

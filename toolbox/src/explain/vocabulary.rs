@@ -20,7 +20,7 @@ const CHATTER: &str = "everyone everybody here nowadays current currently direct
 yo u ur tonight above below stuff somebody told explain dear mate along buddy bro dude sir madam pal yall cheers sup huh eh nope yep yeah ta luv";
 
 /// Abbreviations in names of columns, with what they stand for.
-const ABBREVIATIONS: &str = "acct:account acq:acquired addr:address amt:amount approx:approximate asst:assistant avg:average bal:balance \
+const ABBREVIATIONS: &str = "acct:account acq:acquired addr:address aircon:air_conditioning amt:amount approx:approximate asst:assistant avg:average bal:balance \
 bldg:building calc:calculated capt:captain chk:check clr:color cnt:count conf:confirmation ctry:country curr:currency \
 cust:customer degr:degree deg:degree dept:department descr:description desc:description dest:destination diam:diameter dim:dimension \
 dist:distance dob:birth_date dod:death_date yob:birth_year yod:death_year flr:floor dt:date dur:duration emp:employee enr:enrollment ext:extension \

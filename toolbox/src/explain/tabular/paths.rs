@@ -212,10 +212,13 @@ fn longer(
             asked: explained.asked,
             nameless: is_nameless(kg, first),
             unnamed: false,
+            // `room_cd` of a work stands for the room, as `room_id` does.
             coded: !thing(Some(&first))
-                && (kg.name(relation.node()).to_lowercase())
-                    .trim_end_matches('>')
-                    .ends_with("_id"),
+                && !own_key
+                && (!explainer.asked.keys && refers_to_named(kg, one.member, hop.relation)
+                    || (kg.name(relation.node()).to_lowercase())
+                        .trim_end_matches('>')
+                        .ends_with("_id")),
             key: own_key || one.out && has_reference(kg, hop.relation),
             own_key,
             label: if one.out {
@@ -229,6 +232,24 @@ fn longer(
         });
     }
     Ok(())
+}
+
+/// Whether a column has keys of rows with names.
+fn refers_to_named(kg: &dyn Kg, row: NodeId, relation: Relation) -> bool {
+    let Relation::Plain(id) = relation else {
+        return false;
+    };
+    let Term::Iri(iri) = kg.term(id.node()) else {
+        return false;
+    };
+    let reference = (iri.rsplit_once('#'))
+        .and_then(|(table, column)| kg.find(&Term::Iri(format!("{table}#ref-{column}"))));
+    let target = (reference.map(NodeId::relation))
+        .and_then(|reference| kg.tails(row, reference).first().copied());
+    target.is_some_and(|target| {
+        let has = |names: &Vec<RelId>| names.iter().all(|&name| !kg.tails(target, name).is_empty());
+        kg.schema().row_names.iter().any(has)
+    })
 }
 
 /// Whether a relation leads to the names or the keys of its subjects.
