@@ -220,6 +220,8 @@ pub(super) fn adjective(word: &str) -> Option<(&'static Adjective, Degree)> {
     let find = |plain: &str| ADJECTIVES.iter().find(|one| one.plain == plain);
     match word {
         "first" | "earliest" => return find("early").map(|one| (one, Degree::Superlative)),
+        "elder" => return find("old").map(|one| (one, Degree::Comparative)),
+        "eldest" => return find("old").map(|one| (one, Degree::Superlative)),
         "last" | "latest" => return find("late").map(|one| (one, Degree::Superlative)),
         _ => {}
     }

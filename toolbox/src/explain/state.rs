@@ -461,6 +461,7 @@ impl State {
             plan: self.plan.and(PlanStep::Class(class)),
             nodes,
             class_said: self.class_said || names(&words, explainer.focus),
+            last: self.last.max(strength(&words, explainer.focus)),
             words: joined(&self.words, &words),
             tally,
             ..self.clone()

@@ -94,10 +94,13 @@ pub(super) fn add_nations(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<()
     Ok(())
 }
 
-/// Whether a word for a language stands next to an adjective of a nation: `Portuguese speaking`.
+/// Whether a word for a language stands next to an adjective of a nation: `Portuguese speaking`. Or `in` before it, and no
+/// noun behind it: `sung in Italian`.
 fn speaks(asked: &Asked<'_>, first: usize, last: usize) -> bool {
     let next = [asked.before(first), asked.next(last + 1)];
-    next.iter()
+    let noun = next[1].is_some() && !asked.words[last + 1].stop;
+    let inside = matches!(next[0].as_deref(), Some("in" | "into")) && !noun;
+    inside || next.iter()
         .flatten()
         .any(|word| LANGUAGE.contains(&word.as_str()))
 }
