@@ -58,7 +58,7 @@ pub trait Kg: Send + Sync {
             .and_then(|iri| self.find(&Term::Iri(wikibase_property(&iri)?)))
             .unwrap_or(relation.node())
     }
-    /// Whether a node describes a property, as in a Wikibase (`wd:P19`).
+    /// Whether a node is a property of a Wikibase, or describes one (`p:P19`, `wd:P19`).
     fn is_property(&self, node: NodeId) -> bool {
         self.iri(node).is_some_and(|iri| is_wikibase_property(&iri))
     }

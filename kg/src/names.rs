@@ -94,9 +94,11 @@ pub(crate) fn wikibase_property(iri: &str) -> Option<String> {
     is_property_id(property).then(|| format!("{base}/entity/{property}"))
 }
 
-/// Whether a Wikibase describes a property at this IRI.
+/// Whether a Wikibase describes a property at this IRI, or this is one of the relations that it makes of the property.
 pub(crate) fn is_wikibase_property(iri: &str) -> bool {
-    (iri.rsplit_once("/entity/")).is_some_and(|(_, property)| is_property_id(property))
+    let described = iri.rsplit_once("/entity/");
+    described.is_some_and(|(_, property)| is_property_id(property))
+        || wikibase_property(iri).is_some()
 }
 
 fn is_property_id(id: &str) -> bool {

@@ -150,7 +150,8 @@ pub(super) fn degree_word(all: &[String]) -> Option<usize> {
 
 /// The extreme that a question asks for (`longest`, `most recent`, `with the fewest`), and the one by
 /// which it asks for one of two (`longer … or …`).
-pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
+/// With `listed`, two things stand in front of the question: `Bach, Handel: who was the elder`.
+pub(super) fn degrees(all: &[String], listed: bool) -> [Option<[Extreme; 2]>; 2] {
     let (mut extreme, mut either) = (None, None);
     // Not `3 or more`, `50 or older`.
     let or = all.iter().enumerate().any(|(i, word)| {
@@ -159,7 +160,8 @@ pub(super) fn degrees(all: &[String]) -> [Option<[Extreme; 2]>; 2] {
         let degree = adjective(next).map(|(_, degree)| degree);
         let versus = matches!(word.as_str(), "vs" | "versus");
         versus || word == "or" && !more && degree != Some(Degree::Comparative)
-    }) || chooses_between(all);
+    }) || listed
+        || chooses_between(all);
     // "When did it first open."
     let when = follows(all, "when", &["did"]);
     // Where the words end that say how a list is sorted.

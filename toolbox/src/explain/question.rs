@@ -303,7 +303,7 @@ impl Asked {
             // `date and total` is no `date`, whose stem is `dat`.
             .filter(|(initials, stems): &(String, _)| !stems.contains(initials))
             .collect();
-        [asked.extreme, asked.either] = degrees(&all[polite..]);
+        [asked.extreme, asked.either] = degrees(&all[polite..], lists_two(question, linked));
         let how = |pair: &[String]| {
             let plain = adjective(&pair[1]).is_some_and(|(_, degree)| degree == Degree::Plain);
             pair[0] == "how" && plain
@@ -414,6 +414,20 @@ impl Asked {
             self.words.push(word);
         }
     }
+}
+
+/// Whether two entities stand in front of a question, and nothing else: `Bach, Handel: who was the elder`.
+fn lists_two(question: &str, linked: &Linked) -> bool {
+    let [Some(one), Some(two)] = [0, 1].map(|at| linked.span(at)) else {
+        return false;
+    };
+    let (one, two) = (one.min(two), one.max(two));
+    let between = question.get(one.1..two.0).map(str::trim);
+    let behind = question.get(two.1..).map(str::trim_start);
+    linked.entities.len() == 2
+        && question.get(..one.0).is_some_and(|before| before.trim().is_empty())
+        && between.is_some_and(|text| matches!(text, "," | "/" | "&" | "and" | "vs" | "vs."))
+        && behind.is_some_and(|text| text.starts_with([':', '-', ',', ';', '–']))
 }
 
 /// Whether the word at `at` only says that something is here: `mechanics working here`, `jobs on record`.

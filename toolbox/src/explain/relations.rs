@@ -43,7 +43,7 @@ impl Explainer<'_, '_> {
                 return false;
             };
             let name = self.session.relation_name(*relation);
-            let [named, _] = degrees(&words(split(&name).0));
+            let [named, _] = degrees(&words(split(&name).0), false);
             named.is_some_and(|named| named[0] == wanted[0])
         })
     }
