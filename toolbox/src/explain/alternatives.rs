@@ -116,8 +116,8 @@ fn says_more(explainer: &mut Explainer<'_, '_>, state: &State, class: NodeId) ->
     })
 }
 
-/// Whether the question says only a part of a class's names, and other classes have the same noun: reserves are not only
-/// moorland reserves.
+/// Whether the question says only a part of a class's names, and other classes with the same noun have as many instances:
+/// reserves are not only moorland reserves. But where most stations are railway stations, these are meant.
 fn is_too_special(explainer: &Explainer<'_, '_>, class: NodeId) -> bool {
     let (kg, asked) = (explainer.session.kg(), &explainer.asked.words);
     let said = |stem: &String| asked.iter().any(|word| word.stem == *stem);
@@ -130,11 +130,10 @@ fn is_too_special(explainer: &Explainer<'_, '_>, class: NodeId) -> bool {
         let others = class_nouns(kg, **other);
         **other != class && others.iter().any(|noun| nouns.contains(noun))
     };
-    explainer
-        .session
-        .classes()
-        .iter()
-        .any(|other| shared(&other))
+    let others = explainer.session.classes().iter().filter(shared);
+    let count = |class: NodeId| kg.instances(class).len();
+    let all: usize = others.map(|&other| count(other)).sum();
+    all >= count(class)
 }
 
 /// From this probability a word says a class.

@@ -54,6 +54,13 @@ impl Explainer<'_, '_> {
                 .collect();
         }
         let mut said: Vec<_> = classes.into_iter().map(|class| self.class(class)).collect();
+        if let Some(common) = self.classes_of_others(nodes) {
+            for one in &mut said {
+                *one = (one.iter().zip(&common))
+                    .map(|(p, most)| p.min(*most))
+                    .collect();
+            }
+        }
         if by_name {
             self.kind_named |= self.is_in_name(first);
             let of = |at: usize| CLASS * f32::from(self.focus == Some(at));
@@ -66,6 +73,33 @@ impl Explainer<'_, '_> {
             said.push(self.asked.words.iter().map(of).collect());
         }
         said
+    }
+
+    /// What the classes of some other members of a set all explain: what is in Germany are not only stations because the
+    /// first one is. `None` if the set has no others with classes.
+    fn classes_of_others(&mut self, nodes: &[NodeId]) -> Option<Vec<f32>> {
+        const SOME: usize = 3;
+        let kg = self.session.kg();
+        let step = nodes.len().div_ceil(SOME).max(1);
+        let mut common: Option<Vec<f32>> = None;
+        for &node in nodes.iter().rev().step_by(step).take(SOME) {
+            let classes = kg.types(node);
+            if node == nodes[0] || classes.is_empty() {
+                continue;
+            }
+            let mut words = vec![0.0_f32; self.asked.words.len()];
+            for class in classes {
+                let of = self.class(class);
+                for (word, p) in words.iter_mut().zip(of.iter()) {
+                    *word = word.max(*p);
+                }
+            }
+            common = Some(match common {
+                None => words,
+                Some(known) => known.iter().zip(&words).map(|(a, b)| a.min(*b)).collect(),
+            });
+        }
+        common
     }
 
     /// For every content word, the probability with which a thing without a class explains it: a

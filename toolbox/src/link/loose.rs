@@ -170,6 +170,11 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
         if written_small && !fits.is_empty() && is_vocabulary(asked, text)? {
             fits.retain(|(fit, _)| fit.last > fit.first || !fit.part.is_end());
         }
+        if written_small && !fits.is_empty() && is_in_class_name(asked, token.word)? {
+            fits.retain(|(fit, _)| {
+                fit.part == Part::Whole || fit.last > fit.first + 1 && !fit.misspelt
+            });
+        }
         if written_small && is_row_noun(asked.kg, text) {
             fits.retain(|(fit, _)| fit.last > fit.first);
         }
@@ -197,6 +202,21 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
         add(spans, fit.first, fit.last, weight, found);
     }
     Ok(())
+}
+
+/// Whether a word and one next to it are the name of a class: `railway stations` are no station that is called so.
+fn is_in_class_name(asked: &Asked<'_>, word: usize) -> Result<bool, LinkError> {
+    let pairs = [word.checked_sub(1).map(|first| (first, word)), Some((word, word + 1))];
+    for (first, last) in pairs.into_iter().flatten() {
+        let plain = |at: usize| asked.words.get(at).is_some_and(|one| !one.stop && !one.number);
+        if plain(first) && plain(last) {
+            let said = normalise(asked.text(first, last));
+            if is_vocabulary_name(asked.index, &said)? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// Whether a word, in the singular or plural, ends most names of a table: no `library` means one library where they are
