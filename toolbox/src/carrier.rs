@@ -132,7 +132,10 @@ fn may_change(question: &str) -> bool {
     let nouns = PLACE_INSIDE.rsplit(' ').next().unwrap_or_default();
     let inside = |word: &str| {
         let is = |one: &str| word.eq_ignore_ascii_case(one);
-        is("r") || is("then") || HASTY.iter().any(|(hasty, _)| is(hasty)) || nouns.split('|').any(is)
+        is("r")
+            || is("then")
+            || HASTY.iter().any(|(hasty, _)| is(hasty))
+            || nouns.split('|').any(is)
     };
     is(&FIRST, first) || last.is_some_and(|last| is(&LAST, last)) || words.any(inside)
 }

@@ -46,12 +46,12 @@ impl Search<'_> {
             codes.any(|&code| !session.kg().tails(state.nodes[0], code).is_empty())
         };
         let unsaid = coded && starts && !explainer.class_asked && event();
-        let class_said = state.class_said
-            || unsaid && (self.classes.is_empty() || is_named(state, explainer));
+        let class_said =
+            state.class_said || unsaid && (self.classes.is_empty() || is_named(state, explainer));
         // `the plates of the cars that she works on`
         let walked = coded && !starts;
-        let row = class_said && event()
-            || walked && (state.relation_said || is_named(state, explainer));
+        let row =
+            class_said && event() || walked && (state.relation_said || is_named(state, explainer));
         if (steps || named) && new && (!state.statements || row) {
             self.found.push(Found {
                 answer: Value::Set(state.nodes.clone()),

@@ -122,7 +122,11 @@ pub(super) fn is_extreme(words: &[(usize, String)], place: usize) -> bool {
 pub(super) fn is_noun(words: &[(usize, String)], place: usize) -> bool {
     let at = words.iter().position(|(start, _)| *start == place);
     let before = at.and_then(|at| Some((at, words.get(at.checked_sub(1)?)?.1.as_str())));
-    match before {
+    // `mum of George Stephenson`
+    let of = at
+        .and_then(|at| words.get(at + 1))
+        .is_some_and(|(_, next)| next == "of");
+    of || match before {
         Some((_, "which" | "what")) => true,
         Some((at, "the")) => at > 1,
         _ => false,

@@ -129,9 +129,9 @@ impl Search<'_> {
         let adjacent = session.adjacent(&state.nodes);
         for one in adjacent.iter().filter(|one| one.out) {
             self.cancel.check()?;
-            // "Does it border Hungary" does not ask what the neighbours border.
-            let followed =
-                state.plan.steps.iter().any(
+            // "Does it border Hungary" does not ask what the neighbours border, but "were they in the same film" does.
+            let followed = !explainer.asked.same
+                && state.plan.steps.iter().any(
                     |step| matches!(step, PlanStep::Walk(hop) if hop.relation == one.relation),
                 );
             for (index, &entity) in session.linked().entities.iter().enumerate() {

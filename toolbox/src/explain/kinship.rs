@@ -15,6 +15,11 @@ use Kin::{Child, Parent, Spouse};
 
 /// Words for relatives, with the relations that lead to them.
 const RELATIVES: &[(&str, &[Kin])] = &[
+    (
+        "child,children,son,daughter,kid,kiddo,offspring,brood",
+        &[Child],
+    ),
+    ("parent,father,mother,dad,daddy,mum,mom,mummy", &[Parent]),
     ("sibling,brother,sister", &[Parent, Child]),
     (
         "grandparent,grandfather,grandmother,grandma,grandpa,granddad,granny",

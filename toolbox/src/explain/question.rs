@@ -425,7 +425,9 @@ fn lists_two(question: &str, linked: &Linked) -> bool {
     let between = question.get(one.1..two.0).map(str::trim);
     let behind = question.get(two.1..).map(str::trim_start);
     linked.entities.len() == 2
-        && question.get(..one.0).is_some_and(|before| before.trim().is_empty())
+        && question
+            .get(..one.0)
+            .is_some_and(|before| before.trim().is_empty())
         && between.is_some_and(|text| matches!(text, "," | "/" | "&" | "and" | "vs" | "vs."))
         && behind.is_some_and(|text| text.starts_with([':', '-', ',', ';', '–']))
 }

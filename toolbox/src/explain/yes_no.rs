@@ -77,7 +77,9 @@ pub(super) fn judges(question: &str) -> bool {
         "is that right" | "is that true" | "is that correct" | "is this true" | "true or false"
     );
     // "St Pancras, was it ever run by them?"
-    let any_asks = all.iter().any(|word| asks(word) || word == "how" || word == "whose");
+    let any_asks = all
+        .iter()
+        .any(|word| asks(word) || word == "how" || word == "whose");
     let behind = question
         .rsplit_once([',', ':', '-'])
         .map(|(_, rest)| words(rest));

@@ -11,7 +11,7 @@ use common::cancel::Cancel;
 use super::context::{Surroundings, scores};
 use super::error::{LinkError, check_question};
 use super::loose::{add_nations, add_pieces, last_word};
-use super::names::{Asked, is_value, named};
+use super::names::{Asked, is_maker, is_value, named};
 use super::short::add_short;
 use super::span::{CHOICES, LONGEST, Span, best_first};
 use super::spelling::spelled;
@@ -212,7 +212,7 @@ fn surroundings<'a>(
         bare,
         near: near.join(" "),
         after: after.collect::<Vec<_>>().join(" "),
-        value: is_value(asked, span.first),
+        value: is_value(asked, span.first) || is_maker(asked, span.first, span.last),
         topic: asked.before(span.first).as_deref() == Some("about"),
         coordinated: coordinated.collect(),
         others: others(spans, at),

@@ -12,7 +12,10 @@ use super::language::{
     is_adjective, is_club, is_concept, is_designator, is_institution, is_nation,
     is_nearly_ordinary, is_ordinary, nations, other_names, subjects_of, written_out,
 };
-use super::names::{Asked, is_column_value, is_topic, is_value, is_vocabulary, is_vocabulary_name};
+use super::names::{
+    Asked, is_column_value, is_in_class_name, is_maker, is_topic, is_value, is_vocabulary,
+    is_vocabulary_name,
+};
 use super::pieces::{Fit, Part, Token, distinct, fit, tokens};
 use super::span::{CHOICES, Span, add};
 use super::turned;
@@ -100,9 +103,11 @@ fn speaks(asked: &Asked<'_>, first: usize, last: usize) -> bool {
     let next = [asked.before(first), asked.next(last + 1)];
     let noun = next[1].is_some() && !asked.words[last + 1].stop;
     let inside = matches!(next[0].as_deref(), Some("in" | "into")) && !noun;
-    inside || next.iter()
-        .flatten()
-        .any(|word| LANGUAGE.contains(&word.as_str()))
+    inside
+        || next
+            .iter()
+            .flatten()
+            .any(|word| LANGUAGE.contains(&word.as_str()))
 }
 
 /// Whether an adjective of a nation describes a thing or a person, rather than naming a language:
@@ -119,7 +124,7 @@ fn describes(asked: &Asked<'_>, first: usize, last: usize, text: &str) -> bool {
     }
     let plural = !is_adjective(text) && singular(text).is_some();
     let begins = |words: &[&str]| words.contains(&normalise(asked.text(0, 0)).as_str());
-    let ends = last + 1 == asked.words.len();
+    let ends = last + 1 == asked.words.len() || asked.words[last + 1].stop;
     let article = matches!(
         before.as_deref(),
         Some("a" | "an" | "by" | "the" | "many" | "which" | "any" | "famous")
@@ -202,21 +207,6 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
         add(spans, fit.first, fit.last, weight, found);
     }
     Ok(())
-}
-
-/// Whether a word and one next to it are the name of a class: `railway stations` are no station that is called so.
-fn is_in_class_name(asked: &Asked<'_>, word: usize) -> Result<bool, LinkError> {
-    let pairs = [word.checked_sub(1).map(|first| (first, word)), Some((word, word + 1))];
-    for (first, last) in pairs.into_iter().flatten() {
-        let plain = |at: usize| asked.words.get(at).is_some_and(|one| !one.stop && !one.number);
-        if plain(first) && plain(last) {
-            let said = normalise(asked.text(first, last));
-            if is_vocabulary_name(asked.index, &said)? {
-                return Ok(true);
-            }
-        }
-    }
-    Ok(false)
 }
 
 /// Whether a word, in the singular or plural, ends most names of a table: no `library` means one library where they are
@@ -318,8 +308,8 @@ fn may_join(asked: &Asked<'_>, spans: &[Span], fit: &Fit, found: &LabelMatch) ->
     };
     // A whole name replaces a longer one in three cases: the longer one is the name of a club; the
     // whole name is a lower-case tag and the longer one a proper name; the question asks for a value
-    // (`by Hitchcock`) and the whole name is not one.
-    let value = is_value(asked, first)
+    // (`by Hitchcock`, `Hitchcock's films`) and the whole name is not one.
+    let value = (is_value(asked, first) || is_maker(asked, first, last))
         && named
             .found
             .iter()

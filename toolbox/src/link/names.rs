@@ -289,6 +289,18 @@ pub(super) fn is_value(asked: &Asked<'_>, first: usize) -> bool {
     )
 }
 
+/// Whether a mention is said to have made something: `Hitchcock's films`, `what did Hitchcock direct`.
+pub(super) fn is_maker(asked: &Asked<'_>, first: usize, last: usize) -> bool {
+    const MADE: &str = "film films movie movies flicks pictures works novel novels book books song songs album albums \
+        paintings operas directed wrote starred made painted composed";
+    const MAKE: &str = "direct write star make paint compose";
+    let next = asked.next(last + 1).unwrap_or_default();
+    let is_one = |list: &str| list.split(' ').any(|one| one == next);
+    let behind = &asked.question[asked.words[last].end..];
+    let did = asked.before(first).as_deref() == Some("did") && is_one(MAKE);
+    is_one(MADE) || behind.starts_with("'s ") || did
+}
+
 /// Whether a text is the name of a class or of a relation, in the singular or plural.
 pub(super) fn is_vocabulary_name(index: &LabelIndex, normal: &str) -> Result<bool, SearchError> {
     let (head, last) = normal.rsplit_once(' ').unwrap_or(("", normal));
@@ -296,6 +308,29 @@ pub(super) fn is_vocabulary_name(index: &LabelIndex, normal: &str) -> Result<boo
     for form in [Some(normal.to_owned()), one].iter().flatten() {
         if index.knows(form, NodeRole::Class)? || index.knows(form, NodeRole::Relation)? {
             return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a word and one next to it are the name of a class: `railway stations` are no station that is called so.
+pub(super) fn is_in_class_name(asked: &Asked<'_>, word: usize) -> Result<bool, LinkError> {
+    let pairs = [
+        word.checked_sub(1).map(|first| (first, word)),
+        Some((word, word + 1)),
+    ];
+    for (first, last) in pairs.into_iter().flatten() {
+        let plain = |at: usize| {
+            asked
+                .words
+                .get(at)
+                .is_some_and(|one| !one.stop && !one.number)
+        };
+        if plain(first) && plain(last) {
+            let said = normalise(asked.text(first, last));
+            if is_vocabulary_name(asked.index, &said)? {
+                return Ok(true);
+            }
         }
     }
     Ok(false)

@@ -51,7 +51,7 @@ const FAMILIES: &[(&str, &[&str])] = &[
     ("marri", &["marry", "married", "marrying", "marriage"]),
     (
         "child",
-        &["children", "son", "daughter", "kid", "offspring"],
+        &["children", "son", "daughter", "kid", "kiddo", "offspring"],
     ),
     ("parent", &["father", "mother", "dad", "mom", "mum"]),
     ("spouse", &["husband", "wife", "wives"]),

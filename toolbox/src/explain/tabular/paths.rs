@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use common::cancel::{Cancel, Cancelled};
-use kg::{Kg, words};
 use kg::term::{Literal, NodeId, RelId, Term};
 use kg::value::Kind;
+use kg::{Kg, words};
 
 use super::super::nodes::{has_reference, is_key_of, is_nameless};
 use super::super::plan::{Hop, Way};
