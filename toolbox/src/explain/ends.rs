@@ -41,9 +41,15 @@ impl Search<'_> {
         let starts = steps && !state.plan.steps.iter().any(walks);
         // `red electric cars`: the word for the class need not be the one that is asked for, where that is no class. And
         // `diesels made before 2008` has no such word.
+        let here = |code: RelId| {
+            let with = |step: &PlanStep| matches!(step, PlanStep::Compare(Relation::Plain(own), ..) if *own == code);
+            state.plan.steps.iter().any(with)
+        };
         let coded = state.statements && steps && {
             let mut codes = session.kg().schema().row_codes.iter();
-            codes.any(|&code| !session.kg().tails(state.nodes[0], code).is_empty())
+            codes.any(|&code| {
+                !session.kg().tails(state.nodes[0], code).is_empty() && !here(code)
+            })
         };
         let unsaid = coded && starts && !explainer.class_asked && event();
         let class_said =

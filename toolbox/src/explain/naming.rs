@@ -34,7 +34,8 @@ pub(super) fn is_end(name: &str) -> bool {
 /// Nouns that mean the same kind of things.
 const SAME_KIND: &str = "vehicle car automobile, film movie, employee worker, customer client, company firm business, \
 doctor physician, student pupil, author writer, shop store, song track, aircraft plane airplane, ship boat vessel, bike bicycle, \
-teacher instructor, illness disease, medicine drug medication, country nation, trip journey, apartment flat, dish meal";
+teacher instructor, illness disease, medicine drug medication, country nation, trip journey, apartment flat, dish meal, invoice bill, parcel package, \
+exhibition show, lorry truck, photo photograph";
 
 /// Whether two stems are of nouns that mean the same kind of things: `cars` are vehicles.
 pub(super) fn means_same(one: &str, other: &str) -> bool {

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use kg::search::singular;
 use kg::term::{NodeId, RelId};
 use rustc_hash::FxHashMap;
 
@@ -203,7 +204,31 @@ impl<'s, 'g> Explainer<'s, 'g> {
         };
         let whole = classes.iter().any(has);
         let next = Some(focus + 1);
-        (whole || classes.iter().any(|&class| names(&self.class(class), next))).then_some(focus + 1)
+        let column = self.names_column(focus);
+        (whole || column || classes.iter().any(|&class| names(&self.class(class), next)))
+            .then_some(focus + 1)
+    }
+
+    /// Whether the word at `at` names a class and the noun behind it a column of that class: `car brands`.
+    fn names_column(&mut self, at: usize) -> bool {
+        const COLUMN: f32 = 0.2;
+        let (first, next) = (&self.asked.words[at], &self.asked.words[at + 1]);
+        if singular(&first.word).is_some() || singular(&next.word).is_none() {
+            return false;
+        }
+        let session = self.session;
+        session.classes().iter().any(|&class| {
+            let of = self.class(class);
+            let member = session.kg().instances(class).first().copied();
+            let Some(member) = member.filter(|_| names(&of, Some(at)) && of[at + 1] < COLUMN) else {
+                return false;
+            };
+            let adjacent = session.adjacent(&[member]);
+            adjacent.iter().filter(|one| one.out).any(|one| {
+                let (relation, way) = (one.relation, Way::Out);
+                self.hop(Hop { relation, way }).words[at + 1] >= COLUMN
+            })
+        })
     }
 
     /// What a relation explains. Followed backwards it leads to the things that have it, so its
