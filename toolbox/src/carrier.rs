@@ -68,7 +68,7 @@ const ORDER: &str = "is are was were does do did has have had can could list sho
 /// What stands behind the apostrophe of a contraction or a possessive.
 const CONTRACTED: &str = "s t re d ll ve m";
 /// How words are written in a hurry.
-const HASTY: [(&str, &str); 9] = [
+const HASTY: [(&str, &str); 10] = [
     ("wich", "which"),
     ("whch", "which"),
     ("wot", "what"),
@@ -78,6 +78,15 @@ const HASTY: [(&str, &str); 9] = [
     ("alltogether", "altogether"),
     ("bussiness", "business"),
     ("lacking", "without"),
+    ("meny", "many"),
+];
+/// Phrases, and how the rest of the program knows them.
+const MEANT: [(&str, &str); 5] = [
+    ("upwards of", "more than"),
+    ("in excess of", "more than"),
+    ("quantity of", "number of"),
+    ("many folks|souls", "many people"),
+    ("still alive|living", "not dead"),
 ];
 /// Letters that a shouted question has at least: `NATO` is no shout.
 const SHOUTED: usize = 10;
@@ -115,6 +124,7 @@ fn may_change(question: &str) -> bool {
     let strange =
         |byte: &u8| !byte.is_ascii() || byte.is_ascii_control() || matches!(byte, b'<' | b'>');
     if bytes.iter().any(strange)
+        || question.contains(" w/")
         || !bytes.iter().any(u8::is_ascii_lowercase)
         || bytes.starts_with(b" ")
         || bytes.ends_with(b" ")
@@ -135,6 +145,9 @@ fn may_change(question: &str) -> bool {
         is("r")
             || is("then")
             || HASTY.iter().any(|(hasty, _)| is(hasty))
+            || MEANT
+                .iter()
+                .any(|(from, _)| from.split(' ').next().is_some_and(is))
             || nouns.split('|').any(is)
     };
     is(&FIRST, first) || last.is_some_and(|last| is(&LAST, last)) || words.any(inside)
@@ -203,6 +216,13 @@ fn plainer(question: &str) -> String {
         if let Some((_, meant)) = hasty {
             changes.push((words[at].0, end_of(&text, &words, at), meant));
         }
+        let meant = MEANT.iter().find_map(|(from, to)| {
+            let count = phrase(&words[at..last], from)?;
+            Some((end_of(&text, &words, at + count - 1), *to))
+        });
+        if let Some((end, meant)) = meant {
+            changes.push((words[at].0, end, meant));
+        }
         // `shorter then the Danube`
         let compares = |word: &str| {
             matches!(word, "more" | "less" | "fewer") || word.len() > 4 && word.ends_with("er")
@@ -250,6 +270,16 @@ fn signs(text: &str) -> String {
             };
             plain = plain + space + words + " ";
             rest = after;
+            continue;
+        }
+        // `the stadium w/ most seats`
+        if let Some(after) = rest.strip_prefix("w/").filter(|_| plain.ends_with(' ')) {
+            plain.push_str(if after.starts_with('o') {
+                "without"
+            } else {
+                "with"
+            });
+            rest = after.trim_start_matches('o');
             continue;
         }
         rest = &rest[next.len_utf8()..];

@@ -13,10 +13,52 @@ use crate::term::{NodeId, RDF_TYPE, RelId, Term};
 const FIRST: [&str; 4] = ["firstname", "forename", "givenname", "fname"];
 const LAST: [&str; 5] = ["lastname", "surname", "familyname", "lname", "secondname"];
 /// Columns that end like a name and name something else than the row.
-const OTHER_NAMES: [&str; 27] = [
-    "first", "fore", "given", "f", "last", "sur", "family", "l", "second", "middle", "maiden",
-    "nick", "alias", "user", "login", "file", "host", "domain", "street", "city", "country",
-    "county", "state", "region", "bank", "contact", "job",
+const OTHER_NAMES: [&str; 45] = [
+    "first",
+    "fore",
+    "given",
+    "f",
+    "last",
+    "sur",
+    "family",
+    "l",
+    "second",
+    "middle",
+    "maiden",
+    "nick",
+    "alias",
+    "user",
+    "login",
+    "file",
+    "host",
+    "domain",
+    "street",
+    "city",
+    "country",
+    "county",
+    "state",
+    "region",
+    "bank",
+    "contact",
+    "job",
+    "mgr",
+    "manager",
+    "boss",
+    "owner",
+    "rcpt",
+    "recipient",
+    "receiver",
+    "sender",
+    "lead",
+    "supervisor",
+    "spouse",
+    "father",
+    "mother",
+    "guardian",
+    "author",
+    "agent",
+    "customer",
+    "client",
 ];
 
 /// Triples of a relation that show which table it is a column of.
@@ -103,9 +145,17 @@ pub(super) fn row_names(
     }
     let (mut names, mut codes) = (Vec::new(), Vec::new());
     for (table, columns) in &tables {
-        match named(table, columns).or_else(|| described(graph, table, columns)) {
-            Some(name) => names.push(name),
-            None => codes.extend(coded(graph, columns)),
+        let named = named(graph, table, columns);
+        // The name of something else does not stand for a row with a code of its own.
+        let weak = matches!(&named, Some((OF_ANOTHER, _)));
+        let code = if weak { key_code(graph, columns) } else { None };
+        match (code, named.map(|(_, names)| names)) {
+            (Some(code), _) => codes.push(code),
+            (None, Some(name)) => names.push(name),
+            (None, None) => match described(graph, table, columns) {
+                Some(name) => names.push(name),
+                None => codes.extend(coded(graph, columns)),
+            },
         }
     }
     (names, codes)
@@ -214,18 +264,26 @@ fn class_of(graph: &dyn SchemaSource, relation: RelId, types: &[RelId]) -> Optio
     }
 }
 
-/// The columns that name the rows of a table.
-fn named(table: &str, columns: &[(String, RelId)]) -> Option<Vec<RelId>> {
+/// How well a column names the rows of its table, best first: it is called `name`, after the table, or after something else.
+const OWN: u8 = 0;
+const OF_ANOTHER: u8 = 3;
+
+/// The columns that name the rows of a table, and how well they do.
+fn named(
+    graph: &dyn SchemaSource,
+    table: &str,
+    columns: &[(String, RelId)],
+) -> Option<(u8, Vec<RelId>)> {
     let mut names = ["name", "fullname"].into_iter();
     let called = |name| columns.iter().find(|(column, _)| column == name);
     if let Some((_, name)) = names.find_map(called) {
-        return Some(vec![*name]);
+        return Some((OWN, vec![*name]));
     }
     if let (Some(first), Some(last)) = (
         part_of(&FIRST, table, columns),
         part_of(&LAST, table, columns),
     ) {
-        return Some(vec![first, last]);
+        return Some((OWN, vec![first, last]));
     }
     let ending = |column: &str| {
         let of = |end: &str| column.strip_suffix(end).map(str::to_owned);
@@ -246,18 +304,27 @@ fn named(table: &str, columns: &[(String, RelId)]) -> Option<Vec<RelId>> {
             match (is_of_table(&start, table), column.ends_with("title")) {
                 (true, title) => Some((u8::from(title), *id)),
                 (false, true) => None,
-                (false, false) => Some((3, *id)),
+                (false, false) => is_own(graph, *id).then_some((OF_ANOTHER, *id)),
             }
         })
         .collect();
     // A table of suppliers may call its rows `company`.
     let company = |(column, id): &(String, RelId)| {
         let called = ["company", "firm", "organisation", "organization"];
-        called.contains(&column.as_str()).then_some((4, *id))
+        called
+            .contains(&column.as_str())
+            .then_some((OF_ANOTHER - 1, *id))
     };
     others.extend(columns.iter().filter_map(company));
     others.sort_unstable();
-    others.first().map(|(_, id)| vec![*id])
+    others.first().map(|(rank, id)| (*rank, vec![*id]))
+}
+
+/// Whether most values of a column belong to one row only: `brake overhaul` describes many jobs, and names none.
+fn is_own(graph: &dyn SchemaSource, column: RelId) -> bool {
+    let sample = graph.pairs(column, TITLES);
+    let values: BTreeSet<NodeId> = sample.iter().map(|(_, value)| *value).collect();
+    2 * values.len() > sample.len()
 }
 
 /// The column with short descriptions of the rows of a table without names: `type_description` of `room_type`.
@@ -270,12 +337,6 @@ fn described(
         let start = column.strip_suffix("description");
         start.is_some_and(|start| start.is_empty() || is_of_table(start, table))
     };
-    // `brake overhaul` describes many jobs, and names none.
-    let own = |id: RelId| {
-        let sample = graph.pairs(id, TITLES);
-        let values: BTreeSet<NodeId> = sample.iter().map(|(_, value)| *value).collect();
-        2 * values.len() > sample.len()
-    };
     let short = |id: RelId| {
         let sample = graph.pairs(id, SAMPLE);
         let texts = sample.iter().filter_map(|(_, value)| {
@@ -286,7 +347,7 @@ fn described(
     };
     let column = columns
         .iter()
-        .find(|(column, id)| of_table(column) && short(*id) && own(*id));
+        .find(|(column, id)| of_table(column) && short(*id) && is_own(graph, *id));
     column.map(|(_, id)| vec![*id])
 }
 
@@ -297,23 +358,6 @@ fn coded(graph: &dyn SchemaSource, columns: &[(String, RelId)]) -> Option<RelId>
         text.chars().count() <= CODE_CHARS
             && !text.contains(' ')
             && text.chars().any(char::is_alphabetic)
-    };
-    let is_own_key = |row: NodeId, value: NodeId| match (graph.term(row), graph.term(value)) {
-        (Term::Iri(iri), Term::Literal(literal)) => {
-            row_key(&iri).is_some_and(|(_, key)| percent_decode(&key) == literal.lexical)
-        }
-        _ => false,
-    };
-    // `vehicle/plate=KG14%20YWG`: a key with letters is a code, whatever it is called.
-    let keys = |id: RelId| {
-        let sample = graph.pairs(id, TITLES);
-        let has_letters = |value: NodeId| {
-            let term = graph.term(value);
-            term.as_literal()
-                .is_some_and(|key| key.lexical.chars().any(char::is_alphabetic))
-        };
-        !sample.is_empty()
-            && (sample.iter()).all(|&(row, value)| has_letters(value) && is_own_key(row, value))
     };
     let codes = |id: RelId| {
         let sample = graph.pairs(id, TITLES);
@@ -330,8 +374,8 @@ fn coded(graph: &dyn SchemaSource, columns: &[(String, RelId)]) -> Option<RelId>
         let start = CODES.iter().find_map(of);
         start.is_some_and(|start| !OTHER_CODES.iter().any(|other| start.ends_with(other)))
     };
-    if let Some((_, key)) = columns.iter().find(|(_, id)| keys(*id)) {
-        return Some(*key);
+    if let Some(key) = key_code(graph, columns) {
+        return Some(key);
     }
     let mut found = columns
         .iter()
@@ -340,6 +384,22 @@ fn coded(graph: &dyn SchemaSource, columns: &[(String, RelId)]) -> Option<RelId>
         (Some((_, id)), None) => Some(*id),
         _ => None,
     }
+}
+
+/// The column with the keys of the rows, if they have letters: a code, whatever it is called (`vehicle/plate=KG14%20YWG`).
+fn key_code(graph: &dyn SchemaSource, columns: &[(String, RelId)]) -> Option<RelId> {
+    let is_key = |row: NodeId, value: NodeId| match (graph.term(row), graph.term(value)) {
+        (Term::Iri(iri), Term::Literal(key)) => {
+            key.lexical.chars().any(char::is_alphabetic)
+                && row_key(&iri).is_some_and(|(_, own)| percent_decode(&own) == key.lexical)
+        }
+        _ => false,
+    };
+    let keys = |id: RelId| {
+        let sample = graph.pairs(id, TITLES);
+        !sample.is_empty() && sample.iter().all(|&(row, value)| is_key(row, value))
+    };
+    columns.iter().map(|(_, id)| *id).find(|&id| keys(id))
 }
 
 /// The column with a part of a person's name, which may begin with a short form of its table: `stu_fname` of `student`.
@@ -356,7 +416,9 @@ fn part_of(names: &[&str], table: &str, columns: &[(String, RelId)]) -> Option<R
 fn is_of_table(word: &str, table: &str) -> bool {
     let start = |text: &str| text.chars().take(3).collect::<String>();
     let mut words = table.split(['_', '-', ' ']);
-    words.any(|one| start(one) == start(word)) || table.ends_with(word)
+    // `vname` of a venue.
+    let begins = |one: &str| !word.is_empty() && one.starts_with(word);
+    words.any(|one| start(one) == start(word) || begins(one)) || table.ends_with(word)
 }
 
 /// The values of the key in the IRI of a row, and its table: `guest` and `17` of `guest/id=17` and

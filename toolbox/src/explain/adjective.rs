@@ -174,6 +174,7 @@ static ADJECTIVES: &[Adjective] = &[
     of("recent", DATE, HIGH),
     of("late", DATE, HIGH),
     of("early", DATE, LOW),
+    of("soon", DATE, LOW),
     of("heavy", &["weight", "mas"], HIGH),
     of("light", &["weight", "mas"], LOW),
     of("fast", &["sp", "tim", "acceler", "horsepow"], HIGH),

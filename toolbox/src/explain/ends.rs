@@ -47,9 +47,7 @@ impl Search<'_> {
         };
         let coded = state.statements && steps && {
             let mut codes = session.kg().schema().row_codes.iter();
-            codes.any(|&code| {
-                !session.kg().tails(state.nodes[0], code).is_empty() && !here(code)
-            })
+            codes.any(|&code| !session.kg().tails(state.nodes[0], code).is_empty() && !here(code))
         };
         let unsaid = coded && starts && !explainer.class_asked && event();
         let class_said =

@@ -420,7 +420,13 @@ pub(super) fn asks_for_others(all: &[String]) -> bool {
 /// Whether a question asks for what has something in common.
 pub(super) fn asks_for_common(all: &[String]) -> bool {
     let common = ["same", "share", "shares", "shared", "common", "similar"];
-    (all.iter()).any(|word| common.contains(&word.as_str()))
+    // `were they on screen together`, but `what do they cost together` is a sum.
+    let together = all.last().is_some_and(|last| last == "together")
+        && matches!(
+            all[0].as_str(),
+            "did" | "have" | "has" | "were" | "are" | "do"
+        );
+    together || all.iter().any(|word| common.contains(&word.as_str()))
 }
 
 #[cfg(test)]

@@ -220,7 +220,8 @@ impl<'s, 'g> Explainer<'s, 'g> {
         session.classes().iter().any(|&class| {
             let of = self.class(class);
             let member = session.kg().instances(class).first().copied();
-            let Some(member) = member.filter(|_| names(&of, Some(at)) && of[at + 1] < COLUMN) else {
+            let Some(member) = member.filter(|_| names(&of, Some(at)) && of[at + 1] < COLUMN)
+            else {
                 return false;
             };
             let adjacent = session.adjacent(&[member]);

@@ -74,7 +74,15 @@ pub(super) fn judges(question: &str) -> bool {
     let last = |count: usize| all[all.len().saturating_sub(count)..].join(" ");
     let confirms = matches!(
         last(3).as_str(),
-        "is that right" | "is that true" | "is that correct" | "is this true" | "true or false"
+        "is that right"
+            | "is he right"
+            | "is she right"
+            | "am i right"
+            | "yes or no"
+            | "is that true"
+            | "is that correct"
+            | "is this true"
+            | "true or false"
     );
     // "St Pancras, was it ever run by them?"
     let any_asks = all
@@ -95,7 +103,11 @@ pub(super) fn judges(question: &str) -> bool {
     if turned && !any_asks && !all.iter().any(|word| word == "any") {
         return true;
     }
-    if confirms || last(2) == "or not" || request(&all) > 0 || ends_with_tag(question) {
+    if confirms
+        || matches!(last(2).as_str(), "or not" | "y n")
+        || request(&all) > 0
+        || ends_with_tag(question)
+    {
         return true;
     }
     !polite
