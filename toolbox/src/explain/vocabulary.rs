@@ -26,7 +26,7 @@ cust:customer degr:degree deg:degree dept:department descr:description desc:desc
 dist:distance dob:birth_date dod:death_date yob:birth_year yod:death_year flr:floor dt:date dur:duration emp:employee enr:enrollment ext:extension \
 freq:frequency govt:government grp:group hosp:hospital hr:hour hrs:hours ht:height inst:institution \
 instr:instructor inv:invoice lang:language lgth:length len:length lic:license loc:location lvl:level mfg:manufacturer mfr:manufacturer \
-mgr:manager mgmt:management mi:miles mnth:month msg:message mth:month nat:nationality nbr:number nm:name num:number odo:odometer occ:occupation org:organization orig:origin \
+mgr:manager mgmt:management mi:miles mins:minutes mnth:month msg:message mth:month nat:nationality natlty:nationality nbr:number nm:name num:number odo:odometer occ:occupation org:organization orig:origin \
 pct:percent pd:paid perf:performance pgs:pages pmt:payment pop:population pos:position pref:preferred prereq:prerequisite prin:principal prod:product prof:professor \
 proj:project pub:publication pwr:power qty:quantity rcpt:receipt reg:registration req:required rm:room rte:route sal:salary sched:schedule \
 sec:section seq:sequence sess:session sig:signature spd:speed sr:senior stat:status std:standard strt:start stu:student subj:subject \
