@@ -214,8 +214,9 @@ fn longer(
             unnamed: false,
             // `room_cd` of a work stands for the room, as `room_id` does.
             coded: !thing(Some(&first))
-                && !own_key
-                && (!explainer.asked.keys && refers_to_named(kg, one.member, hop.relation)
+                && (!own_key
+                    && !explainer.asked.keys
+                    && refers_to_named(kg, one.member, hop.relation)
                     || (kg.name(relation.node()).to_lowercase())
                         .trim_end_matches('>')
                         .ends_with("_id")),
