@@ -127,7 +127,9 @@ fn describes(asked: &Asked<'_>, first: usize, last: usize, text: &str) -> bool {
     let ends = last + 1 == asked.words.len() || asked.words[last + 1].stop;
     let article = matches!(
         before.as_deref(),
-        Some("a" | "an" | "by" | "the" | "many" | "which" | "any" | "famous")
+        Some(
+            "a" | "an" | "by" | "the" | "many" | "which" | "any" | "famous" | "he" | "she" | "they"
+        )
     );
     let is = |word: &str| matches!(word, "is" | "was" | "are" | "were");
     plural

@@ -9,6 +9,7 @@ mod explain;
 mod gbnf;
 mod linking;
 mod lists;
+mod namesakes;
 mod observe;
 mod plain;
 mod ranking;
