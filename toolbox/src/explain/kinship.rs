@@ -153,7 +153,9 @@ mod tests {
             ),
             (vec![("parent", out)], "grandmother", None),
             (vec![("parent", out), ("author", out)], "grandmother", None),
-            (vec![("parent", out), ("parent", out)], "mother", None),
+            (vec![("parent", out), ("parent", out)], "mother", Some(1)),
+            (vec![("child", back)], "kiddo", None),
+            (vec![("parent", back)], "kiddos", Some(1)),
             (vec![], "aunt", None),
         ] {
             assert_eq!(lineage(&steps).leads_to(word), length, "{word}: {steps:?}");
