@@ -59,6 +59,7 @@ const CLOSINGS: &[&str] = &[
     "by the way",
     "btw",
     "for me",
+    "what do you|we|i get",
 ];
 /// Words with which a question begins.
 const QUESTION: &str = "what whats which who whos whose whom where wheres when how why";
@@ -81,12 +82,13 @@ const HASTY: [(&str, &str); 10] = [
     ("meny", "many"),
 ];
 /// Phrases, and how the rest of the program knows them.
-const MEANT: [(&str, &str); 5] = [
+const MEANT: [(&str, &str); 6] = [
     ("upwards of", "more than"),
     ("in excess of", "more than"),
     ("quantity of", "number of"),
     ("many folks|souls", "many people"),
     ("still alive|living", "not dead"),
+    ("if you|we|i add|sum up", "sum of"),
 ];
 /// Letters that a shouted question has at least: `NATO` is no shout.
 const SHOUTED: usize = 10;

@@ -60,6 +60,8 @@ pub(super) fn counts(all: &[String]) -> bool {
         .windows(2)
         .any(|pair| pair[0] == "by" && pair[1] == "how");
     follows(all, "how", &["many", "much"]) && !by
+        // `students among the volunteers, count`
+        || all.len() > 2 && all.last().is_some_and(|last| last == "count")
         || all.windows(3).any(|w| {
             w[1] == "number"
                 && w[2] == "of"

@@ -164,9 +164,17 @@ fn name_columns(rows: &[NodeId], session: &Session<'_>) -> Vec<RelId> {
 fn is_detour(state: &State, explainer: &Explainer<'_, '_>) -> bool {
     const FORMER: &str = "ever once former formerly previously used before past";
     let session = explainer.session;
-    let number = |hop: &Hop, prefix: &str| {
-        let name = session.relation_name(hop.relation);
-        name.strip_prefix(prefix).map(str::to_owned)
+    // The base of its IRI and the number of its property.
+    let parts = |hop: &Hop, kind: &str| {
+        let Relation::Plain(id) = hop.relation else {
+            return None;
+        };
+        let Term::Iri(iri) = session.kg().term(id.node()) else {
+            return None;
+        };
+        let (base, relation) = iri.split_once("/prop/")?;
+        let number = relation.strip_prefix(kind)?;
+        (!number.contains('/')).then(|| (base.to_owned(), number.to_owned()))
     };
     let through = |pair: &[PlanStep]| {
         let [PlanStep::Walk(first), PlanStep::Walk(second)] = pair else {
@@ -177,12 +185,14 @@ fn is_detour(state: &State, explainer: &Explainer<'_, '_>) -> bool {
             (Way::In, Way::In) => (second, first),
             _ => return false,
         };
-        let (outer, inner) = (number(outer, "p:"), number(inner, "ps:"));
-        let direct = |number: &String| {
-            let iri = format!("http://www.wikidata.org/prop/direct/{number}");
+        let Some((base, number)) = parts(inner, "statement/") else {
+            return false;
+        };
+        let direct = || {
+            let iri = format!("{base}/prop/direct/{number}");
             session.kg().find(&Term::Iri(iri)).is_some()
         };
-        outer.is_some() && outer == inner && outer.as_ref().is_some_and(direct)
+        parts(outer, "").is_some_and(|outer| outer.0 == base && outer.1 == number) && direct()
     };
     let former = || {
         let asked = kg::words(session.plain_question());

@@ -9,9 +9,24 @@ use super::vocabulary::{is_chatter, is_filler};
 /// Whether a statement ends by asking for a yes: `he was at Juventus once, right?`
 pub(super) fn ends_with_tag(question: &str) -> bool {
     const TAGS: &str = "right correct yes yeah no true ok";
+    const ASKING: &str = "who whom whose which what where when how why or";
     let text = question.trim_end_matches(['?', '!', '.', ' ']);
     let (_, tag) = text.rsplit_once(',').unwrap_or_default();
-    TAGS.split(' ')
+    // `Joe and Jack are brothers right`
+    let all = words(text);
+    let verb = |word: &String| {
+        matches!(
+            word.as_str(),
+            "is" | "are" | "was" | "were" | "has" | "have"
+        )
+    };
+    let asks = |word: &String| ASKING.split(' ').any(|one| one == word);
+    let bare = all.last().is_some_and(|last| last == "right")
+        && all.iter().skip(1).any(verb)
+        && !verb(&all[0])
+        && !all.iter().any(asks);
+    bare || TAGS
+        .split(' ')
         .any(|one| tag.trim().eq_ignore_ascii_case(one))
 }
 
