@@ -1,4 +1,5 @@
-//! What a row, a set or a mention is called: tables whose rows have codes, a Wikibase, surnames that are titles too.
+//! What a row, a set or a mention is called: tables whose rows have codes, a Wikibase, surnames that are titles too. And what
+//! is asked of two things.
 
 use crate::explain::check_answers;
 use crate::support::graph_of;
@@ -114,6 +115,18 @@ fn a_surname_means_its_bearer_where_the_question_says_so() {
             ("Voss's films", "carmela ostwind"),
             ("who directed Voss", "wanda"),
             ("Is Carmela in Italian?", "true"),
+        ],
+    );
+}
+
+#[test]
+fn two_things_are_compared_by_the_number_of_what_they_have() {
+    check_answers(
+        &graph_of(OPERAS),
+        "; ",
+        &[
+            ("who directed more films, Paul Voss or Wanda Lis?", "voss"),
+            ("Who directed fewer films: Paul Voss or Wanda Lis?", "wanda"),
         ],
     );
 }

@@ -169,6 +169,13 @@ impl Reader<'_> {
                 self.request.most = Some(if most { Extreme::Max } else { Extreme::Min });
                 Some(2)
             }
+            // `who has more children, she or he`
+            "more" | "fewer" if self.chooses && next != "than" && self.counts_next(at) => {
+                let more = word == "more";
+                self.request.most = Some(if more { Extreme::Max } else { Extreme::Min });
+                self.begin(Role::Counted);
+                Some(1)
+            }
             "most" | "fewest" | "least" if self.counts_next(at) => {
                 let most = word == "most";
                 self.request.most = Some(if most { Extreme::Max } else { Extreme::Min });

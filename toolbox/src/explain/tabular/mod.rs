@@ -118,7 +118,17 @@ pub(super) fn tables(
     for (base, all) in inside(explainer, results, &request, weights, limits, cancel)? {
         candidates.extend(left_of(&base, &all, &request, explainer, cancel)?);
     }
-    let programs = candidates.into_iter();
+    // Of two things, one of them is the answer.
+    let chooses = explainer.asked.either.is_some() && request.most.is_some();
+    let is_choice = |one: &Composed| {
+        let own = |shown: &Shown| matches!(shown, Shown::Path(path) if one.plan.paths.get(*path).is_some_and(Vec::is_empty));
+        matches!(one.plan.base.start, Start::Entities)
+            && one.plan.base.steps.is_empty()
+            && one.plan.shown.first().is_some_and(own)
+    };
+    let programs = candidates
+        .into_iter()
+        .filter(|one| !chooses || is_choice(one));
     let programs = programs.map(|one| (terms(&one, explainer), one.plan.calls(session)));
     Ok(Tables {
         found: programs.collect(),
@@ -227,6 +237,10 @@ fn bases(
             [entity].into(),
             explainer,
         ));
+    }
+    if explainer.asked.either.is_some() && session.linked().entities.len() > 1 {
+        let all = sorted(session.linked().entities.clone());
+        states.push(State::start(Start::Entities, all, explainer));
     }
     if request.without {
         linked_members(explainer, &mut states, limits, cancel)?;

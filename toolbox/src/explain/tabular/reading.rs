@@ -92,6 +92,7 @@ pub(super) fn read(bare: &str, asked: &Asked) -> Request {
     let mut reader = Reader {
         tokens: &tokens,
         request: Request::default(),
+        chooses: asked.either.is_some(),
         role: Role::Column,
         open: None,
         of: false,
@@ -120,6 +121,7 @@ pub(super) fn read(bare: &str, asked: &Asked) -> Request {
 pub(super) struct Reader<'t> {
     pub(super) tokens: &'t [Token],
     pub(super) request: Request,
+    pub(super) chooses: bool,
     /// The role of the next phrase.
     pub(super) role: Role,
     /// The phrase that is being read.
