@@ -13,53 +13,8 @@ use crate::term::{NodeId, RDF_TYPE, RelId, Term};
 const FIRST: [&str; 4] = ["firstname", "forename", "givenname", "fname"];
 const LAST: [&str; 5] = ["lastname", "surname", "familyname", "lname", "secondname"];
 /// Columns that end like a name and name something else than the row.
-const OTHER_NAMES: [&str; 45] = [
-    "first",
-    "fore",
-    "given",
-    "f",
-    "last",
-    "sur",
-    "family",
-    "l",
-    "second",
-    "middle",
-    "maiden",
-    "nick",
-    "alias",
-    "user",
-    "login",
-    "file",
-    "host",
-    "domain",
-    "street",
-    "city",
-    "country",
-    "county",
-    "state",
-    "region",
-    "bank",
-    "contact",
-    "job",
-    "mgr",
-    "manager",
-    "boss",
-    "owner",
-    "rcpt",
-    "recipient",
-    "receiver",
-    "sender",
-    "lead",
-    "supervisor",
-    "spouse",
-    "father",
-    "mother",
-    "guardian",
-    "author",
-    "agent",
-    "customer",
-    "client",
-];
+const OTHER_NAMES: &str = "first fore given f last sur family l second middle maiden nick alias user login file host domain street city country county state region bank contact job \
+    mgr manager boss owner rcpt recipient receiver sender lead supervisor spouse father mother guardian author agent customer client";
 
 /// Triples of a relation that show which table it is a column of.
 const SAMPLE: usize = 8;
@@ -299,7 +254,8 @@ fn named(
             }
             // The name of a country is the name of a row only in the table of countries.
             let own = |start: &str| start.len() > 2 && is_of_table(start, table);
-            let other = |start: &str| OTHER_NAMES.contains(&start) && !own(start);
+            let listed = |start: &str| OTHER_NAMES.split(' ').any(|one| one == start);
+            let other = |start: &str| listed(start) && !own(start);
             let start = ending(column).filter(|start| !other(start))?;
             match (is_of_table(&start, table), column.ends_with("title")) {
                 (true, title) => Some((u8::from(title), *id)),

@@ -438,7 +438,7 @@ fn is_around_us(all: &[String], at: usize) -> bool {
     let next = all.get(at + 1).map_or("", String::as_str);
     match all[at].as_str() {
         "work" | "works" | "working" => next == "here",
-        "record" | "file" | "books" => back == "on" || back == "our",
+        "record" | "file" => back == "on",
         _ => false,
     }
 }

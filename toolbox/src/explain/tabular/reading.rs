@@ -121,6 +121,7 @@ pub(super) fn read(bare: &str, asked: &Asked) -> Request {
 pub(super) struct Reader<'t> {
     pub(super) tokens: &'t [Token],
     pub(super) request: Request,
+    /// Whether the question asks for one of several things.
     pub(super) chooses: bool,
     /// The role of the next phrase.
     pub(super) role: Role,
