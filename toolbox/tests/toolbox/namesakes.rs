@@ -89,6 +89,10 @@ fn classes_and_relations_of_a_wikibase_are_no_mentions() {
             ("countries with two or more official languages", "wd:Q11"),
             ("how many stations does Nordbahn operate", "2"),
             ("What city lies the lowest?", "wd:Q40"),
+            (
+                "which country has more official languages, Germany or Switzerland?",
+                "wd:Q11",
+            ),
         ],
     );
 }

@@ -118,8 +118,7 @@ pub(super) fn tables(
     for (base, all) in inside(explainer, results, &request, weights, limits, cancel)? {
         candidates.extend(left_of(&base, &all, &request, explainer, cancel)?);
     }
-    // Of two things, one of them is the answer.
-    let chooses = explainer.asked.either.is_some() && request.most.is_some();
+    let chooses = chooses(&request, explainer);
     let is_choice = |one: &Composed| {
         let own = |shown: &Shown| matches!(shown, Shown::Path(path) if one.plan.paths.get(*path).is_some_and(Vec::is_empty));
         matches!(one.plan.base.start, Start::Entities)
@@ -136,6 +135,13 @@ pub(super) fn tables(
             .flat_map(|phrase| phrase.words.clone())
             .collect(),
     })
+}
+
+/// Whether the question asks which of some things has the most or the fewest of something: one of them is the answer.
+fn chooses(request: &Request, explainer: &Explainer<'_, '_>) -> bool {
+    explainer.asked.either.is_some()
+        && request.most.is_some()
+        && explainer.session.linked().entities.len() > 1
 }
 
 /// The plan for those of some things that are not in a set.
@@ -215,6 +221,10 @@ fn bases(
     cancel: &Cancel,
 ) -> Result<Vec<State>, Cancelled> {
     let session = explainer.session;
+    if chooses(request, explainer) {
+        let all = sorted(session.linked().entities.clone());
+        return Ok(vec![State::start(Start::Entities, all, explainer)]);
+    }
     let kg = session.kg();
     let mut classes = said_classes(explainer);
     for &class in session.classes() {
@@ -237,10 +247,6 @@ fn bases(
             [entity].into(),
             explainer,
         ));
-    }
-    if explainer.asked.either.is_some() && session.linked().entities.len() > 1 {
-        let all = sorted(session.linked().entities.clone());
-        states.push(State::start(Start::Entities, all, explainer));
     }
     if request.without {
         linked_members(explainer, &mut states, limits, cancel)?;
