@@ -69,7 +69,7 @@ const ORDER: &str = "is are was were does do did has have had can could list sho
 /// What stands behind the apostrophe of a contraction or a possessive.
 const CONTRACTED: &str = "s t re d ll ve m";
 /// How words are written in a hurry.
-const HASTY: [(&str, &str); 10] = [
+const HASTY: [(&str, &str); 9] = [
     ("wich", "which"),
     ("whch", "which"),
     ("wot", "what"),
@@ -78,14 +78,14 @@ const HASTY: [(&str, &str); 10] = [
     ("abt", "about"),
     ("alltogether", "altogether"),
     ("bussiness", "business"),
-    ("lacking", "without"),
     ("meny", "many"),
 ];
-/// Phrases, and how the rest of the program knows them.
-const MEANT: [(&str, &str); 6] = [
+/// Words and phrases, and how the rest of the program knows them.
+const MEANT: [(&str, &str); 7] = [
     ("upwards of", "more than"),
     ("in excess of", "more than"),
     ("quantity of", "number of"),
+    ("lacking", "without"),
     ("many folks|souls", "many people"),
     ("still alive|living", "not dead"),
     ("if you|we|i add|sum up", "sum of"),
@@ -147,9 +147,7 @@ fn may_change(question: &str) -> bool {
         is("r")
             || is("then")
             || HASTY.iter().any(|(hasty, _)| is(hasty))
-            || MEANT
-                .iter()
-                .any(|(from, _)| from.split(' ').next().is_some_and(is))
+            || (MEANT.iter()).any(|(from, _)| from.split(' ').next().is_some_and(is))
             || nouns.split('|').any(is)
     };
     is(&FIRST, first) || last.is_some_and(|last| is(&LAST, last)) || words.any(inside)
@@ -213,16 +211,17 @@ fn plainer(question: &str) -> String {
         }
     }
     for at in first..last {
+        // A name such as `Still Alive` stays as it is.
+        if at > first && !text[words[at].0..].starts_with(char::is_lowercase) {
+            continue;
+        }
         let word = words[at].1.as_str();
         let hasty = HASTY.iter().find(|(hasty, _)| *hasty == word);
-        if let Some((_, meant)) = hasty {
-            changes.push((words[at].0, end_of(&text, &words, at), meant));
-        }
-        let meant = MEANT.iter().find_map(|(from, to)| {
-            let count = phrase(&words[at..last], from)?;
-            Some((end_of(&text, &words, at + count - 1), *to))
-        });
-        if let Some((end, meant)) = meant {
+        let hasty = hasty.map(|(_, meant)| (1, *meant));
+        let mut phrases = MEANT.iter();
+        let meant = phrases.find_map(|(from, to)| Some((phrase(&words[at..last], from)?, *to)));
+        if let Some((count, meant)) = hasty.or(meant) {
+            let end = end_of(&text, &words, at + count - 1);
             changes.push((words[at].0, end, meant));
         }
         // `shorter then the Danube`
@@ -275,13 +274,15 @@ fn signs(text: &str) -> String {
             continue;
         }
         // `the stadium w/ most seats`
-        if let Some(after) = rest.strip_prefix("w/").filter(|_| plain.ends_with(' ')) {
-            plain.push_str(if after.starts_with('o') {
-                "without"
-            } else {
-                "with"
+        let with = [("w/o ", "without "), ("w/", "with ")]
+            .iter()
+            .find_map(|(short, long)| {
+                let after = rest.strip_prefix(short)?;
+                plain.ends_with(' ').then_some((long, after.trim_start()))
             });
-            rest = after.trim_start_matches('o');
+        if let Some((long, after)) = with {
+            plain.push_str(long);
+            rest = after;
             continue;
         }
         rest = &rest[next.len_utf8()..];
@@ -460,6 +461,22 @@ mod tests {
             for phrase in behind.into_iter().map(|one| written(one, all)) {
                 assert_eq!(plainly(&format!("who made this {phrase}")), "who made this");
             }
+        }
+    }
+
+    #[test]
+    fn hasty_words_are_spelled_out_but_names_stay() {
+        for (question, plain) in [
+            ("wich stadium w/ roof", "which stadium with roof"),
+            ("bars w/orange juice", "bars with orange juice"),
+            (
+                "rivers shorter then the Elbe",
+                "rivers shorter than the Elbe",
+            ),
+            ("who is still alive", "who is not dead"),
+            ("who sang Still Alive", "who sang Still Alive"),
+        ] {
+            assert_eq!(plainly(question), plain);
         }
     }
 

@@ -70,58 +70,18 @@ const SIZE: &[&str] = &[
     "headcount",
     "total",
 ];
-const DATE: &[&str] = &[
-    "dat",
-    "year",
-    "releas",
-    "found",
-    "establish",
-    "open",
-    "publish",
-    "complet",
-    "begin",
-    "start",
-    "birth",
-    "from",
-    "tim",
-    "to",
-    "end",
-    "sinc",
-    "join",
-    "hir",
-    "regist",
-    "built",
-    "construct",
-    "inaugur",
-    "premier",
-    "introduc",
-    "creat",
-    "yob",
-    "born",
-];
-const AGE: &[&str] = &[
-    "birth",
-    "dob",
-    "dat",
-    "found",
-    "establish",
-    "open",
-    "releas",
-    "year",
-    "complet",
-    "ag",
-    "publish",
-    "yob",
-    "born",
-    "built",
-    "construct",
-    "inaugur",
-    "premier",
-    "introduc",
-    "creat",
-    "incept",
-    "sinc",
-];
+/// Measures of time: these stems, and then those of how things begin. From the fifth on, their order makes no difference.
+macro_rules! times {
+    ($($own:literal)*) => {
+        &[
+            $($own,)*
+            "sinc", "yob", "born", "built", "construct", "inaugur", "premier", "introduc", "creat",
+        ]
+    };
+}
+const DATE: &[&str] = times!("dat" "year" "releas" "found" "establish" "open" "publish" "complet" "begin" "start" "birth"
+    "from" "tim" "to" "end" "join" "hir" "regist");
+const AGE: &[&str] = times!("birth" "dob" "dat" "found" "establish" "open" "releas" "year" "complet" "ag" "publish" "incept");
 
 const PRICE: &[&str] = &[
     "pric", "cost", "fee", "far", "premium", "valu", "amount", "worth", "charg", "rat", "total",

@@ -117,7 +117,7 @@ pub(super) fn is_extreme(words: &[(usize, String)], place: usize) -> bool {
     false
 }
 
-/// Whether the word at a byte offset stands behind `which`, `what` or `the`, and so is a noun. `the
+/// Whether the word at a byte offset stands behind `which`, `what` or `the`, or before `of`, and so is a noun. `the
 /// country that uses what` does not ask for what begins it.
 pub(super) fn is_noun(words: &[(usize, String)], place: usize) -> bool {
     let at = words.iter().position(|(start, _)| *start == place);

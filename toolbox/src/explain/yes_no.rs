@@ -4,12 +4,12 @@ use kg::words;
 
 use super::cues::{counts, follows};
 use super::embedded::request;
+use super::focus::QUESTION_WORDS;
 use super::vocabulary::{is_chatter, is_filler};
 
 /// Whether a statement ends by asking for a yes: `he was at Juventus once, right?`
 pub(super) fn ends_with_tag(question: &str) -> bool {
     const TAGS: &str = "right correct yes yeah no true ok";
-    const ASKING: &str = "who whom whose which what where when how why or";
     let text = question.trim_end_matches(['?', '!', '.', ' ']);
     let (_, tag) = text.rsplit_once(',').unwrap_or_default();
     // `Joe and Jack are brothers right`
@@ -20,7 +20,7 @@ pub(super) fn ends_with_tag(question: &str) -> bool {
             "is" | "are" | "was" | "were" | "has" | "have"
         )
     };
-    let asks = |word: &String| ASKING.split(' ').any(|one| one == word);
+    let asks = |word: &String| QUESTION_WORDS.contains(&word.as_str()) || word == "or";
     let bare = all.last().is_some_and(|last| last == "right")
         && all.iter().skip(1).any(verb)
         && !verb(&all[0])
@@ -100,9 +100,7 @@ pub(super) fn judges(question: &str) -> bool {
             | "true or false"
     );
     // "St Pancras, was it ever run by them?"
-    let any_asks = all
-        .iter()
-        .any(|word| asks(word) || word == "how" || word == "whose");
+    let any_asks = (all.iter()).any(|word| QUESTION_WORDS.contains(&word.as_str()));
     let behind = question
         .rsplit_once([',', ':', '-'])
         .map(|(_, rest)| words(rest));

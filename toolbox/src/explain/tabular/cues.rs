@@ -169,7 +169,7 @@ impl Reader<'_> {
                 self.request.most = Some(if most { Extreme::Max } else { Extreme::Min });
                 Some(2)
             }
-            // `who has more children, she or he`
+            // `which author wrote more novels, Woolf or Joyce`
             "more" | "fewer" if self.chooses && next != "than" && self.counts_next(at) => {
                 let more = word == "more";
                 self.request.most = Some(if more { Extreme::Max } else { Extreme::Min });
