@@ -69,7 +69,7 @@ const ORDER: &str = "is are was were does do did has have had can could list sho
 /// What stands behind the apostrophe of a contraction or a possessive.
 const CONTRACTED: &str = "s t re d ll ve m";
 /// How words are written in a hurry.
-const HASTY: [(&str, &str); 9] = [
+const HASTY: [(&str, &str); 11] = [
     ("wich", "which"),
     ("whch", "which"),
     ("wot", "what"),
@@ -79,12 +79,14 @@ const HASTY: [(&str, &str); 9] = [
     ("alltogether", "altogether"),
     ("bussiness", "business"),
     ("meny", "many"),
+    ("mny", "many"),
+    ("avarage", "average"),
 ];
 /// Words and phrases, and how the rest of the program knows them.
 const MEANT: [(&str, &str); 7] = [
     ("upwards of", "more than"),
     ("in excess of", "more than"),
-    ("quantity of", "number of"),
+    ("quantity|no|nr of", "number of"),
     ("lacking", "without"),
     ("many folks|souls", "many people"),
     ("still alive|living", "not dead"),
@@ -147,7 +149,11 @@ fn may_change(question: &str) -> bool {
         is("r")
             || is("then")
             || HASTY.iter().any(|(hasty, _)| is(hasty))
-            || (MEANT.iter()).any(|(from, _)| from.split(' ').next().is_some_and(is))
+            || (MEANT.iter()).any(|(from, _)| {
+                from.split(' ')
+                    .next()
+                    .is_some_and(|first| first.split('|').any(is))
+            })
             || nouns.split('|').any(is)
     };
     is(&FIRST, first) || last.is_some_and(|last| is(&LAST, last)) || words.any(inside)

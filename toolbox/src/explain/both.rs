@@ -11,7 +11,50 @@ use super::values::reached;
 use super::words::Explainer;
 use crate::exec::{EntSet, Session, intersection};
 
+/// The probability from which a relation says a word, and how many times as well as another one that does not.
+const SAYS: f32 = 0.1;
+const BETTER: f32 = 3.0;
+
 impl Search<'_> {
+    /// What two relations link to the same entity, if the question says both: `who was born and died in Paris`.
+    pub(super) fn meet_again(
+        &self,
+        state: &State,
+        branch: &State,
+        explainer: &Explainer<'_, '_>,
+        next: &mut Vec<State>,
+    ) {
+        let walks = |plan: &Plan| {
+            let walk = |step: &PlanStep| matches!(step, PlanStep::Walk(_));
+            plan.steps.len() <= 2 && plan.steps.iter().all(walk)
+        };
+        let same = state.plan.start == branch.plan.start;
+        if !explainer.asked.joined || !same || !walks(&state.plan) || state.plan == branch.plan {
+            return;
+        }
+        // Each says a word that the other one does not.
+        let more = |one: &State, other: &State| {
+            let words = explainer
+                .asked
+                .words
+                .iter()
+                .zip(one.words.iter().zip(&*other.words));
+            words
+                .filter(|(word, _)| !word.is_mark())
+                .any(|(_, (p, other))| *p >= SAYS && *p >= BETTER * *other)
+        };
+        if !more(state, branch) || !more(branch, state) {
+            return;
+        }
+        let nodes: EntSet = intersection(&[&state.nodes, &branch.nodes]).into();
+        if !nodes.is_empty() {
+            let mut met = state.meet(branch, nodes);
+            // No other entity of the question is used.
+            met.tally.filters -= 1;
+            self.keep(next, met);
+        }
+    }
+
     /// The members of a plan's set that the same plan finds for another text or thing of the question too.
     /// The plan has left the rows that have the text: no row has two.
     pub(super) fn both(&self, state: &State, explainer: &Explainer<'_, '_>, next: &mut Vec<State>) {

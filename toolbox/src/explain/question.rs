@@ -97,6 +97,8 @@ pub(super) struct Asked {
     pub(super) keys: bool,
     /// It asks for what is the same, or shared.
     pub(super) same: bool,
+    /// It may say two things of one entity: `born and died in Paris`.
+    pub(super) joined: bool,
     /// It asks for others than those that it names.
     pub(super) others: bool,
     /// For each linked entity, the work of its own that it mentions behind it: `Klimt's The Kiss`.
@@ -333,6 +335,7 @@ impl Asked {
         asked.same = mentions::asks_for_common(&all);
         asked.both = is(&["both"]) || mentions::are_joined(question, linked);
         asked.any_of = mentions::are_alternatives(question, linked);
+        asked.joined = is(&["and", "both", "also", "too", "&"]);
         // `Is it the Elbe or the Loire that is longer?` asks for one of them.
         let chosen =
             asked.either.is_some() && !asked.than && mentions::or_between(question, linked);

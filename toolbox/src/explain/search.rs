@@ -136,7 +136,7 @@ impl Search<'_> {
         for state in &open {
             self.conclude(state, explainer)?;
         }
-        if session.linked().entities.len() > 1 {
+        if session.linked().entities.len() > 1 || explainer.asked.joined {
             self.branch(explainer, &open)?;
         }
         let mut compared = Vec::new();
@@ -464,7 +464,8 @@ impl Search<'_> {
             return;
         }
         for (index, branch) in &self.branches {
-            if state.tally.entities & (1 << (*index).min(63)) != 0 {
+            if state.tally.entities & bit(*index) != 0 {
+                self.meet_again(state, branch, explainer, next);
                 continue;
             }
             let nodes: EntSet = intersection(&[&state.nodes, &branch.nodes]).into();

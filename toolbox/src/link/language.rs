@@ -298,6 +298,28 @@ pub(crate) fn is_adjective(word: &str) -> bool {
     NATIONS.by_adjective.contains_key(word)
 }
 
+/// The place that an adjective may be made from, if it is no nation's: `Valdorian` of Valdoria, `Sundreli` of Sundrel.
+pub(super) fn home_of(word: &str) -> Option<&str> {
+    /// Letters of such a name, at least.
+    const NAME: usize = 5;
+    let one = match word.strip_suffix('s') {
+        Some(one) if one.ends_with('n') => one,
+        _ => word,
+    };
+    let home = match one.strip_suffix('n') {
+        Some(home) if home.ends_with('a') => Some(home),
+        _ => one.strip_suffix("ese").or_else(|| one.strip_suffix('i')),
+    };
+    home.filter(|home| home.chars().count() >= NAME && !is_ordinary(word) && !is_concept(word))
+}
+
+/// Whether people are called so before their surname: `Dr Hall`.
+pub(super) fn is_title(word: &str) -> bool {
+    const TITLES: &str = "mr mrs ms miss mx dr doctor prof professor sir dame lord lady madam rev reverend capt captain sgt \
+                          judge nurse coach";
+    TITLES.split(' ').any(|title| title == word)
+}
+
 /// Whether a normalised text is the name of a nation, continent or region.
 pub(super) fn is_nation(name: &str) -> bool {
     NATIONS.by_name.contains_key(name)

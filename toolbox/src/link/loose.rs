@@ -9,8 +9,8 @@ use kg::term::NodeId;
 
 use super::error::LinkError;
 use super::language::{
-    is_adjective, is_club, is_concept, is_designator, is_institution, is_nation,
-    is_nearly_ordinary, is_ordinary, nations, other_names, subjects_of, written_out,
+    home_of, is_adjective, is_club, is_concept, is_designator, is_institution, is_nation,
+    is_nearly_ordinary, is_ordinary, is_title, nations, other_names, subjects_of, written_out,
 };
 use super::names::{
     Asked, is_column_value, is_in_class_name, is_maker, is_topic, is_value, is_vocabulary,
@@ -78,10 +78,16 @@ pub(super) fn add_nations(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<()
             }
             let speech = (speaks(asked, first, last) && !adjective.is_empty() && !known)
                 .then(|| format!("{text} language"));
-            if describes(asked, first, last, &text) {
+            let described = describes(asked, first, last, &text);
+            if described {
                 names.extend(adjective);
             }
-            for name in names.into_iter().chain(speech.as_deref()) {
+            let home = match described && first == last && !known && names.is_empty() {
+                true => home_of(&text),
+                false => None,
+            };
+            let names = names.into_iter().chain(speech.as_deref());
+            for name in names.chain(home) {
                 for mut found in asked.index.named(name, CHOICES, NodeRole::Entity)? {
                     if found.kind == NameKind::Short {
                         continue;
@@ -342,7 +348,7 @@ fn is_tag(span: &Span) -> bool {
 fn is_unknown(asked: &Asked<'_>, at: usize) -> bool {
     let word = asked.words[at];
     let text = normalise(asked.text(at, at));
-    if word.stop || word.number || is_adjective(&text) {
+    if word.stop || word.number || is_title(&text) || is_adjective(&text) {
         return false;
     }
     let first = at == 0 || !asked.cased;
