@@ -127,7 +127,7 @@ fn met(session: &Session<'_>, state: &State, other: Plan) -> Option<State> {
 }
 
 /// What a plan of relations and comparisons with values finds; `None` if it has other steps.
-fn members(session: &Session<'_>, plan: &Plan) -> Option<EntSet> {
+pub(super) fn members(session: &Session<'_>, plan: &Plan) -> Option<EntSet> {
     let linked = session.linked();
     let mut nodes: EntSet = match plan.start {
         Start::Entity(index) => [*linked.entities.get(index)?].into(),

@@ -93,6 +93,7 @@ impl Search<'_> {
         {
             self.judge(state, explainer)?;
             self.judge_alone(state, explainer);
+            self.judge_alike(state, explainer);
         }
         Ok(())
     }

@@ -6,12 +6,13 @@ use kg::value::{Kind, Op};
 
 use super::adjective::{Degree, adjective};
 use super::asked_word::AskedWord;
+use super::both::members;
 use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way, bit};
 use super::search::{Search, Searched};
-use super::state::{Found, State, joined};
+use super::state::{Found, State, joined, used_entity};
 use super::values::{kind_of, opposite, ops, same_class, truth};
 use super::words::{Explainer, speaks};
-use crate::exec::{Adjacent, Relation, Value};
+use crate::exec::{Adjacent, Relation, Value, intersection};
 
 /// The probability from which `is it a …` and `does it have …` name a class or a relation.
 const NAMED: f32 = 0.1;
@@ -179,6 +180,41 @@ impl Search<'_> {
         Ok(())
     }
 
+    /// Whether two entities lead to the same: `are Goethe and Schiller from the same country`.
+    pub(super) fn judge_alike(&mut self, state: &State, explainer: &Explainer<'_, '_>) {
+        let (asked, session) = (explainer.asked, explainer.session);
+        let Start::Entity(first) = state.plan.start else {
+            return;
+        };
+        if !asked.judge || !asked.same && !asked.both || state.plan.steps.is_empty() {
+            return;
+        }
+        for second in first + 1..session.linked().entities.len() {
+            let other = Plan {
+                start: Start::Entity(second),
+                ..state.plan.clone()
+            };
+            let theirs = members(session, &other).filter(|theirs| !theirs.is_empty());
+            let (Some(theirs), Some(plan)) = (theirs, alike(&state.plan, second)) else {
+                continue;
+            };
+            let mut done = State {
+                plan,
+                ..state.clone()
+            };
+            let mut words = done.words.to_vec();
+            used_entity(second, &mut words, &mut done.tally, explainer);
+            done.words = words.into();
+            done.tally.filters += 1;
+            done.tally.parallel += 1;
+            let held = !intersection(&[&state.nodes, &theirs]).is_empty();
+            self.record(Found {
+                state: done,
+                answer: Value::Bool(held),
+            });
+        }
+    }
+
     /// Whether an entity has more or less of something than another: "is Fuji higher than Etna".
     fn judge_own(&mut self, state: &State, one: &Adjacent, explainer: &mut Explainer<'_, '_>) {
         let session = explainer.session;
@@ -249,5 +285,46 @@ impl Search<'_> {
             state: done,
             answer: Value::Bool(held),
         });
+    }
+}
+
+/// The plan that judges whether relations lead from an entity to what they lead to from the one of `plan`; `None` if the
+/// last of them is followed both ways.
+fn alike(plan: &Plan, entity: usize) -> Option<Plan> {
+    let hop = |step: &PlanStep| match step {
+        PlanStep::Walk(hop) => Some(*hop),
+        _ => None,
+    };
+    let hops: Vec<Hop> = plan.steps.iter().map(hop).collect::<Option<_>>()?;
+    let (first, rest) = hops.split_first()?;
+    let at = |steps: &[Hop], last: Hop, against: Against| Plan {
+        start: Start::Entity(entity),
+        steps: steps.iter().copied().map(PlanStep::Walk).collect(),
+        finish: Finish::Judge(last.relation, Op::Eq, against),
+    };
+    match hops.split_last()? {
+        (last, before) if last.way == Way::Out => {
+            Some(at(before, *last, Against::Found(Box::new(plan.clone()))))
+        }
+        (last, _) if last.way == Way::In => {
+            // Back along the other's relations: `a film with both`.
+            let back = rest.iter().rev().map(|hop| match hop.way {
+                Way::Out => (hop.relation, Way::In),
+                Way::In => (hop.relation, Way::Out),
+                Way::Both => (hop.relation, Way::Both),
+            });
+            let mut back = back.fold(plan.clone(), |plan, (relation, way)| {
+                plan.and(PlanStep::Walk(Hop { relation, way }))
+            });
+            match first.way {
+                Way::In => {
+                    back.finish = Finish::Judge(first.relation, Op::Eq, Against::Entity(entity));
+                    Some(back)
+                }
+                Way::Out => Some(at(&[], *first, Against::Found(Box::new(back)))),
+                Way::Both => None,
+            }
+        }
+        _ => None,
     }
 }

@@ -30,10 +30,7 @@ impl Explainer<'_, '_> {
             // A hospital is a place, but it contains no others.
             || wider.place
                 && self.are_places(between)
-                && match out {
-                    true => self.are_places(end),
-                    false => !self.are_called_places(end),
-                }
+                && (!out || self.are_places(end))
     }
 
     /// Whether the name of a thing says that it is of the kind that the question asks for.

@@ -60,7 +60,7 @@ pub(super) fn entity_at(linked: &Linked, at: usize) -> Option<usize> {
 }
 
 /// The linked entity that a question compares with: the mention behind `than`, with no content word or
-/// number between them.
+/// number between them, or right behind `before` or `after`.
 pub(super) fn compared_with(question: &str, linked: &Linked) -> Option<usize> {
     let is_number = |word: &str| {
         word.bytes().any(|byte| byte.is_ascii_digit()) || number_of_word(word).is_some()
@@ -68,7 +68,13 @@ pub(super) fn compared_with(question: &str, linked: &Linked) -> Option<usize> {
     let is_compared = |text: &str| {
         let text = text.to_lowercase();
         let between = text.rsplit_once("than").map(|(_, rest)| words(rest));
-        between.is_some_and(|between| {
+        let mut before = words(&text);
+        let last = before.pop().unwrap_or_default();
+        // `named after him`
+        let named =
+            |word: &String| matches!(word.as_str(), "named" | "called" | "looks" | "looked");
+        let time = last == "before" || last == "after" && !before.last().is_some_and(named);
+        time || between.is_some_and(|between| {
             !between
                 .iter()
                 .any(|word| is_content(word) || is_number(word))

@@ -66,6 +66,8 @@ pub(super) enum Against {
     Own(usize),
     /// The value by which the graph says that something is so, or that it is not.
     Truth(Literal),
+    /// What another plan finds.
+    Found(Box<Plan>),
 }
 
 /// One step of a plan.
@@ -202,8 +204,9 @@ impl<'s, 'g> Writer<'s, 'g> {
             .map_or_else(|| Arg::List(Vec::new()), |&node| self.node(node))
     }
 
-    fn against(&self, against: &Against) -> Arg {
+    fn against(&mut self, against: &Against) -> Arg {
         match against {
+            Against::Found(plan) => self.plan(plan),
             Against::Entity(index) | Against::Own(index) => self.entity(*index),
             Against::Named(node) => self.node(*node),
             Against::Truth(value) | Against::Converted(_, value) => Arg::Literal(value.clone()),
@@ -242,6 +245,7 @@ impl<'s, 'g> Writer<'s, 'g> {
             | Against::Named(_)
             | Against::Truth(_)
             | Against::Value(_)
+            | Against::Found(_)
             | Against::Converted(..) => self.against(against),
         };
         self.list(&set);

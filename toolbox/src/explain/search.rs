@@ -246,6 +246,7 @@ impl Search<'_> {
             return Ok(());
         }
         self.comparisons(state, &adjacent, explainer, next)?;
+        self.compared_here(state, explainer, next)?;
         self.extremes(state, &adjacent, explainer, next)?;
         self.intersections(state, explainer, next);
         self.narrowed(state, explainer, next);

@@ -4,7 +4,7 @@
 use kg::term::{NodeId, Term};
 use kg::value::{Kind, Op};
 
-use super::plan::{Against, Start};
+use super::plan::{Against, Start, bit};
 use super::search::{Search, Searched};
 use super::state::State;
 use super::values::{classes_with_column, kind_of, measured_classes};
@@ -119,11 +119,10 @@ impl Search<'_> {
         next: &mut Vec<State>,
     ) -> Searched {
         let session = explainer.session;
-        let Some(ops) = explainer
-            .asked
-            .compare
-            .filter(|_| explainer.asked.than && !explainer.asked.judge)
-        else {
+        let Some(ops) = explainer.asked.compare.filter(|_| {
+            let asked = explainer.asked;
+            (asked.than || asked.than_entity.is_some()) && !asked.judge
+        }) else {
             return Ok(());
         };
         for (index, &entity) in session.linked().entities.iter().enumerate() {
@@ -138,24 +137,59 @@ impl Search<'_> {
                 }
                 let all: EntSet = members.into_owned().into();
                 let start = State::start(Start::Class(class), all, explainer);
-                for one in session.adjacent(&[entity]).iter().filter(|one| one.out) {
-                    self.cancel.check()?;
-                    let op = match kind_of(explainer, one) {
-                        Some(Kind::Int | Kind::Float | Kind::Quantity) => ops[0],
-                        Some(Kind::Time) => ops[1],
-                        _ => continue,
-                    };
-                    let own = session.literals(&session.step(entity, one.relation, true));
-                    let [own] = own.as_slice() else {
-                        continue;
-                    };
-                    let kept = session.satisfying_value(&start.nodes, one.relation, op, own);
-                    if !kept.is_empty() {
-                        let against = Against::Own(index);
-                        let state = start.compare(one.relation, op, against, kept, explainer);
-                        self.keep(next, state);
-                    }
-                }
+                self.against_own(&start, (index, ops), explainer, next)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Members of a set that the entity which the question compares with belongs to, and that have more or less than it: its
+    /// director's films `newer than The Piano`.
+    pub(super) fn compared_here(
+        &self,
+        state: &State,
+        explainer: &mut Explainer<'_, '_>,
+        next: &mut Vec<State>,
+    ) -> Searched {
+        let asked = explainer.asked;
+        let (Some(index), Some(ops), false) = (asked.than_entity, asked.compare, asked.judge)
+        else {
+            return Ok(());
+        };
+        let entity = explainer.session.linked().entities[index];
+        let unused = state.tally.entities & bit(index) == 0;
+        if unused && state.nodes.binary_search(&entity).is_ok() {
+            self.against_own(state, (index, ops), explainer, next)?;
+        }
+        Ok(())
+    }
+
+    /// Members of a set that have more or less of something than an entity.
+    fn against_own(
+        &self,
+        start: &State,
+        (index, ops): (usize, [Op; 2]),
+        explainer: &mut Explainer<'_, '_>,
+        next: &mut Vec<State>,
+    ) -> Searched {
+        let session = explainer.session;
+        let entity = session.linked().entities[index];
+        for one in session.adjacent(&[entity]).iter().filter(|one| one.out) {
+            self.cancel.check()?;
+            let op = match kind_of(explainer, one) {
+                Some(Kind::Int | Kind::Float | Kind::Quantity) => ops[0],
+                Some(Kind::Time) => ops[1],
+                _ => continue,
+            };
+            let own = session.literals(&session.step(entity, one.relation, true));
+            let [own] = own.as_slice() else {
+                continue;
+            };
+            let kept = session.satisfying_value(&start.nodes, one.relation, op, own);
+            if !kept.is_empty() {
+                let against = Against::Own(index);
+                let state = start.compare(one.relation, op, against, kept, explainer);
+                self.keep(next, state);
             }
         }
         Ok(())

@@ -96,7 +96,7 @@ impl<'c> Composer<'c, '_, '_> {
                     columns.order = self.named_by(phrase).or(columns.order);
                 }
                 Role::Counted => {
-                    if !self.is_known(phrase) || self.is_number_of(phrase) {
+                    if !self.is_members(phrase) || self.is_number_of(phrase) {
                         let path = self.named_by(phrase);
                         columns.counted = columns.counted.or(path);
                     }
@@ -200,6 +200,21 @@ impl<'c> Composer<'c, '_, '_> {
         let used = |at: usize| value(at).is_some_and(|at| self.base.tally.values & bit(at) != 0);
         let mut known = all.map(|&at| self.known.get(at).is_some_and(|p| *p >= KNOWN) || used(at));
         known.next() == Some(true) && known.all(|known| known)
+    }
+
+    /// Whether a phrase names the members of the set by their class, and by what the set was found with: `novels set` in a
+    /// town.
+    fn is_members(&self, phrase: &Phrase) -> bool {
+        let says = |words: &[f32], at: usize| words.get(at).is_some_and(|p| *p >= KNOWN);
+        let walks = !self.base.plan.steps.is_empty();
+        let mut all = phrase.words.iter().chain(&phrase.of);
+        self.is_known(phrase)
+            || walks
+                && phrase
+                    .words
+                    .first()
+                    .is_some_and(|&at| says(&self.known, at))
+                && all.all(|&at| says(&self.known, at) || says(&self.base.words, at))
     }
 
     /// Whether a column of the set is called by the words of a phrase: the `job` of an employee.

@@ -29,14 +29,14 @@ use super::state::{Found, State};
 use super::term_weights::TermWeights;
 use super::terms::{DecisionTerm, Terms, of_found, of_state};
 use super::values::{is_of_every_row, is_truth, of_rows, ops, reached, said_classes};
-use super::words::{Explainer, strength};
+use super::words::{Explainer, names, strength};
 use crate::call::{Aggregate, Call, ToolTable};
 use crate::exec::{EntSet, Relation, Value, intersection, sorted};
 use compose::Composed;
 use paths::{EXPLAINED, KNOWN};
 use plan::Shown;
 pub(super) use plan::TablePlan;
-use request::Request;
+use request::{Request, Role};
 use without::{Without, inside, linked_members, others};
 
 /// Sets that are extended.
@@ -86,7 +86,8 @@ pub(super) fn tables(
         return Ok(Tables::default());
     }
     let bare = session.linked().blanked(session.plain_question());
-    let request = reading::read(&bare, explainer.asked);
+    let mut request = reading::read(&bare, explainer.asked);
+    keep_things(&mut request, explainer);
     if explainer.asked.judge {
         return Ok(Tables::default());
     }
@@ -135,6 +136,19 @@ pub(super) fn tables(
             .flat_map(|phrase| phrase.words.clone())
             .collect(),
     })
+}
+
+/// What is the highest of a class is one of its things, not a value: `what is the highest mountain`.
+fn keep_things(request: &mut Request, explainer: &mut Explainer<'_, '_>) {
+    let classes = explainer.session.classes();
+    for phrase in &mut request.phrases {
+        let extreme = matches!(phrase.role, Role::Computed(Aggregate::Max | Aggregate::Min));
+        let mut is_named =
+            |at: usize| (classes.iter()).any(|&class| names(&explainer.class(class), Some(at)));
+        if extreme && phrase.words.last().is_some_and(|&at| is_named(at)) {
+            phrase.role = Role::Column;
+        }
+    }
 }
 
 /// Whether the question asks which of some things has the most or the fewest of something: one of them is the answer.
