@@ -210,7 +210,7 @@ pub(super) fn degrees(all: &[String], listed: bool) -> [Option<[Extreme; 2]>; 2]
         };
         // "how long did it last", "last name".
         let which = all.iter().any(|word| word == "which" || word == "that");
-        let ends = i + 1 == all.len() && (word == "last" || word == "first" && !which && !or);
+        let ends = i + 1 == all.len() && !or && (word == "last" || word == "first" && !which);
         // `that last more than 60 minutes`.
         let lasts = word == "last"
             && before != "the"

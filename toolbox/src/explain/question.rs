@@ -305,7 +305,7 @@ impl Asked {
             // `date and total` is no `date`, whose stem is `dat`.
             .filter(|(initials, stems): &(String, _)| !stems.contains(initials))
             .collect();
-        [asked.extreme, asked.either] = degrees(&all[polite..], lists_two(question, linked));
+        [asked.extreme, asked.either] = degrees(&all[polite..], lists_choices(question, linked));
         let how = |pair: &[String]| {
             let plain = adjective(&pair[1]).is_some_and(|(_, degree)| degree == Degree::Plain);
             pair[0] == "how" && plain
@@ -337,8 +337,10 @@ impl Asked {
         asked.any_of = mentions::are_alternatives(question, linked);
         asked.joined = is(&["and", "both", "also", "too", "&"]);
         // `Is it the Elbe or the Loire that is longer?` asks for one of them.
-        let chosen =
-            asked.either.is_some() && !asked.than && mentions::or_between(question, linked);
+        let texts = || asked.compared.iter().any(|one| one.or.is_some());
+        let chosen = asked.either.is_some()
+            && !asked.than
+            && (mentions::or_between(question, linked) || texts());
         asked.chosen = chosen;
         asked.judge &= !chosen;
         asked.tells &= !chosen;
@@ -419,20 +421,29 @@ impl Asked {
     }
 }
 
-/// Whether two entities stand in front of a question, and nothing else: `Bach, Handel: who was the elder`.
-fn lists_two(question: &str, linked: &Linked) -> bool {
-    let [Some(one), Some(two)] = [0, 1].map(|at| linked.span(at)) else {
+/// Whether a question lists the entities of which it asks for one: `Bach, Handel: who was the elder`, `the oldest of Bach,
+/// Handel and Vivaldi`.
+fn lists_choices(question: &str, linked: &Linked) -> bool {
+    let spans = (0..linked.entities.len()).map(|at| linked.span(at));
+    let Some(mut spans) = spans.collect::<Option<Vec<(usize, usize)>>>() else {
         return false;
     };
-    let (one, two) = (one.min(two), one.max(two));
-    let between = question.get(one.1..two.0).map(str::trim);
-    let behind = question.get(two.1..).map(str::trim_start);
-    linked.entities.len() == 2
-        && question
-            .get(..one.0)
-            .is_some_and(|before| before.trim().is_empty())
-        && between.is_some_and(|text| matches!(text, "," | "/" | "&" | "and" | "vs" | "vs."))
-        && behind.is_some_and(|text| text.starts_with([':', '-', ',', ';', '–']))
+    spans.sort_unstable();
+    let ([first, _, ..], Some(last)) = (spans.as_slice(), spans.last()) else {
+        return false;
+    };
+    let joined = |pair: &[(usize, usize)]| {
+        let between = question.get(pair[0].1..pair[1].0).map(str::trim);
+        let joins = [",", "/", "&", "and", "vs", "vs.", ", and"];
+        between.is_some_and(|text| joins.contains(&text))
+    };
+    let before = question.get(..first.0).unwrap_or_default().trim();
+    let behind = question.get(last.1..).unwrap_or_default().trim_start();
+    let of = words(before)
+        .pop()
+        .is_some_and(|word| matches!(word.as_str(), "of" | "between" | "among"));
+    spans.windows(2).all(joined)
+        && (of || before.is_empty() && behind.starts_with([':', '-', ',', ';', '–']))
 }
 
 /// Whether the word at `at` only says that something is here: `mechanics working here`, `jobs on record`.

@@ -5,6 +5,7 @@
 //! request   what a question asks of a table; reading, cues, computed: from its words
 //! paths     the columns that a set can have
 //! plan      the program
+//! pairs     what is asked of two things or texts
 //! compose   makes a plan from a set, its paths and the request; columns: what the phrases name; without: what is left out
 //! ```
 
@@ -12,6 +13,7 @@ mod columns;
 mod compose;
 mod computed;
 mod cues;
+mod pairs;
 mod paths;
 mod plan;
 mod reading;
@@ -23,20 +25,21 @@ use kg::term::{Literal, NodeId, Term};
 use kg::value::{Kind, Op};
 use rustc_hash::FxHashSet;
 
+use super::mentions::are_joined;
 use super::plan::{Against, Hop, Plan, PlanStep, Start, Way, bit};
 use super::search::{Results, SearchLimits};
 use super::state::{Found, State};
 use super::term_weights::TermWeights;
 use super::terms::{DecisionTerm, Terms, of_found, of_state};
 use super::values::{is_of_every_row, is_truth, of_rows, ops, reached, said_classes};
-use super::words::{Explainer, names, strength};
+use super::words::{Explainer, strength};
 use crate::call::{Aggregate, Call, ToolTable};
 use crate::exec::{EntSet, Relation, Value, intersection, sorted};
 use compose::Composed;
 use paths::{EXPLAINED, KNOWN};
 use plan::Shown;
 pub(super) use plan::TablePlan;
-use request::{Request, Role};
+use request::Request;
 use without::{Without, inside, linked_members, others};
 
 /// Sets that are extended.
@@ -87,9 +90,17 @@ pub(super) fn tables(
     }
     let bare = session.linked().blanked(session.plain_question());
     let mut request = reading::read(&bare, explainer.asked);
-    keep_things(&mut request, explainer);
+    request.fit(explainer);
     if explainer.asked.judge {
         return Ok(Tables::default());
+    }
+    let mut of_two = pairs::differences(explainer, cancel)?;
+    of_two.extend(pairs::chosen_texts(explainer, &results.found, &request));
+    if !of_two.is_empty() {
+        return Ok(Tables {
+            found: of_two,
+            ..Tables::default()
+        });
     }
     if !request.wants_table() && !request.wants_labels() {
         let sum = sum(explainer, &results.found, weights);
@@ -136,19 +147,6 @@ pub(super) fn tables(
             .flat_map(|phrase| phrase.words.clone())
             .collect(),
     })
-}
-
-/// What is the highest of a class is one of its things, not a value: `what is the highest mountain`.
-fn keep_things(request: &mut Request, explainer: &mut Explainer<'_, '_>) {
-    let classes = explainer.session.classes();
-    for phrase in &mut request.phrases {
-        let extreme = matches!(phrase.role, Role::Computed(Aggregate::Max | Aggregate::Min));
-        let mut is_named =
-            |at: usize| (classes.iter()).any(|&class| names(&explainer.class(class), Some(at)));
-        if extreme && phrase.words.last().is_some_and(|&at| is_named(at)) {
-            phrase.role = Role::Column;
-        }
-    }
 }
 
 /// Whether the question asks which of some things has the most or the fewest of something: one of them is the answer.
@@ -261,6 +259,11 @@ fn bases(
             [entity].into(),
             explainer,
         ));
+    }
+    if request.computes() && are_joined(session.plain_question(), session.linked()) {
+        // `the total population of Spain and Portugal`
+        let all = sorted(session.linked().entities.clone());
+        states.push(State::start(Start::Entities, all, explainer));
     }
     if request.without {
         linked_members(explainer, &mut states, limits, cancel)?;

@@ -5,6 +5,7 @@ use kg::value::{Extreme, Op};
 
 use super::super::asked_word::AskedWord;
 use super::super::question::Asked;
+use super::super::words::{Explainer, names};
 use crate::call::Aggregate;
 use crate::link::{is_size, number_of_word, unit_named};
 
@@ -137,6 +138,29 @@ impl Request {
                 next.words.clone_from(&one.words);
             }
         }
+    }
+
+    /// Takes back what the graph shows to be meant otherwise.
+    pub(super) fn fit(&mut self, explainer: &mut Explainer<'_, '_>) {
+        let session = explainer.session;
+        // What is the highest of a class is one of its things, not a value: `what is the highest mountain`.
+        let classes = session.classes();
+        let mut is_class = |at: usize| {
+            let mut all = classes.iter();
+            all.any(|&class| names(&explainer.class(class), Some(at)))
+        };
+        for phrase in &mut self.phrases {
+            let extreme = matches!(phrase.role, Role::Computed(Aggregate::Max | Aggregate::Min));
+            if extreme && phrase.words.last().is_some_and(|&at| is_class(at)) {
+                phrase.role = Role::Column;
+            }
+        }
+    }
+
+    /// Whether it asks for a number that is computed of others.
+    pub(super) fn computes(&self) -> bool {
+        let computed = |one: &Phrase| matches!(one.role, Role::Computed(_));
+        self.phrases.iter().any(computed)
     }
 
     /// Where a sentence lists several columns, what was said before says only of what.
