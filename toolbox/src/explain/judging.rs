@@ -12,6 +12,7 @@ use super::search::{Search, Searched};
 use super::state::{Found, State, joined, used_entity};
 use super::values::{kind_of, opposite, ops, same_class, truth};
 use super::words::{Explainer, speaks};
+use crate::call::ToolTable;
 use crate::exec::{Adjacent, Relation, Value, intersection};
 
 /// The probability from which `is it a …` and `does it have …` name a class or a relation.
@@ -195,9 +196,17 @@ impl Search<'_> {
                 ..state.plan.clone()
             };
             let theirs = members(session, &other).filter(|theirs| !theirs.is_empty());
-            let (Some(theirs), Some(plan)) = (theirs, alike(&state.plan, second)) else {
+            let (Some(theirs), Some(mut plan)) = (theirs, alike(&state.plan, second)) else {
                 continue;
             };
+            // The paper's tools compare with one value.
+            let compares = matches!(plan.finish, Finish::Judge(_, _, Against::Found(_)));
+            if compares && state.nodes.len() > 1 {
+                if session.options().tools != ToolTable::Extended {
+                    continue;
+                }
+                plan = state.finish(Finish::Meets(Box::new(other))).plan;
+            }
             let mut done = State {
                 plan,
                 ..state.clone()

@@ -96,6 +96,8 @@ pub(super) enum Finish {
     Count,
     /// Whether the comparison holds for a member is the answer.
     Judge(Relation, Op, Against),
+    /// Whether another plan finds some of it too is the answer. This needs an extended tool.
+    Meets(Box<Plan>),
 }
 
 /// A candidate program.
@@ -141,6 +143,11 @@ impl Plan {
             Finish::Count => writer.assign(Tool::Count, vec![set]),
             Finish::Judge(relation, op, against) => {
                 writer.compare(set, *relation, *op, against, Tool::Judge)
+            }
+            Finish::Meets(other) => {
+                let other = writer.plan(other);
+                let both = writer.assign(Tool::Intersect, vec![set, other]);
+                writer.assign(Tool::Exists, vec![both])
             }
         };
         writer.end(value)

@@ -16,6 +16,7 @@ use super::naming::{aliases, class_nouns, is_event, is_mutual, nouns_of, same_ki
 use super::plan::{Hop, Plan, PlanStep, Start, Way, bit};
 use super::possessive::SPOKEN_OF;
 use super::state::State;
+use super::values::is_value;
 use super::vocabulary::{compounds, domain_stems, shortens, split, stems};
 use super::words::{Explainer, is_part_of_name, speaks};
 use crate::exec::Relation;
@@ -95,6 +96,13 @@ impl Explainer<'_, '_> {
         let way = Way::Out;
         let words = self.hop(Hop { relation, way }).words;
         speaks(&words, self)
+    }
+
+    /// Whether a plan may go back along a relation: the question has a word for it. Things with the same value are asked for
+    /// as such.
+    pub(super) fn says_again(&mut self, hop: Hop, from: &[NodeId]) -> bool {
+        let alike = self.asked.same || self.asked.others;
+        self.says(hop.relation) && (alike || !is_value(self.session, from))
     }
 
     /// Whether a plan is at its first entity, and the question asks for what is in it.

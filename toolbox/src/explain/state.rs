@@ -235,7 +235,7 @@ impl State {
         // A relation that the question says once is followed once.
         let again = relations == 0 && self.plan.steps.contains(&PlanStep::Walk(hop));
         tally.returns += usize::from(returns);
-        tally.unasked += usize::from(returns && !explainer.says(hop.relation));
+        tally.unasked += usize::from(returns && !explainer.says_again(hop, &self.nodes));
         let distance = match self.plan.start {
             // The way back needs no words of its own.
             _ if returns => None,

@@ -89,7 +89,11 @@ impl Session<'_> {
         against: &Against,
     ) -> Result<Vec<NodeId>, ToolError> {
         let mut clock = self.clock.clone();
-        match against {
+        let number = match against {
+            Against::Node(value) if !matches!(op, Op::Eq | Op::Ne) => self.number(*value),
+            _ => None,
+        };
+        match number.as_ref().unwrap_or(against) {
             // Superclasses count wherever they count for `get_entity_by_type`.
             Against::Node(class) if forward && op == Op::Eq && self.counts_wider(relation) => {
                 Ok(from
@@ -196,6 +200,13 @@ impl Session<'_> {
         let schema = self.kg.schema();
         schema.settings.subclasses
             && matches!(relation, Relation::Plain(id) if schema.type_relations.contains(&id))
+    }
+
+    /// The number or date that a node has for a name: the year `1935` of a plain text graph.
+    fn number(&self, node: NodeId) -> Option<Against> {
+        let literal = self.literals(&[node]).pop()?;
+        let ordered = Kind::majority([&literal]) != Kind::Text;
+        ordered.then_some(Against::Literal(literal))
     }
 
     pub(crate) fn literals(&self, nodes: &[NodeId]) -> Vec<Literal> {
