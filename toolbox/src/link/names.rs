@@ -159,6 +159,9 @@ fn article(text: &str) -> Option<&'static str> {
         .find(|article| first.eq_ignore_ascii_case(article))
 }
 
+/// Ordinary words that are a name if they are all of it.
+const TITLE_WORDS: usize = 4;
+
 /// Whether stop words are written as a title, as in `The Who`.
 fn titled(inside: &[Word], first: usize, cased: bool) -> bool {
     cased
@@ -196,6 +199,11 @@ fn read_as_names(
         .filter(|(_, word)| !word.stop)
         .collect();
     if content.iter().any(|(at, word)| word.capital && *at > 0) {
+        return Ok(found);
+    }
+    // So many words are a name by no accident: `some like it hot`.
+    if last - first + 1 >= TITLE_WORDS && found.iter().any(|one| is_same(&one.label, text)) {
+        found.retain(|candidate| is_same(&candidate.label, text));
         return Ok(found);
     }
     if let [(_, word)] = content[..] {

@@ -203,6 +203,14 @@ fn judge(words: &[Word], tokens: &[Token], run: Run, name: &[&str], cased: bool)
             made(if named_after { 0.65 } else { 0.85 }, Part::Distinctive)
         };
     }
+    let small = |token: &Token| {
+        let word = words[token.word];
+        word.stop || !word.capital && is_ordinary(&token.text)
+    };
+    // `the ones you've got` are not the film `You've Got Mail`.
+    if matched.iter().all(small) {
+        return None;
+    }
     let core = core(name);
     let (head, tail) = (
         run.name.0 == 0,

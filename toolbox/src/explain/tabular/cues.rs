@@ -19,6 +19,8 @@ const BEHIND_ORDERED: &str = "by in from alphabetically descending ascending";
 const COMMON: &str = "common frequent commonly frequently";
 /// Words behind `most` that ask for what happened most.
 const OFTEN: &str = "often frequently times";
+/// Words behind `how many` that say nothing more of what is counted.
+const ARE_THERE: &str = "are were is was there they that those these of them in all total here do did does have has we you i";
 /// Words for what is computed of numbers.
 const COMPUTED: &str = "average mean maximum minimum total sum";
 /// Words that say that equal rows are one.
@@ -394,7 +396,10 @@ impl Reader<'_> {
                 return Some(read);
             }
             self.request.count = Some(self.tokens[at].at);
-            self.request.count_beside |= self.beside;
+            // `horror films, how many are there` asks for one number.
+            let mut rest = self.tokens.get(at + read..).unwrap_or_default().iter();
+            let alone = rest.len() > 0 && rest.all(|token| is_one_of(&token.word, ARE_THERE));
+            self.request.count_beside |= self.beside && !alone;
             self.begin(Role::Counted);
             return Some(read);
         }
