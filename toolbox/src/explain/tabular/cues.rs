@@ -205,6 +205,8 @@ impl Reader<'_> {
                 }
                 self.request.without = true;
                 self.begin(Role::Without);
+                // What is left out may be an entity: `without Diane Keaton`.
+                self.open_phrase(self.tokens[at].at);
                 Some(1)
             }
             _ => None,

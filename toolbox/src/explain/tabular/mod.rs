@@ -40,7 +40,7 @@ use paths::{EXPLAINED, KNOWN};
 use plan::Shown;
 pub(super) use plan::TablePlan;
 use request::Request;
-use without::{Without, inside, linked_members, others};
+use without::{Without, entity_left_out, inside, linked_members, others};
 
 /// Sets that are extended.
 const BASES: usize = 80;
@@ -56,13 +56,16 @@ pub(super) struct Tables {
     pub(super) found: Vec<(Terms, Vec<Call>)>,
     /// The content words of what the question leaves out.
     left_out: Vec<usize>,
+    /// The entity that it leaves out, as a bit.
+    entity_left_out: u64,
 }
 
 impl Tables {
     /// Whether a plan asks for what the question leaves out: for albums with tracks, not for those without.
     pub(super) fn contradict(&self, state: &State) -> bool {
         let explained = |at: &usize| state.words.get(*at).is_some_and(|p| *p >= EXPLAINED);
-        self.left_out.iter().any(explained) && !denies(state)
+        let entity = state.tally.entities & self.entity_left_out != 0;
+        (entity || self.left_out.iter().any(explained)) && !denies(state)
     }
 }
 
@@ -146,6 +149,7 @@ pub(super) fn tables(
         left_out: (request.left_out())
             .flat_map(|phrase| phrase.words.clone())
             .collect(),
+        entity_left_out: entity_left_out(&request, explainer),
     })
 }
 

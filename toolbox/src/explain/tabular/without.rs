@@ -135,6 +135,18 @@ fn linked_part(
     state
 }
 
+/// The entity right behind the negation, as a bit: `without Diane Keaton`.
+pub(super) fn entity_left_out(request: &Request, explainer: &Explainer<'_, '_>) -> u64 {
+    let Some(phrase) = request.left_out().next().filter(|one| one.words.is_empty()) else {
+        return 0;
+    };
+    let linked = explainer.session.linked();
+    let behind = |at: &usize| linked.span(*at).is_some_and(|(start, _)| start > phrase.at);
+    let start = |at: &usize| linked.span(*at).unwrap_or_default().0;
+    let next = (0..linked.entities.len()).filter(behind).min_by_key(start);
+    next.map_or(0, bit)
+}
+
 /// Whether a set uses an entity or a value that the question mentions before what it leaves out. What is taken away from
 /// a whole class may not.
 fn uses_before(base: &State, request: &Request, explainer: &Explainer<'_, '_>) -> bool {
