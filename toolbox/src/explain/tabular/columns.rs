@@ -202,6 +202,12 @@ impl<'c> Composer<'c, '_, '_> {
         known.next() == Some(true) && known.all(|known| known)
     }
 
+    /// Whether the last relation of the set leads to what a phrase names: the `neighbours` of a country.
+    fn is_reached(&self, phrase: &Phrase) -> bool {
+        let focus = self.explainer.focus;
+        self.base.last >= KNOWN && focus.is_some_and(|at| phrase.words == [at])
+    }
+
     /// Whether a phrase names the members of the set by their class, and by what the set was found with: `novels set` in a
     /// town.
     fn is_members(&self, phrase: &Phrase) -> bool {
@@ -249,7 +255,7 @@ impl<'c> Composer<'c, '_, '_> {
     fn shown_by(&mut self, phrase: &Phrase) -> Option<usize> {
         let alone = phrase.words.is_empty() && phrase.label == Some(Label::Name);
         let member = match phrase.label {
-            None => self.is_known(phrase) && !self.is_column(phrase),
+            None => (self.is_known(phrase) || self.is_reached(phrase)) && !self.is_column(phrase),
             Some(_) => alone && !nameless(self.explainer.session, &self.base.nodes),
         };
         if alone && member {

@@ -61,6 +61,16 @@ pub(super) struct Tables {
 }
 
 impl Tables {
+    /// No candidates, with what the question leaves out.
+    fn left_out(request: &Request, explainer: &Explainer<'_, '_>) -> Self {
+        let words = (request.left_out()).flat_map(|phrase| phrase.words.clone());
+        Self {
+            found: Vec::new(),
+            left_out: words.collect(),
+            entity_left_out: entity_left_out(request, explainer),
+        }
+    }
+
     /// Whether a plan asks for what the question leaves out: for albums with tracks, not for those without.
     pub(super) fn contradict(&self, state: &State) -> bool {
         let explained = |at: &usize| state.words.get(*at).is_some_and(|p| *p >= EXPLAINED);
@@ -88,14 +98,14 @@ pub(super) fn tables(
     cancel: &Cancel,
 ) -> Result<Tables, Cancelled> {
     let session = explainer.session;
-    if session.options().tools != ToolTable::Extended {
-        return Ok(Tables::default());
-    }
     let bare = session.linked().blanked(session.plain_question());
     let mut request = reading::read(&bare, explainer.asked);
     request.fit(explainer);
     if explainer.asked.judge {
         return Ok(Tables::default());
+    }
+    if session.options().tools != ToolTable::Extended {
+        return Ok(Tables::left_out(&request, explainer));
     }
     let mut of_two = pairs::differences(explainer, cancel)?;
     of_two.extend(pairs::chosen_texts(explainer, &results.found, &request));
@@ -146,10 +156,7 @@ pub(super) fn tables(
     let programs = programs.map(|one| (terms(&one, explainer), one.plan.calls(session)));
     Ok(Tables {
         found: programs.collect(),
-        left_out: (request.left_out())
-            .flat_map(|phrase| phrase.words.clone())
-            .collect(),
-        entity_left_out: entity_left_out(&request, explainer),
+        ..Tables::left_out(&request, explainer)
     })
 }
 
