@@ -195,7 +195,7 @@ impl Reader<'_> {
                 }
                 Some(1)
             }
-            _ if word == "no" || is_negation(&word) => {
+            _ if matches!(word.as_str(), "no" | "except" | "excluding") || is_negation(&word) => {
                 let degree = adjective(&next).map(|(_, degree)| degree);
                 let compared = matches!(next.as_str(), "more" | "less" | "fewer" | "later")
                     || degree == Some(Degree::Comparative);

@@ -6,7 +6,7 @@ use kg::term::NodeId;
 use super::super::nodes::is_event_row;
 use super::super::plan::{Against, Hop, Plan, PlanStep, Start, Way, bit};
 use super::super::search::{Results, SearchLimits};
-use super::super::state::State;
+use super::super::state::{State, joined};
 use super::super::term_weights::TermWeights;
 use super::super::terms::of_state;
 use super::super::values::{is_truth, reached, said_classes};
@@ -92,6 +92,9 @@ pub(super) fn inside(
         }
     }
     found.truncate(SETS);
+    if excepts(request, explainer) {
+        return Ok(without_member(&sets, request, explainer));
+    }
     for (_, all) in sets.iter().take(SETS) {
         for one in session.adjacent(&all.nodes) {
             cancel.check()?;
@@ -107,6 +110,46 @@ pub(super) fn inside(
         }
     }
     Ok(found)
+}
+
+/// Whether what the question leaves out is one of those that it asks for: `except Kate Winslet`, `but not Jaws`.
+fn excepts(request: &Request, explainer: &Explainer<'_, '_>) -> bool {
+    let question = explainer.session.plain_question();
+    let at = request.left_out().next().map(|phrase| phrase.at);
+    let split = at.and_then(|at| question.split_at_checked(at));
+    entity_left_out(request, explainer) != 0
+        && split.is_some_and(|(before, behind)| {
+            let but = kg::words(before).last().is_some_and(|word| word == "but");
+            let first = kg::words(behind).into_iter().next();
+            but || first.is_some_and(|word| matches!(word.as_str(), "except" | "excluding"))
+        })
+}
+
+/// The sets of which the question leaves out one member: the cast `except Kate Winslet`.
+fn without_member(
+    sets: &[(f32, &State)],
+    request: &Request,
+    explainer: &mut Explainer<'_, '_>,
+) -> Vec<(State, Without)> {
+    let entities = explainer.session.linked().entities.clone();
+    let left_out = entity_left_out(request, explainer);
+    let Some(at) = (0..entities.len()).find(|&at| bit(at) == left_out) else {
+        return Vec::new();
+    };
+    let start = State::start(Start::Entity(at), [entities[at]].into(), explainer);
+    let sets = sets.iter().map(|(_, all)| *all);
+    let has = |all: &&State| {
+        all.tally.entities & left_out == 0 && all.nodes.binary_search(&entities[at]).is_ok()
+    };
+    let without = |all: &State| {
+        let mut state = start.clone();
+        state.words = joined(&all.words, &start.words);
+        state.tally = all.tally;
+        state.tally.entities |= left_out;
+        state.tally.filters += 1;
+        (state, Without::of(all))
+    };
+    sets.filter(has).take(SETS).map(without).collect()
 }
 
 /// A relation, followed to what it links and back.
