@@ -186,10 +186,17 @@ impl Search<'_> {
                 continue;
             };
             let kept = session.satisfying_value(&start.nodes, one.relation, op, own);
+            let against = Against::Own(index);
             if !kept.is_empty() {
-                let against = Against::Own(index);
                 let state = start.compare(one.relation, op, against, kept, explainer);
                 self.keep(next, state);
+            } else if explainer.says_attribute(one.relation) {
+                // Nothing is higher than the highest.
+                let all = start.nodes.clone();
+                self.note(
+                    &start.compare(one.relation, op, against, all, explainer),
+                    explainer,
+                );
             }
         }
         Ok(())
