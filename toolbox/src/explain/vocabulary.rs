@@ -137,8 +137,12 @@ pub(super) fn spelled_out(word: &str) -> Option<&'static str> {
 }
 
 /// Whether a name of a column leaves out letters of a word: `wkday` of `weekday`, `hrly` of `hourly`. It has at most
-/// one vowel, and of two letters the second is the word's last consonant.
+/// one vowel, and of two letters the second is the word's last consonant. Or the name is the word's beginning: `categ`.
 pub(super) fn shortens(name: &str, word: &str) -> bool {
+    const BEGINNING: usize = 4;
+    if name.len() >= BEGINNING && word.len() > name.len() && word.starts_with(name) {
+        return true;
+    }
     let vowel = |letter: &char| matches!(letter, 'a' | 'e' | 'i' | 'o' | 'u');
     let (short, long) = (name.chars().count(), word.chars().count());
     if short < 2 || short >= long || long > 3 * short + 2 || name.chars().filter(vowel).count() > 1

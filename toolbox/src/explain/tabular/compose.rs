@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kg::value::Extreme;
 
 use super::super::naming::is_person;
-use super::super::plan::{Start, bit};
+use super::super::plan::{Hop, Start, Way, bit};
 use super::super::state::State;
 use super::super::words::{Explainer, names, strength};
 use super::columns::{Columns, Composer};
@@ -14,6 +14,7 @@ use super::plan::{Kept, Shown, TablePlan};
 use super::request::{Phrase, Request, Role};
 use super::without::Without;
 use crate::call::Aggregate;
+use crate::exec::Relation;
 
 /// A plan with what it explains.
 pub(super) struct Composed {
@@ -206,11 +207,14 @@ impl Composer<'_, '_, '_> {
     /// Whether each member alone would be a group of one row.
     fn groups_members_alone(&self, columns: &Columns) -> bool {
         let alone = |key: &usize| self.chosen.get(*key).is_some_and(Vec::is_empty);
-        // Each row has its own key.
+        // Each row has its own key, and its own name.
+        let names = &self.explainer.session.kg().schema().row_names;
         let own = |key: &usize| {
             let hops = self.chosen.get(*key);
             let mut paths = self.paths.iter();
-            paths.any(|path| path.is_own_key() && Some(&path.hops) == hops)
+            let named = matches!(hops.map(Vec::as_slice), Some([Hop { relation: Relation::Plain(id), way: Way::Out }])
+                if names.iter().any(|all| *all == [*id]));
+            named || paths.any(|path| path.is_own_key() && Some(&path.hops) == hops)
         };
         let computed = |(_, one): &(usize, Shown)| matches!(one, Shown::Computed(..));
         let members = columns.counted.is_none() && !columns.shown.iter().any(computed);
