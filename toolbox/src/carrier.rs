@@ -156,7 +156,10 @@ fn may_change(question: &str) -> bool {
             })
             || nouns.split('|').any(is)
     };
-    is(&FIRST, first) || last.is_some_and(|last| is(&LAST, last)) || words.any(inside)
+    is(&FIRST, first)
+        || inside(first)
+        || last.is_some_and(|last| is(&LAST, last))
+        || words.any(inside)
 }
 
 /// The words that may stand first in a phrase with these places.

@@ -136,7 +136,7 @@ impl Explainer<'_, '_> {
     /// Alien`), because others speak of the answer (`films by the director of Alien`).
     pub(super) fn class_of_topic(&self, words: &[f32], entity: usize) -> Arc<[f32]> {
         const NEXT: usize = 1;
-        let near = |at: usize| {
+        let near = |at: usize, p: f32| {
             let word = &self.asked.words[at];
             let gap = self.asked.distance(at, entity);
             let start = self.session.linked().span(entity).map(|(start, _)| start);
@@ -145,10 +145,11 @@ impl Explainer<'_, '_> {
                 question.get(word.at + word.word.len()..start)
             });
             gap.is_none_or(|gap| gap <= word.word.len() + NEXT)
-                || between.is_some_and(stands_beside)
+                // `the port of Trieste`, not `the co-stars of Bogart`
+                || between.is_some_and(|text| stands_beside(text) || p >= 1.0 && text.trim() == "of")
         };
         (words.iter().enumerate())
-            .map(|(at, p)| if near(at) { *p } else { 0.0 })
+            .map(|(at, &p)| if near(at, p) { p } else { 0.0 })
             .collect()
     }
 

@@ -65,6 +65,12 @@ impl Search<'_> {
         let table = explainer.session.options().tools == ToolTable::Extended;
         // Behind a relation, rows are what the relation passes.
         let said = self.classes.is_empty() || is_named(state, explainer);
+        if table && explainer.asked.exists && (steps || named) && uses_all(state, explainer) {
+            self.record(Found {
+                answer: Value::Bool(true),
+                state: state.finish(Finish::Exists),
+            });
+        }
         if table && starts && !row && event() && said && self.fits(state) {
             self.rows.push(state.clone());
         }
@@ -201,6 +207,14 @@ fn is_detour(state: &State, explainer: &Explainer<'_, '_>) -> bool {
         asked.iter().any(said)
     };
     state.plan.steps.windows(2).any(through) && !former()
+}
+
+/// Whether a plan uses all that is linked in the question.
+fn uses_all(state: &State, explainer: &Explainer<'_, '_>) -> bool {
+    let linked = explainer.session.linked();
+    let mut entities = 0..linked.entities.len();
+    entities.all(|at| state.tally.uses(at, explainer))
+        && state.tally.values_unused(&linked.values) == 0
 }
 
 /// Whether the question names the class of a set.

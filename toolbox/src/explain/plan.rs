@@ -96,6 +96,8 @@ pub(super) enum Finish {
     Count,
     /// Whether the comparison holds for a member is the answer.
     Judge(Relation, Op, Against),
+    /// Whether it has a member is the answer. This needs an extended tool.
+    Exists,
     /// Whether another plan finds some of it too is the answer. This needs an extended tool.
     Meets(Box<Plan>),
 }
@@ -144,6 +146,7 @@ impl Plan {
             Finish::Judge(relation, op, against) => {
                 writer.compare(set, *relation, *op, against, Tool::Judge)
             }
+            Finish::Exists => writer.assign(Tool::Exists, vec![set]),
             Finish::Meets(other) => {
                 let other = writer.plan(other);
                 let both = writer.assign(Tool::Intersect, vec![set, other]);

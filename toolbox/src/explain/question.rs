@@ -20,7 +20,7 @@ use super::plan::bit;
 use super::table::WordTables;
 use super::totals::{amount_names, asks_for_most, is_amount};
 use super::vocabulary::is_chatter;
-use super::yes_no::{ends_with_tag, judges, tells};
+use super::yes_no::{asks_for_any, ends_with_tag, judges, tells};
 use crate::link::{
     Linked, has_date, is_code_of, is_month, is_short_code, is_size, number_of_word,
     words_of_nation, words_of_sex,
@@ -97,6 +97,8 @@ pub(super) struct Asked {
     pub(super) keys: bool,
     /// It asks for what is the same, or shared.
     pub(super) same: bool,
+    /// It asks whether there is something: `are there any ferries to Vis`.
+    pub(super) exists: bool,
     /// It may say two things of one entity: `born and died in Paris`.
     pub(super) joined: bool,
     /// It asks for others than those that it names.
@@ -337,6 +339,7 @@ impl Asked {
         asked.any_of = mentions::are_alternatives(question, linked);
         asked.joined = is(&["and", "both", "also", "too", "&"]);
         // `Is it the Elbe or the Loire that is longer?` asks for one of them.
+        asked.exists = asked.judge && asks_for_any(&all);
         let texts = || asked.compared.iter().any(|one| one.or.is_some());
         let chosen = asked.either.is_some()
             && !asked.than

@@ -136,6 +136,14 @@ pub(super) fn judges(question: &str) -> bool {
         })
 }
 
+/// Whether a question asks if there is something: `is there`, `do we have any`.
+pub(super) fn asks_for_any(all: &[String]) -> bool {
+    let there = all.windows(2).any(|pair| {
+        matches!(pair[0].as_str(), "is" | "are" | "was" | "were") && pair[1] == "there"
+    });
+    there || all.iter().any(|word| word == "any")
+}
+
 /// Whether a question may be a statement with a question mark: it has no question word and no verb that asks for
 /// something. This is also true of `capital of peru?`, which asks for a thing.
 pub(super) fn tells(question: &str) -> bool {

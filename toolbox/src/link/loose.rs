@@ -302,7 +302,12 @@ fn may_join(asked: &Asked<'_>, spans: &[Span], fit: &Fit, found: &LabelMatch) ->
         // The name of an unknown node (`Hans Landa`) is no part of another name.
         let behind = last + 1;
         let other = |at: usize| spans.iter().all(|span| !span.covers(at)) && is_unknown(asked, at);
-        let before = asked.next(first).is_some() && other(first - 1);
+        // `Mo Salah` is Mohamed Salah.
+        let short = || {
+            let given = normalise(asked.text(first - 1, first - 1));
+            given.len() > 1 && normalise(&found.label).starts_with(&given)
+        };
+        let before = asked.next(first).is_some() && other(first - 1) && !short();
         let possessive = !asked.question[asked.words[last].end..].starts_with(char::is_whitespace);
         if before || asked.next(behind).is_some() && !possessive && other(behind) {
             return false;

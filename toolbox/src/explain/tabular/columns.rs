@@ -87,6 +87,8 @@ impl<'c> Composer<'c, '_, '_> {
                         columns.shown.push((phrase.at, one));
                     }
                 }
+                // `every film genre` is a genre.
+                Role::Key if self.ends_with_class(phrase) => columns.own_key = true,
                 Role::Key => match self.named_by(phrase) {
                     Some(path) => columns.keys.push(path),
                     None => columns.own_key |= self.is_known(phrase),
@@ -200,6 +202,12 @@ impl<'c> Composer<'c, '_, '_> {
         let used = |at: usize| value(at).is_some_and(|at| self.base.tally.values & bit(at) != 0);
         let mut known = all.map(|&at| self.known.get(at).is_some_and(|p| *p >= KNOWN) || used(at));
         known.next() == Some(true) && known.all(|known| known)
+    }
+
+    /// Whether a phrase of several words ends with the class of the set.
+    fn ends_with_class(&self, phrase: &Phrase) -> bool {
+        let says = |at: &usize| self.known.get(*at).is_some_and(|p| *p >= 1.0);
+        phrase.words.len() > 1 && phrase.of.is_empty() && phrase.words.last().is_some_and(says)
     }
 
     /// Whether the last relation of the set leads to what a phrase names: the `neighbours` of a country.

@@ -153,6 +153,9 @@ impl Composer<'_, '_, '_> {
         }
         let counts = count || shown.contains(&Shown::Count) || computed;
         let extreme = self.keeps_extreme(&shown, kept, order.is_some());
+        // Where a way leads through other things, it may lead to a group twice.
+        let through = self.base.nodes.len() > 1 && self.chosen.iter().any(|path| path.len() > 1);
+        let distinct = columns.counted.is_none() && through;
         let focus = self.explainer.focus;
         let says = |words: &[f32]| strength(words, focus) >= 1.0;
         // Cities without a launch site are no countries without one.
@@ -173,6 +176,7 @@ impl Composer<'_, '_, '_> {
                 mean: columns.mean,
                 first: request.first.filter(|_| order.is_some()),
                 order,
+                distinct,
                 count,
             },
             state,

@@ -45,6 +45,8 @@ impl Reader<'_> {
             ("how", word) if adjective(word).is_some() => {
                 self.begin(Role::Computed(Aggregate::Average));
                 self.open_phrase(self.tokens[at].at);
+                // `how long` may be one word.
+                self.add(&self.tokens[at], None);
                 self.add(&self.tokens[at + 1], None);
                 self.begin(Role::Condition);
                 Some(2)

@@ -58,6 +58,8 @@ pub(in super::super) struct TablePlan {
     pub(super) order: Option<(Shown, bool)>,
     /// How many rows are kept.
     pub(super) first: Option<u64>,
+    /// Whether each member counts once in a group, in however many rows it is.
+    pub(super) distinct: bool,
     /// Whether the number of members is the answer; where rows are grouped, that of the groups.
     pub(super) count: bool,
 }
@@ -84,6 +86,7 @@ impl TablePlan {
             mean: None,
             order: None,
             first: None,
+            distinct: false,
             count: false,
         }
     }
@@ -273,6 +276,7 @@ impl Program<'_, '_, '_> {
             Arg::Field(match field {
                 Shown::Path(path) => Field::Key(self.at(*path)),
                 Shown::Computed(aggregate, path) => Field::Of(*aggregate, self.at(*path)),
+                Shown::Count if self.plan.distinct => Field::Of(Aggregate::Distinct, 0),
                 Shown::Count => Field::Count,
             })
         }));
