@@ -124,6 +124,15 @@ fn may_change(question: &str) -> bool {
         all.flat_map(|phrase| first_words(phrase.split(' ').rev()))
             .collect()
     });
+    static INSIDE: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
+        // `what r`, and the last place of `PLACE_INSIDE`.
+        let nouns = PLACE_INSIDE.rsplit(' ').next().unwrap_or_default();
+        let meant = MEANT.iter().filter_map(|(from, _)| from.split(' ').next());
+        let all = meant
+            .chain([nouns, "r|then"])
+            .flat_map(|one| one.split('|'));
+        all.chain(HASTY.iter().map(|(hasty, _)| *hasty)).collect()
+    });
     let bytes = question.as_bytes();
     let strange =
         |byte: &u8| !byte.is_ascii() || byte.is_ascii_control() || matches!(byte, b'<' | b'>');
@@ -142,24 +151,8 @@ fn may_change(question: &str) -> bool {
     let (Some(first), last) = (words.next(), words.clone().next_back()) else {
         return false;
     };
-    // `what r`, and the last place of `PLACE_INSIDE`.
-    let nouns = PLACE_INSIDE.rsplit(' ').next().unwrap_or_default();
-    let inside = |word: &str| {
-        let is = |one: &str| word.eq_ignore_ascii_case(one);
-        is("r")
-            || is("then")
-            || HASTY.iter().any(|(hasty, _)| is(hasty))
-            || (MEANT.iter()).any(|(from, _)| {
-                from.split(' ')
-                    .next()
-                    .is_some_and(|first| first.split('|').any(is))
-            })
-            || nouns.split('|').any(is)
-    };
-    is(&FIRST, first)
-        || inside(first)
-        || last.is_some_and(|last| is(&LAST, last))
-        || words.any(inside)
+    let inside = is(&INSIDE, first) || words.any(|word| is(&INSIDE, word));
+    inside || is(&FIRST, first) || last.is_some_and(|last| is(&LAST, last))
 }
 
 /// The words that may stand first in a phrase with these places.
@@ -225,8 +218,7 @@ fn plainer(question: &str) -> String {
             continue;
         }
         let word = words[at].1.as_str();
-        let hasty = HASTY.iter().find(|(hasty, _)| *hasty == word);
-        let hasty = hasty.map(|(_, meant)| (1, *meant));
+        let hasty = (HASTY.iter().find(|one| one.0 == word)).map(|one| (1, one.1));
         let mut phrases = MEANT.iter();
         let meant = phrases.find_map(|(from, to)| Some((phrase(&words[at..last], from)?, *to)));
         if let Some((count, meant)) = hasty.or(meant) {
@@ -477,6 +469,7 @@ mod tests {
     fn hasty_words_are_spelled_out_but_names_stay() {
         for (question, plain) in [
             ("wich stadium w/ roof", "which stadium with roof"),
+            ("no. of rivers in Peru", "number of rivers in Peru"),
             ("bars w/orange juice", "bars with orange juice"),
             (
                 "rivers shorter then the Elbe",

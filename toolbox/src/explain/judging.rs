@@ -69,7 +69,7 @@ impl Search<'_> {
                 && named.all(|(word, _)| mention.is_some_and(|(_, end)| word.at >= end))
         };
         match state.plan.steps.as_slice() {
-            [] if explainer.asked.is => {
+            [] if explainer.asked.is && !explainer.asked.exists => {
                 for class in self.classes.clone() {
                     if !behind(&explainer.class(class)) {
                         continue;

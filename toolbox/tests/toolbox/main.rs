@@ -17,6 +17,7 @@ mod relatives;
 mod rows;
 mod schema;
 mod search;
+mod shapes;
 mod spoken;
 mod states;
 mod support;
