@@ -204,6 +204,11 @@ impl<'c> Composer<'c, '_, '_> {
         known.next() == Some(true) && known.all(|known| known)
     }
 
+    /// Whether a way leads from several members through other things, and so may lead from one to a group twice.
+    pub(super) fn leads_through(&self) -> bool {
+        self.base.nodes.len() > 1 && self.chosen.iter().any(|path| path.len() > 1)
+    }
+
     /// Whether a phrase of several words ends with the class of the set.
     fn ends_with_class(&self, phrase: &Phrase) -> bool {
         let says = |at: &usize| self.known.get(*at).is_some_and(|p| *p >= 1.0);

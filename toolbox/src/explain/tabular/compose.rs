@@ -133,10 +133,8 @@ impl Composer<'_, '_, '_> {
         let shown: Vec<Shown> = columns.shown.iter().map(|(_, one)| *one).collect();
         self.cues += i32::from(self.shows_columns(&shown, columns.rests));
         let keys = (grouping || computed).then(|| columns.keys.clone());
-        if self.cues <= 0 || shown.is_empty() && !count {
-            return None;
-        }
-        if grouping && (self.groups_members_alone(&columns) || self.counts_again(&columns)) {
+        let repeats = || self.groups_members_alone(&columns) || self.counts_again(&columns);
+        if self.cues <= 0 || shown.is_empty() && !count || grouping && repeats() {
             return None;
         }
         // A question that names a class asks for its members.
@@ -152,10 +150,8 @@ impl Composer<'_, '_, '_> {
             }
         }
         let counts = count || shown.contains(&Shown::Count) || computed;
+        let distinct = columns.counted.is_none() && self.leads_through();
         let extreme = self.keeps_extreme(&shown, kept, order.is_some());
-        // Where a way leads through other things, it may lead to a group twice.
-        let through = self.base.nodes.len() > 1 && self.chosen.iter().any(|path| path.len() > 1);
-        let distinct = columns.counted.is_none() && through;
         let focus = self.explainer.focus;
         let says = |words: &[f32]| strength(words, focus) >= 1.0;
         // Cities without a launch site are no countries without one.
