@@ -338,8 +338,8 @@ impl Asked {
         asked.both = is(&["both"]) || mentions::are_joined(question, linked);
         asked.any_of = mentions::are_alternatives(question, linked);
         asked.joined = is(&["and", "both", "also", "too", "&"]);
-        // `Is it the Elbe or the Loire that is longer?` asks for one of them.
         asked.exists = asked.judge && asks_for_any(&all);
+        // `Is it the Elbe or the Loire that is longer?` asks for one of them.
         let texts = || asked.compared.iter().any(|one| one.or.is_some());
         let chosen = asked.either.is_some()
             && !asked.than
