@@ -201,7 +201,9 @@ impl Search<'_> {
             };
             // The paper's tools compare with one value.
             let compares = matches!(plan.finish, Finish::Judge(_, _, Against::Found(_)));
-            if compares && state.nodes.len() > 1 {
+            let out =
+                matches!(state.plan.steps.last(), Some(PlanStep::Walk(hop)) if hop.way == Way::Out);
+            if compares && !(out && state.nodes.len() == 1) {
                 if session.options().tools != ToolTable::Extended {
                     continue;
                 }

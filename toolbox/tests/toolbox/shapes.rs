@@ -82,6 +82,7 @@ fn things_are_left_out() {
     check(&[
         ("films by Ada Morel without Eva Sorel", "f2"),
         ("films by Ada Morel except Glass Harbour", "f2"),
+        ("who acted in the most films by Ada Morel", "tom"),
     ]);
 }
 

@@ -215,10 +215,13 @@ impl<'c> Composer<'c, '_, '_> {
         phrase.words.len() > 1 && phrase.of.is_empty() && phrase.words.last().is_some_and(says)
     }
 
-    /// Whether the last relation of the set leads to what a phrase names: the `neighbours` of a country.
+    /// Whether the last relation of a set of which a part is left out leads to what a phrase names: the `neighbours` of a
+    /// country that do not have the euro.
     fn is_reached(&self, phrase: &Phrase) -> bool {
         let focus = self.explainer.focus;
-        self.base.last >= KNOWN && focus.is_some_and(|at| phrase.words == [at])
+        self.request.without
+            && self.base.last >= KNOWN
+            && focus.is_some_and(|at| phrase.words == [at])
     }
 
     /// Whether a phrase names the members of the set by their class, and by what the set was found with: `novels set` in a

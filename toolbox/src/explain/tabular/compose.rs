@@ -218,8 +218,10 @@ impl Composer<'_, '_, '_> {
         };
         let computed = |(_, one): &(usize, Shown)| matches!(one, Shown::Computed(..));
         let members = columns.counted.is_none() && !columns.shown.iter().any(computed);
-        self.chosen.iter().all(Vec::is_empty) && columns.keys.iter().any(alone)
-            || members && columns.keys.iter().any(own)
+        // An entity alone is one group: nobody asks for the most of one.
+        let single = self.request.most.is_some() && self.base.plan.topic().is_some();
+        let few = single || self.chosen.iter().all(Vec::is_empty);
+        few && columns.keys.iter().any(alone) || members && columns.keys.iter().any(own)
     }
 
     /// Whether what a group has is counted once for each member of a class that leads to the group:

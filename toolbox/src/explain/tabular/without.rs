@@ -112,17 +112,27 @@ pub(super) fn inside(
     Ok(found)
 }
 
-/// Whether what the question leaves out is one of those that it asks for: `except Kate Winslet`, `but not Jaws`.
+/// Whether what the question leaves out is one of those that it asks for: `except Kate Winslet`, `by Spielberg but not Jaws`. What
+/// borders `Germany but not France` does not border France.
 fn excepts(request: &Request, explainer: &Explainer<'_, '_>) -> bool {
-    let question = explainer.session.plain_question();
+    let session = explainer.session;
+    let question = session.plain_question();
     let at = request.left_out().next().map(|phrase| phrase.at);
-    let split = at.and_then(|at| question.split_at_checked(at));
-    entity_left_out(request, explainer) != 0
-        && split.is_some_and(|(before, behind)| {
-            let but = kg::words(before).last().is_some_and(|word| word == "but");
-            let first = kg::words(behind).into_iter().next();
-            but || first.is_some_and(|word| matches!(word.as_str(), "except" | "excluding"))
-        })
+    let Some((before, behind)) = at.and_then(|at| question.split_at_checked(at)) else {
+        return false;
+    };
+    let left_out = entity_left_out(request, explainer);
+    let classes = |&node: &NodeId| session.kg().types(node);
+    let entities = session.linked().entities.iter().enumerate();
+    let (out, kept): (Vec<_>, Vec<_>) = entities.partition(|(at, _)| bit(*at) == left_out);
+    let kinds: Vec<NodeId> = out.iter().flat_map(|(_, node)| classes(node)).collect();
+    let alike = kept
+        .iter()
+        .any(|(_, node)| classes(node).iter().any(|class| kinds.contains(class)));
+    let but = !alike && kg::words(before).last().is_some_and(|word| word == "but");
+    let first = kg::words(behind).into_iter().next();
+    let except = || first.is_some_and(|word| matches!(word.as_str(), "except" | "excluding"));
+    !out.is_empty() && (but || except())
 }
 
 /// The sets of which the question leaves out one member: the cast `except Kate Winslet`.
