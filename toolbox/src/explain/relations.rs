@@ -53,6 +53,11 @@ impl Explainer<'_, '_> {
     /// country, and the question asks for `the capital`.
     pub(super) fn leads_away(&self, hop: Hop) -> bool {
         let asked = self.focus.and_then(|at| self.asked.words.get(at));
+        if hop.way == Way::Out && self.class_asked {
+            // `painting.artist` leads away from paintings, and so does a label such as `language of the film`.
+            let (_, domain) = self.relation_words(hop.relation);
+            return asked.is_some_and(|word| domain.contains(&word.stem));
+        }
         let noun = self.asked.focus_is_noun || self.class_asked && !self.asked.has_question_word;
         let Some(asked) = asked.filter(|_| hop.way == Way::In && noun) else {
             return false;

@@ -98,3 +98,19 @@ fn names_are_turned_and_shortened() {
         ("no. of films by Bo Tarkan", "1"),
     ]);
 }
+
+/// A graph whose relations carry the class that they leave in name and label.
+const ART: &str = r#"
+@prefix : <http://ex.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix x: <http://www.w3.org/2001/XMLSchema#> .
+:art.painting.artist rdfs:label "artist of the painting" .
+:dusk a :art.painting ; rdfs:label "Dusk" ; :art.painting.artist :ola . :dawn a :art.painting ; rdfs:label "Dawn" ; :art.painting.artist :ola .
+:noon a :art.painting ; rdfs:label "Noon" ; :art.painting.artist :mei .
+:ola a :art.artist ; rdfs:label "Ola Brandt" ; :people.person.date_of_death "1590-01-01"^^x:date .
+:mei a :art.artist ; rdfs:label "Mei Sato" ; :people.person.date_of_death "1790-01-01"^^x:date .
+"#;
+
+#[test]
+fn a_relation_leads_away_from_the_class_in_its_name() {
+    let cases = [("paintings by artists who died before 1600", "dawn dusk")];
+    check_answers(&graph_of(ART), "; ", &cases);
+}
