@@ -15,6 +15,16 @@ use crate::exec::{EntSet, Session, intersection};
 const SAYS: f32 = 0.1;
 const BETTER: f32 = 3.0;
 
+impl State {
+    /// The state with one more entity of the question used.
+    pub(super) fn using(mut self, entity: usize, explainer: &Explainer<'_, '_>) -> Self {
+        let mut words = self.words.to_vec();
+        used_entity(entity, &mut words, &mut self.tally, explainer);
+        self.words = words.into();
+        self
+    }
+}
+
 impl Search<'_> {
     /// What two relations link to the same entity, if the question says both: `who was born and died in Paris`.
     pub(super) fn meet_again(
@@ -101,13 +111,9 @@ impl Search<'_> {
                 start: Start::Entity(second),
                 ..state.plan.clone()
             };
-            let Some(mut met) = met(explainer.session, state, other) else {
-                continue;
-            };
-            let mut words = met.words.to_vec();
-            used_entity(second, &mut words, &mut met.tally, explainer);
-            met.words = words.into();
-            self.keep(next, met);
+            if let Some(met) = met(explainer.session, state, other) {
+                self.keep(next, met.using(second, explainer));
+            }
         }
     }
 }

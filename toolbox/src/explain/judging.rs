@@ -9,7 +9,7 @@ use super::asked_word::AskedWord;
 use super::both::members;
 use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way, bit};
 use super::search::{Search, Searched};
-use super::state::{Found, State, joined, used_entity};
+use super::state::{Found, State, joined};
 use super::values::{kind_of, opposite, ops, same_class, truth};
 use super::words::{Explainer, speaks};
 use crate::call::ToolTable;
@@ -209,13 +209,8 @@ impl Search<'_> {
                 }
                 plan = state.finish(Finish::Meets(Box::new(other))).plan;
             }
-            let mut done = State {
-                plan,
-                ..state.clone()
-            };
-            let mut words = done.words.to_vec();
-            used_entity(second, &mut words, &mut done.tally, explainer);
-            done.words = words.into();
+            let mut done = state.clone().using(second, explainer);
+            done.plan = plan;
             done.tally.filters += 1;
             done.tally.parallel += 1;
             let held = !intersection(&[&state.nodes, &theirs]).is_empty();

@@ -336,7 +336,7 @@ impl Composer<'_, '_, '_> {
     /// Decides what rows are grouped by and which columns are shown for each group.
     fn key_columns(&mut self, columns: &mut Columns, computed: bool, kept: bool) -> Option<()> {
         let is_path = |one: &Shown| matches!(one, Shown::Path(_));
-        // `who has won the most prizes` counts prizes and asks for people.
+        // `who won the most prizes`: prizes are counted, and people are the answer.
         if let (true, Some(counted)) = (kept, columns.counted) {
             (columns.shown).retain(|(_, one)| *one != Shown::Path(counted));
         }

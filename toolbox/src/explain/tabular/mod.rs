@@ -56,8 +56,8 @@ pub(super) struct Tables {
     pub(super) found: Vec<(Terms, Vec<Call>)>,
     /// The content words of what the question leaves out.
     left_out: Vec<usize>,
-    /// The entity that it leaves out, as a bit.
-    entity_left_out: u64,
+    /// The entity that it leaves out.
+    entity_left_out: Option<usize>,
 }
 
 impl Tables {
@@ -74,8 +74,9 @@ impl Tables {
     /// Whether a plan asks for what the question leaves out: for albums with tracks, not for those without.
     pub(super) fn contradict(&self, state: &State) -> bool {
         let explained = |at: &usize| state.words.get(*at).is_some_and(|p| *p >= EXPLAINED);
-        let entity = state.tally.entities & self.entity_left_out != 0;
-        (entity || self.left_out.iter().any(explained)) && !denies(state)
+        let uses = |entity: usize| state.tally.entities & bit(entity) != 0;
+        (self.entity_left_out.is_some_and(uses) || self.left_out.iter().any(explained))
+            && !denies(state)
     }
 }
 

@@ -7,7 +7,7 @@ use kg::value::{DatePart, Kind, Op, Sign};
 use super::super::mentions::are_joined;
 use super::super::plan::{Against, Hop, Plan, PlanStep, Start, Way, Writer};
 use super::super::question::Asked;
-use super::super::state::{Found, State, used_entity};
+use super::super::state::{Found, State};
 use super::super::terms::{DecisionTerm, Terms, of_state};
 use super::super::values::kind_of;
 use super::super::words::Explainer;
@@ -53,10 +53,7 @@ pub(super) fn differences(
             way: Way::Out,
         };
         let nodes = sorted(session.step(first, one.relation, true).into_owned());
-        let mut state = start.walk(hop, nodes, explainer);
-        let mut words = state.words.to_vec();
-        used_entity(1, &mut words, &mut state.tally, explainer);
-        state.words = words.into();
+        let mut state = start.walk(hop, nodes, explainer).using(1, explainer);
         state.tally.filters += 1;
         let mut terms = of_state(&state, explainer);
         terms[DecisionTerm::TableCues] = CUES;

@@ -92,8 +92,8 @@ pub(super) fn inside(
         }
     }
     found.truncate(SETS);
-    if excepts(request, explainer) {
-        return Ok(without_member(&sets, request, explainer));
+    if let Some(entity) = excepted(request, explainer) {
+        return Ok(without_member(&sets, entity, explainer));
     }
     for (_, all) in sets.iter().take(SETS) {
         for one in session.adjacent(&all.nodes) {
@@ -112,53 +112,45 @@ pub(super) fn inside(
     Ok(found)
 }
 
-/// Whether what the question leaves out is one of those that it asks for: `except Kate Winslet`, `by Spielberg but not Jaws`. What
+/// The entity that the question leaves out of those that it asks for: `except Kate Winslet`, `by Spielberg but not Jaws`. What
 /// borders `Germany but not France` does not border France.
-fn excepts(request: &Request, explainer: &Explainer<'_, '_>) -> bool {
+fn excepted(request: &Request, explainer: &Explainer<'_, '_>) -> Option<usize> {
     let session = explainer.session;
-    let question = session.plain_question();
-    let at = request.left_out().next().map(|phrase| phrase.at);
-    let Some((before, behind)) = at.and_then(|at| question.split_at_checked(at)) else {
-        return false;
-    };
-    let left_out = entity_left_out(request, explainer);
-    let classes = |&node: &NodeId| session.kg().types(node);
-    let entities = session.linked().entities.iter().enumerate();
-    let (out, kept): (Vec<_>, Vec<_>) = entities.partition(|(at, _)| bit(*at) == left_out);
-    let kinds: Vec<NodeId> = out.iter().flat_map(|(_, node)| classes(node)).collect();
-    let alike = kept
-        .iter()
-        .any(|(_, node)| classes(node).iter().any(|class| kinds.contains(class)));
-    let but = !alike && kg::words(before).last().is_some_and(|word| word == "but");
+    let at = request.left_out().next()?.at;
+    let (before, behind) = session.plain_question().split_at_checked(at)?;
+    let entity = entity_left_out(request, explainer)?;
     let first = kg::words(behind).into_iter().next();
-    let except = || first.is_some_and(|word| matches!(word.as_str(), "except" | "excluding"));
-    !out.is_empty() && (but || except())
+    if first.is_some_and(|word| matches!(word.as_str(), "except" | "excluding")) {
+        return Some(entity);
+    }
+    let classes = |at: usize| session.kg().types(session.linked().entities[at]);
+    let own = classes(entity);
+    let alike =
+        |other: usize| other != entity && classes(other).iter().any(|class| own.contains(class));
+    let but = kg::words(before).last().is_some_and(|word| word == "but");
+    (but && !(0..session.linked().entities.len()).any(alike)).then_some(entity)
 }
 
 /// The sets of which the question leaves out one member: the cast `except Kate Winslet`.
 fn without_member(
     sets: &[(f32, &State)],
-    request: &Request,
+    entity: usize,
     explainer: &mut Explainer<'_, '_>,
 ) -> Vec<(State, Without)> {
-    let entities = explainer.session.linked().entities.clone();
-    let left_out = entity_left_out(request, explainer);
-    let Some(at) = (0..entities.len()).find(|&at| bit(at) == left_out) else {
-        return Vec::new();
-    };
-    let start = State::start(Start::Entity(at), [entities[at]].into(), explainer);
-    let sets = sets.iter().map(|(_, all)| *all);
+    let node = explainer.session.linked().entities[entity];
+    let start = State::start(Start::Entity(entity), [node].into(), explainer);
     let has = |all: &&State| {
-        all.tally.entities & left_out == 0 && all.nodes.binary_search(&entities[at]).is_ok()
+        all.tally.entities & bit(entity) == 0 && all.nodes.binary_search(&node).is_ok()
     };
     let without = |all: &State| {
         let mut state = start.clone();
         state.words = joined(&all.words, &start.words);
         state.tally = all.tally;
-        state.tally.entities |= left_out;
+        state.tally.entities |= bit(entity);
         state.tally.filters += 1;
         (state, Without::of(all))
     };
+    let sets = sets.iter().map(|(_, all)| *all);
     sets.filter(has).take(SETS).map(without).collect()
 }
 
@@ -188,16 +180,16 @@ fn linked_part(
     state
 }
 
-/// The entity right behind the negation, as a bit: `without Diane Keaton`.
-pub(super) fn entity_left_out(request: &Request, explainer: &Explainer<'_, '_>) -> u64 {
-    let Some(phrase) = request.left_out().next().filter(|one| one.words.is_empty()) else {
-        return 0;
-    };
+/// The entity right behind the negation: `without Diane Keaton`.
+pub(super) fn entity_left_out(request: &Request, explainer: &Explainer<'_, '_>) -> Option<usize> {
+    let phrase = request
+        .left_out()
+        .next()
+        .filter(|one| one.words.is_empty())?;
     let linked = explainer.session.linked();
     let behind = |at: &usize| linked.span(*at).is_some_and(|(start, _)| start > phrase.at);
     let start = |at: &usize| linked.span(*at).unwrap_or_default().0;
-    let next = (0..linked.entities.len()).filter(behind).min_by_key(start);
-    next.map_or(0, bit)
+    (0..linked.entities.len()).filter(behind).min_by_key(start)
 }
 
 /// Whether a set uses an entity or a value that the question mentions before what it leaves out. What is taken away from
