@@ -67,7 +67,7 @@ impl Search<'_> {
 
     /// The members of a plan's set that the same plan finds for another text or thing of the question too.
     /// The plan has left the rows that have the text: no row has two.
-    pub(super) fn both(&self, state: &State, explainer: &Explainer<'_, '_>, next: &mut Vec<State>) {
+    pub(super) fn both(&self, state: &State, explainer: &mut Explainer<'_, '_>, next: &mut Vec<State>) {
         if matches!(state.plan.steps.last(), Some(PlanStep::Walk(_))) {
             self.both_values(state, explainer, next);
             if explainer.asked.both {
@@ -76,11 +76,12 @@ impl Search<'_> {
         }
     }
 
-    fn both_values(&self, state: &State, explainer: &Explainer<'_, '_>, next: &mut Vec<State>) {
+    fn both_values(&self, state: &State, explainer: &mut Explainer<'_, '_>, next: &mut Vec<State>) {
         let text = |value: &Literal| value.lexical.chars().any(char::is_alphabetic);
         let values = &explainer.session.linked().values;
         for (at, step) in state.plan.steps.iter().enumerate() {
             let PlanStep::Compare(relation, Op::Eq, Against::Value(first)) = step else {
+                self.both_numbers(state, at, explainer, next);
                 continue;
             };
             for (second, _) in (values.iter().enumerate().skip(first + 1))
@@ -96,6 +97,43 @@ impl Search<'_> {
                 met.words = words.into();
                 self.keep(next, met);
             }
+        }
+    }
+
+    /// The same with two numbers of one relation: countries with mountains higher than 5,600 and lower than 5,200.
+    fn both_numbers(
+        &self,
+        state: &State,
+        at: usize,
+        explainer: &mut Explainer<'_, '_>,
+        next: &mut Vec<State>,
+    ) {
+        let PlanStep::Compare(relation, op, Against::Value(first)) = &state.plan.steps[at] else {
+            return;
+        };
+        let asked = explainer.asked;
+        let Some(place) = asked.compare_of(*first).and_then(|ops| ops.iter().position(|one| one == op)) else {
+            return;
+        };
+        let values = &explainer.session.linked().values;
+        for second in first + 1..values.len() {
+            let op = asked.compare_of(second).map(|ops| ops[place]);
+            let used = state.tally.values & bit(second) != 0;
+            let (Some(op), false, true) = (op, used, asked.joined) else {
+                continue;
+            };
+            if !explainer.is_of_number(*relation, second) {
+                continue;
+            }
+            let mut other = state.plan.clone();
+            other.steps[at] = PlanStep::Compare(*relation, op, Against::Value(second));
+            let Some(mut met) = met(explainer.session, state, other) else {
+                continue;
+            };
+            let mut words = met.words.to_vec();
+            used_value(second, &mut words, &mut met.tally, explainer);
+            met.words = words.into();
+            self.keep(next, met);
         }
     }
 

@@ -17,7 +17,7 @@ pub(super) fn follows(all: &[String], first: &str, second: &[&str]) -> bool {
 }
 
 /// Words that say what is not so, as words of a question: `aren't` is `aren` and `t`.
-const NEGATIONS: &str = "not without never neither none nobody lack lacking isn aren wasn weren don doesn didn hasn haven \
+const NEGATIONS: &str = "not cannot without never neither none nobody lack lacking isn aren wasn weren don doesn didn hasn haven \
     isnt arent wasnt werent dont doesnt didnt hasnt havent";
 
 /// Whether a word says what is not so. `no` does so too, except in `no longer`.
@@ -94,14 +94,24 @@ fn ends_with_total(all: &[String]) -> bool {
     matches!(all, [.., before, last] if last == "total" && noun(before))
 }
 
+/// Whether the word at `at` writes a number.
+fn is_number(all: &[String], at: usize) -> bool {
+    all.get(at).is_some_and(|word| {
+        word.bytes().all(|byte| byte.is_ascii_digit()) || number_of_word(word).is_some()
+    })
+}
+
 /// Whether `or` joins two properties, and is not a part of `3 or more`.
 pub(super) fn joins_by_or(all: &[String]) -> bool {
     all.iter().enumerate().skip(1).any(|(at, word)| {
-        let number = |word: &String| {
-            word.bytes().all(|byte| byte.is_ascii_digit()) || number_of_word(word).is_some()
-        };
         let next = all.get(at + 1).map_or("", String::as_str);
-        word == "or" && !number(&all[at - 1]) && !matches!(next, "" | "not" | "so")
+        // `3 or more`
+        let compares = matches!(next, "more" | "less" | "fewer" | "higher" | "lower" | "above" | "over" | "under")
+            || adjective(next).is_some();
+        // But `over 20 or less than 10` are two.
+        let than = all.get(at + 2).is_some_and(|word| word == "than");
+        let limit = is_number(all, at - 1) && (compares && !than || is_number(all, at + 1));
+        word == "or" && !limit && !matches!(next, "" | "not" | "so")
     })
 }
 
@@ -341,7 +351,12 @@ pub(super) fn comparison(all: &[String]) -> Option<[Op; 2]> {
         let said = said.map(|ops| {
             ops.map(|op| match before {
                 "no" | "not" => negated(op),
-                "or" => inclusive(op),
+                // `over 20 or less than 10` is two limits.
+                "or" if !(is_number(all, i.wrapping_sub(2))
+                    && (next == "than" || number_follows(all, i))) =>
+                {
+                    inclusive(op)
+                }
                 _ => op,
             })
         });

@@ -10,13 +10,14 @@ use super::both::members;
 use super::plan::{Against, Finish, Hop, Plan, PlanStep, Start, Way, bit};
 use super::search::{Search, Searched};
 use super::state::{Found, State, joined};
-use super::values::{kind_of, opposite, ops, same_class, truth};
+use super::ops::ops;
+use super::values::{kind_of, opposite, same_class, truth};
 use super::words::{Explainer, speaks};
 use crate::call::ToolTable;
 use crate::exec::{Adjacent, Relation, Value, intersection};
 
 /// The probability from which `is it a …` and `does it have …` name a class or a relation.
-const NAMED: f32 = 0.1;
+pub(super) const NAMED: f32 = 0.1;
 
 impl Explainer<'_, '_> {
     /// Whether the question compares by adjectives that do not speak of a relation: nobody is `older` by a number of

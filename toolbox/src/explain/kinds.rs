@@ -8,6 +8,7 @@ use kg::words;
 use super::asked_word::AskedWord;
 use super::plan::{Hop, PlanStep, Way};
 use super::state::State;
+use super::vocabulary::split;
 use super::words::{Explainer, is_part_of_name};
 use crate::link::kind_of_place;
 use crate::rank::stem;
@@ -66,6 +67,17 @@ impl Explainer<'_, '_> {
             asked.is_some_and(|word| own.contains(&word.stem) || domain.contains(&word.stem))
         };
         is_part_of_name(words, self.focus) && (!self.class_named || literal())
+    }
+
+    /// Whether the name of a plan's last relation ends with the word that names what is asked for.
+    pub(super) fn is_called_so(&self, state: &State) -> bool {
+        let Some(PlanStep::Walk(hop)) = state.plan.steps.last() else {
+            return false;
+        };
+        let name = self.session.relation_name(hop.relation);
+        let noun = words(split(&name).0).pop().map(|noun| stem(&noun));
+        let focus = self.focus.and_then(|at| self.asked.words.get(at));
+        noun.is_some() && focus.map(|word| &word.stem) == noun.as_ref()
     }
 
     /// Whether a word belongs to a quoted name. Where no thing has that name, nothing has to explain it.

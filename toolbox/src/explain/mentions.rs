@@ -345,7 +345,16 @@ pub(super) fn excludes(question: &str, value: &str) -> bool {
         let mut last = before.iter().rev().take(BETWEEN);
         before.ends_with(&["other".to_owned(), "than".to_owned()])
             || last.any(|word| BEFORE.contains(&word.as_str()))
+            || is_denied(&before)
     })
+}
+
+/// Whether the words before a value say that something does not have it: `is not`, `are not equal to`.
+fn is_denied(before: &[String]) -> bool {
+    let between = |word: &&String| matches!(word.as_str(), "equal" | "to" | "the" | "in" | "a" | "an");
+    let mut back = before.iter().rev().skip_while(between);
+    let not = back.next().is_some_and(|word| matches!(word.as_str(), "not" | "isn't" | "t"));
+    not && back.next().is_some_and(|word| BE.contains(&word.as_str()) || word == "isn")
 }
 
 /// Whether the words before `do` ask what somebody does: `what does she`.

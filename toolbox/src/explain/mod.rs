@@ -46,6 +46,8 @@ mod mentions;
 mod name_parts;
 mod naming;
 mod nodes;
+mod numbers;
+mod ops;
 mod order;
 mod others;
 mod phrases;
@@ -203,6 +205,9 @@ impl<'s, 'g> Proposer<'s, 'g> {
                 let mut terms = terms::of_found(found, &explainer);
                 if tables.contradict(&found.state) {
                     terms[DecisionTerm::TableCues] -= 1.0;
+                }
+                if tables.answers_negation(&found.state) {
+                    terms[DecisionTerm::TableCues] += 1.0;
                 }
                 (terms, Proposed::Plan(found))
             })

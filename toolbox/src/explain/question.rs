@@ -16,6 +16,7 @@ use super::marks::{asking_marks, base};
 use super::mentions;
 use super::name_parts::name_part;
 use super::naming::{is_anybody, names_people};
+use super::numbers::{AroundNumber, around_numbers};
 use super::plan::bit;
 use super::table::WordTables;
 use super::totals::{amount_names, asks_for_most, is_amount};
@@ -59,6 +60,8 @@ pub(super) struct Asked {
     pub(super) compare: Option<[Op; 2]>,
     /// How each of its values is compared.
     pub(super) compared: Vec<Compared>,
+    /// The words around each of its values that is a number.
+    pub(super) numbers: Vec<Option<AroundNumber>>,
     /// It asks which of two, with the extremes of its comparative.
     pub(super) either: Option<[Extreme; 2]>,
     /// It compares with something: `than`.
@@ -320,6 +323,7 @@ impl Asked {
         asked.compare = comparison(&all);
         asked.or_clause = joins_by_or(&all);
         asked.compared = compared(&bare, &all, &linked.values);
+        asked.numbers = around_numbers(&placed, &linked.values, |at| asked.placed(at));
         asked.between = gives_range(&all);
         asked.than = all.iter().any(|word| word == "than");
         asked.than_entity = mentions::compared_with(question, linked);

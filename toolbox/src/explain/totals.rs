@@ -79,6 +79,12 @@ pub(super) fn is_amount(all: &[impl AsRef<str>], at: usize) -> bool {
     noun && !matches!(next, "number" | "amount" | "count" | "of") && !is_content(next)
 }
 
+/// Whether a word is one for any number.
+pub(super) fn is_value(word: &str) -> bool {
+    const VALUES: &str = "score scores point points value values marks";
+    VALUES.split(' ').any(|one| one == word)
+}
+
 /// For each word, whether it belongs to the name of a relation that has a word for a sum or a mean in it: `total amount`,
 /// `average rating`. `is_name` says whether words are the whole name of a relation.
 pub(super) fn amount_names(all: &[String], is_name: impl Fn(&[String]) -> bool) -> Vec<bool> {
@@ -94,7 +100,10 @@ pub(super) fn amount_names(all: &[String], is_name: impl Fn(&[String]) -> bool) 
             let until = (at + 1..=all.len().min(from + LONGEST)).rev();
             let found = until.into_iter().find(|&until| is_name(&all[from..until]));
             // `total sales` are a sum, even where something is called `total`.
-            let alone = |until: usize| until == from + 1 && is_content(word(until));
+            // But the `total score` is what is called so.
+            let alone = |until: usize| {
+                until == from + 1 && is_content(word(until)) && !is_value(word(until))
+            };
             if let Some(until) = found.filter(|&until| !alone(until)) {
                 named[from..until].fill(true);
                 break;

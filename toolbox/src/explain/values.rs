@@ -2,20 +2,16 @@
 //! that a question names, and sets.
 
 use kg::term::{Literal, NodeId, Term};
-use kg::value::{Kind, Op};
+use kg::value::Kind;
 use kg::words;
 
-use super::asked_word::AskedWord;
-use super::compared::may_be_year;
-use super::mentions;
 use super::naming::{class_texts, class_words};
 use super::nodes::{has_reference, is_key_of, measurable};
 use super::plan::{Hop, PlanStep, Start, Way, bit};
 use super::state::State;
 use super::words::{Explainer, is_part_of_name};
 use crate::exec::{Adjacent, EntSet, Relation, Session, sorted};
-use crate::link::{LAST_DAY, is_date, is_short_code, is_vocabulary, words_of_nation, year_of};
-use crate::text::find_words;
+use crate::link::{is_vocabulary, year_of};
 
 /// Likeness from which a class's word counts as said by the question.
 const SAID: f32 = 0.1;
@@ -44,138 +40,6 @@ pub(super) fn kind_of(explainer: &Explainer<'_, '_>, one: &Adjacent) -> Option<K
     let digits = read.first()?.lexical.trim_start_matches('-').len();
     let year = kind == Kind::Int && digits == 4 && explainer.dated(one.relation);
     Some(if year { Kind::Time } else { kind })
-}
-
-/// The comparisons of a relation's values with a value of the question.
-pub(super) fn ops(
-    explainer: &Explainer<'_, '_>,
-    session: &Session<'_>,
-    one: &Adjacent,
-    index: usize,
-) -> Vec<Op> {
-    let asked = explainer.asked;
-    let text = &session.linked().values[index].lexical;
-    let number = text
-        .chars()
-        .next()
-        .is_some_and(|c| c.is_ascii_digit() || c == '-');
-    let last_day = text.ends_with(LAST_DAY);
-    let range = || match bound(explainer, text) {
-        Some(op) => vec![op],
-        None => vec![Op::Ge, Op::Le],
-    };
-    match kind_of(explainer, one) {
-        Some(Kind::Int | Kind::Float | Kind::Quantity) if number && !last_day => {
-            let ops = if asked.between {
-                range()
-            } else {
-                vec![asked.compare_of(index).map_or(Op::Eq, |ops| ops[0])]
-            };
-            let equal = ops == [Op::Eq];
-            let year = asked.compared.get(index).is_some_and(|one| one.year);
-            let other_than_year = year && !has_years(explainer, one);
-            if other_than_year || !equal && is_unasked_key(explainer, one) {
-                Vec::new()
-            } else {
-                ops
-            }
-        }
-        // `2` is no year.
-        Some(Kind::Time) if number && text.len() >= 4 => {
-            if matches!(one.relation, Relation::Interval(_)) {
-                return if last_day { Vec::new() } else { vec![Op::Eq] };
-            }
-            let wanted = if asked.between {
-                range()
-            } else {
-                vec![asked.compare_of(index).map_or(Op::Eq, |ops| ops[1])]
-            };
-            if is_whole(explainer, one) {
-                // A number has no last day, and 3,000 is no year.
-                let year = !last_day && may_be_year(&session.linked().values[index]);
-                return if year { wanted } else { Vec::new() };
-            }
-            // After a year means after its last day; before it, before its first.
-            let late = |op: &Op| matches!(op, Op::Gt | Op::Le);
-            wanted
-                .into_iter()
-                .filter(|op| late(op) == last_day || text.len() != 4 && !last_day)
-                .collect()
-        }
-        Some(Kind::Text) if !number && mentions::excludes(session.plain_question(), text) => {
-            let value = session
-                .kg()
-                .find(&Term::Literal(session.linked().values[index].clone()));
-            let has =
-                value.is_some_and(|value| !session.step(value, one.relation, false).is_empty());
-            if has { vec![Op::Ne] } else { Vec::new() }
-        }
-        Some(Kind::Text) if !number && !is_unsaid_code(explainer, index) => vec![Op::Eq],
-        _ => Vec::new(),
-    }
-}
-
-/// Whether a value is a code that no word of the question says, nor the question itself.
-fn is_unsaid_code(explainer: &Explainer<'_, '_>, index: usize) -> bool {
-    let session = explainer.session;
-    let text = &session.linked().values[index].lexical;
-    // `norwegian` says `NO`, even if it says `Norwegian` too.
-    let nation = || words_of_nation(text).iter();
-    let said =
-        |word: &AskedWord| word.value == Some(index) || nation().any(|one| *one == word.word);
-    session.kg().schema().label_relations.is_empty()
-        && is_short_code(text)
-        && find_words(session.plain_question(), text).is_none()
-        && !explainer.asked.words.iter().any(said)
-}
-
-/// Whether a relation's values are whole numbers, such as years without a datatype of their own.
-fn is_whole(explainer: &Explainer<'_, '_>, one: &Adjacent) -> bool {
-    let session = explainer.session;
-    let far = session.step(one.member, one.relation, one.out);
-    let read = session.literals(far.get(..1).unwrap_or_default());
-    read.first()
-        .is_some_and(|value| Kind::majority([value]) == Kind::Int)
-}
-
-/// Whether a relation that the question speaks of leads to whole numbers that may be years.
-fn has_years(explainer: &Explainer<'_, '_>, one: &Adjacent) -> bool {
-    let session = explainer.session;
-    let far = session.step(one.member, one.relation, one.out);
-    let read = session.literals(far.get(..1).unwrap_or_default());
-    read.first().is_some_and(may_be_year) && explainer.speaks_of(one.relation, one.member, false)
-}
-
-/// Of a question with two numbers, the comparison in a range: the smaller one is its lower bound.
-fn bound(explainer: &Explainer<'_, '_>, text: &str) -> Option<Op> {
-    let values = &explainer.session.linked().values;
-    let has = |text: &str| values.iter().any(|value| value.lexical == text);
-    // A year is also its last day; other dates in their order: 2022-07-31 is 20220731.
-    let number = |text: &str| match text.strip_suffix(LAST_DAY).filter(|year| has(year)) {
-        Some(year) => year.parse::<f64>().ok(),
-        None if is_date(text) => text.replace('-', "").parse().ok(),
-        None => text.parse().ok(),
-    };
-    let mut all: Vec<f64> = (values.iter())
-        .filter_map(|value| number(&value.lexical))
-        .collect();
-    all.sort_unstable_by(f64::total_cmp);
-    all.dedup();
-    let [low, _] = all.as_slice() else {
-        return None;
-    };
-    Some(if number(text)? == *low {
-        Op::Ge
-    } else {
-        Op::Le
-    })
-}
-
-/// Whether the question gives a range, and its values are the two ends.
-pub(super) fn is_range(explainer: &Explainer<'_, '_>) -> bool {
-    let values = &explainer.session.linked().values;
-    explainer.asked.between
-        && (values.iter()).all(|value| bound(explainer, &value.lexical).is_some())
 }
 
 /// The values of the question that may describe every row of a table, as bits: `member`, if the graph has the word

@@ -162,6 +162,14 @@ impl<'c> Composer<'c, '_, '_> {
         found.is_some_and(|path| path.leads_to_numbers(self.explainer.session.kg()))
     }
 
+    /// Whether what is counted is called like the last relation of a path, and not only like the things on its way.
+    pub(super) fn is_counted_number(&self, path: usize) -> bool {
+        let counted = |phrase: &&Phrase| phrase.role == Role::Counted;
+        let found = self.chosen_path(path);
+        let mut phrases = self.request.phrases.iter().filter(counted);
+        found.is_some_and(|path| phrases.any(|phrase| path.explains(&phrase.words)))
+    }
+
     /// Whether the path with this index leads to keys.
     pub(super) fn is_key(&self, path: usize) -> bool {
         let found = self.chosen_path(path);
@@ -171,7 +179,7 @@ impl<'c> Composer<'c, '_, '_> {
     /// Whether a phrase is what the members have a number of: the `seats` of a branch.
     fn is_number_of(&self, phrase: &Phrase) -> bool {
         let kg = self.explainer.session.kg();
-        let of = |path: &Path| path.is_called(&phrase.words) && path.leads_to_numbers(kg);
+        let of = |path: &Path| !path.key && path.is_called(&phrase.words) && path.leads_to_numbers(kg);
         self.paths.iter().any(of)
     }
 
@@ -341,11 +349,11 @@ impl<'c> Composer<'c, '_, '_> {
                 return found;
             }
         }
-        if let Role::Computed(aggregate) = phrase.role {
+        if let Role::Computed(_) | Role::Mean(_) = phrase.role {
             // Nobody wants the mean of keys, nor the greatest of them.
             return best(self.paths, phrase, known, |path| {
                 let number = path.leads_to_numbers(kg);
-                let ordered = matches!(aggregate, Aggregate::Max | Aggregate::Min);
+                let ordered = matches!(phrase.role, Role::Computed(Aggregate::Max | Aggregate::Min));
                 !path.key && !path.coded && (number || ordered && path.has_an_order(kg))
             });
         }

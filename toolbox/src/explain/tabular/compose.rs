@@ -189,7 +189,7 @@ impl Composer<'_, '_, '_> {
     fn show_measured(&mut self, columns: &mut Columns) -> bool {
         let total = |path: usize| self.request.total && self.is_key(path);
         let measured = (columns.counted)
-            .filter(|&path| self.is_number(path) && !total(path))
+            .filter(|&path| self.is_number(path) && !total(path) && self.is_counted_number(path))
             .filter(|_| !self.counts_members(columns, None));
         if let (Some(at), Some(path)) = (self.count, measured) {
             columns.shown.push(if self.request.total {

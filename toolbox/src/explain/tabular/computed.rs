@@ -194,7 +194,7 @@ impl Reader<'_> {
     }
 
     /// The word before `at` and before an article.
-    fn before_article(&self, at: usize) -> &str {
+    pub(super) fn before_article(&self, at: usize) -> &str {
         let the = usize::from(self.word(at.wrapping_sub(1)) == "the");
         at.checked_sub(1 + the)
             .map_or("", |before| self.word(before))
@@ -205,7 +205,12 @@ impl Reader<'_> {
         let token = self.tokens.get(at.checked_sub(1)?)?;
         // `the minimum, maximum and average` are three things.
         let apart = self.tokens.get(at).is_some_and(|token| token.apart);
-        let [found, _] = superlative(&token.word).filter(|_| !apart)?;
+        let most = match token.word.as_str() {
+            "most" => Some([Extreme::Max; 2]),
+            "least" | "fewest" => Some([Extreme::Min; 2]),
+            word => superlative(word),
+        };
+        let [found, _] = most.filter(|_| !apart)?;
         self.request.said.extend(token.content);
         Some(found)
     }

@@ -6,7 +6,7 @@ use kg::value::{Extreme, Op};
 use super::super::adjective::{Degree, adjective};
 use super::super::cues::{falls_short, is_negation, negated};
 use super::super::order::sorts;
-use super::super::totals::{counted_per, is_amount, is_unit_of_rate, things_follow};
+use super::super::totals::{counted_per, is_amount, is_unit_of_rate, things_follow, is_value};
 use super::reading::{LISTING, Reader, Token};
 use super::request::{Phrase, Role, is_of_quantity, is_one_of, number};
 use crate::call::Aggregate;
@@ -23,8 +23,13 @@ const OFTEN: &str = "often frequently times";
 const ARE_THERE: &str = "are were is was there they that those these of them in all total here do did does have has we you i";
 /// Words for what is computed of numbers.
 const COMPUTED: &str = "average mean maximum minimum total sum";
+/// What was done by somebody: irregular verbs.
+pub(super) const DONE: &str = "held made sold built won led sung run taught written given taken paid owned";
 /// Words that say that equal rows are one.
 const DIFFERENT: &str = "different distinct unique corresponding respective";
+
+/// Words between `except` and what is left out.
+const EXCEPTED: &str = "for those the ones that who which had have has with";
 
 /// The largest number of things that is read as a number of rows.
 const LARGEST_COUNT: u64 = 1_000;
@@ -53,7 +58,10 @@ impl Reader<'_> {
             self.request.order = Some(found.extremes[0] == Extreme::Max);
             self.begin(Role::Order);
             self.add(&self.tokens[at + 1 + most], None);
-            self.begin(Role::Column);
+            // `publications with the 3 lowest prices`: the next words say of what.
+            if !matches!(self.before_article(at), "with" | "have" | "having") {
+                self.begin(Role::Column);
+            }
             return Some(2 + most);
         }
         // `the three best paid employees`.
@@ -88,7 +96,9 @@ impl Reader<'_> {
         let aggregate = match word.as_str() {
             "average" | "mean" | "avg" => Some(Aggregate::Average),
             // `the average and maximum total` of bills is of what they call so.
+            // And the `total score` is what is called `total`.
             "total" if self.is_computed() && self.is_empty() || is_amount(self.tokens, at) => None,
+            "total" if self.tokens[at].in_name && is_value(&next) => None,
             _ if self.is_named_column(at) => None,
             "total" | "sum" | "combined" => Some(Aggregate::Sum),
             "much" if self.asks_in_all(at) => Some(Aggregate::Sum),
@@ -141,7 +151,8 @@ impl Reader<'_> {
             "top" => {
                 self.request.first = Some(number(&next).filter(|&first| first <= LARGEST_COUNT)?);
                 self.request.order = Some(true);
-                self.begin(Role::Column);
+                let with = matches!(self.before_article(at), "with" | "have" | "having");
+                self.begin(if with { Role::Order } else { Role::Column });
                 Some(2)
             }
             "by" if self.request.first.is_some() => {
@@ -163,7 +174,9 @@ impl Reader<'_> {
                 let most = word == "most";
                 self.request.most = Some(if most { Extreme::Max } else { Extreme::Min });
                 self.begin(Role::Column);
-                Some(2)
+                // `the most common type of status`
+                let kind = is_one_of(self.word(at + 2), "type types kind kinds sort") && self.word(at + 3) == "of";
+                Some(if kind { 4 } else { 2 })
             }
             // `booked most often`.
             "most" | "least" if is_one_of(&next, OFTEN) && self.count_last() => {
@@ -207,7 +220,13 @@ impl Reader<'_> {
                 self.begin(Role::Without);
                 // What is left out may be an entity: `without Diane Keaton`.
                 self.open_phrase(self.tokens[at].at);
-                Some(1)
+                // `except for those that had a wedding`
+                let filler = |at: &usize| is_one_of(self.word(*at), EXCEPTED);
+                let fillers = match word.as_str() {
+                    "except" | "excluding" => (at + 1..).take_while(filler).count(),
+                    _ => 0,
+                };
+                Some(1 + fillers)
             }
             _ => None,
         }
@@ -215,8 +234,6 @@ impl Reader<'_> {
 
     /// Whether `by` at `at` says who did something: `held by members`, `by Irish writers`.
     fn done_by(&self, at: usize) -> bool {
-        const DONE: &str =
-            "held made sold built won led sung run taught written given taken paid owned";
         let before = at.checked_sub(1).map_or("", |before| self.word(before));
         let next = self.tokens.get(at + 1);
         before.ends_with("ed") || is_one_of(before, DONE) || next.is_some_and(|next| next.value)
@@ -383,7 +400,10 @@ impl Reader<'_> {
             ("number" | "numbers" | "count", "of") => Some(1),
             _ => None,
         };
+        // `the maximum and minimum number of cows`
+        let computed = self.is_computed() && self.is_empty();
         if counted == Some(1)
+            && !computed
             && let Some(most) = self.superlative_before(at)
         {
             // `the greatest number of products`.
@@ -393,7 +413,7 @@ impl Reader<'_> {
         }
         if let Some(read) = counted {
             let read = read + usize::from(self.word(at + read) == "of");
-            if matches!(self.role, Role::Order | Role::Key) && self.open.is_none() {
+            if computed || matches!(self.role, Role::Order | Role::Key) && self.open.is_none() {
                 // Rows are ordered, or grouped, by a number that the graph has.
                 return Some(read);
             }
@@ -419,6 +439,9 @@ impl Reader<'_> {
             }
             ("over", _) => (Op::Gt, number(second)?, 2),
             ("only" | "exactly", _) => (Op::Eq, number(second)?, 2),
+            ("with" | "have" | "has" | "had" | "having", _) if self.counts_next(at + 1) || second == "1" || second == "one" => {
+                self.having_number(at + 1)?
+            }
             (_, "or") if matches!(third, "more" | "fewer" | "less") && fourth != "than" => {
                 let op = if third == "more" { Op::Ge } else { Op::Le };
                 (op, number(word)?, 3)
@@ -440,6 +463,14 @@ impl Reader<'_> {
         self.begin(Role::Counted);
         self.request.had = self.request.phrases.len();
         Some(read)
+    }
+
+    /// Reads the number of things that something has: `tracks with 1 race`.
+    fn having_number(&self, at: usize) -> Option<(Op, u64, usize)> {
+        let found = number(self.word(at))?;
+        let next = self.tokens.get(at + 1).filter(|next| !next.apart)?;
+        let adjectives = adjective(&next.word).is_some();
+        (next.content.is_some() && !next.value && !adjectives).then_some((Op::Eq, found, 2))
     }
 
     /// Makes what was said last what is counted: `booked` of `booked most often`.

@@ -21,6 +21,7 @@ mod request;
 mod without;
 
 use common::cancel::{Cancel, Cancelled};
+use kg::search::singular;
 use kg::term::{Literal, NodeId, Term};
 use kg::value::{Kind, Op};
 use rustc_hash::FxHashSet;
@@ -31,7 +32,9 @@ use super::search::{Results, SearchLimits};
 use super::state::{Found, State};
 use super::term_weights::TermWeights;
 use super::terms::{DecisionTerm, Terms, of_found, of_state};
-use super::values::{is_of_every_row, is_truth, of_rows, ops, reached, said_classes};
+use super::ops::ops;
+use super::vocabulary::split;
+use super::values::{is_of_every_row, is_truth, of_rows, reached, said_classes};
 use super::words::{Explainer, strength};
 use crate::call::{Aggregate, Call, ToolTable};
 use crate::exec::{EntSet, Relation, Value, intersection, sorted};
@@ -58,6 +61,8 @@ pub(super) struct Tables {
     left_out: Vec<usize>,
     /// The entity that it leaves out.
     entity_left_out: Option<usize>,
+    /// Whether it leaves out anything.
+    without: bool,
 }
 
 impl Tables {
@@ -68,6 +73,7 @@ impl Tables {
             found: Vec::new(),
             left_out: words.collect(),
             entity_left_out: entity_left_out(request, explainer),
+            without: request.without,
         }
     }
 
@@ -78,12 +84,23 @@ impl Tables {
         (self.entity_left_out.is_some_and(uses) || self.left_out.iter().any(explained))
             && !denies(state)
     }
+
+    /// Whether a plan without a table says what the question denies.
+    pub(super) fn answers_negation(&self, state: &State) -> bool {
+        self.without && excludes_value(state)
+    }
 }
 
 /// Whether a plan says itself what is not so: by a value `no` of teachers who do not work full time.
 fn denies(state: &State) -> bool {
     let truth = |step: &PlanStep| matches!(step, PlanStep::Compare(_, _, Against::Truth(value)) if is_truth(value, false));
-    state.plan.steps.iter().any(truth)
+    state.plan.steps.iter().any(truth) || excludes_value(state)
+}
+
+/// Whether a plan keeps what has another value than one that the question denies: an award that is not the Tony Award.
+fn excludes_value(state: &State) -> bool {
+    let other = |step: &PlanStep| matches!(step, PlanStep::Compare(_, Op::Ne, Against::Value(_)));
+    state.plan.steps.iter().any(other)
 }
 
 /// The candidates that end in extended tools; none if the session does not offer these tools, or if the question has no
@@ -222,7 +239,10 @@ fn sum(
     let (PlanStep::Walk(hop), before) = best.state.plan.steps.split_last()? else {
         return None;
     };
-    if !numbers || !matches!(&best.answer, Value::Set(set) if set.len() > 1) {
+    if !numbers
+        || !matches!(&best.answer, Value::Set(set) if set.len() > 1)
+        || is_one_of_counted(explainer, hop.relation)
+    {
         return None;
     }
     terms[DecisionTerm::TableCues] = 1.0;
@@ -232,6 +252,16 @@ fn sum(
     };
     let plan = TablePlan::of_one(base, *hop, Aggregate::Sum);
     Some((terms, plan.calls(session)))
+}
+
+/// Whether a relation is called by one of those that the question asks for: its numbers are codes of advisors where the
+/// question asks how many advisors there are.
+fn is_one_of_counted(explainer: &Explainer<'_, '_>, relation: Relation) -> bool {
+    let focus = explainer.focus.and_then(|at| explainer.asked.words.get(at));
+    let name = explainer.session.relation_name(relation);
+    let last = kg::words(split(&name).0).pop();
+    let one = focus.and_then(|word| singular(&word.word));
+    one.is_some() && last == one
 }
 
 /// The sets of things that are extended, best first: those of the search and the classes. If rows are

@@ -5,6 +5,7 @@ use super::super::cues::whole_words;
 use super::super::focus::{QUESTION_WORDS, is_content};
 use super::super::name_parts::name_part;
 use super::super::question::Asked;
+use super::cues::DONE;
 use super::request::{Label, Phrase, Request, Role, is_one_of};
 
 /// Words that begin what an answer has to satisfy.
@@ -195,8 +196,10 @@ impl Reader<'_> {
             "when" | "how" if self.asks_for_value(at) => return self.value(at),
             _ if CONDITIONS.contains(&word) && at > 0 => self.condition(at),
             _ if BEHIND.contains(&word) && !self.request.phrases.is_empty() => {
+                // `sorted by age, for all players older than 20`
+                let ordered = word == "for" && self.role == Role::Order && self.open.is_some();
                 self.close();
-                if matches!(self.role, Role::Column | Role::Counted | Role::Computed(_)) {
+                if ordered || matches!(self.role, Role::Column | Role::Counted | Role::Computed(_)) {
                     self.role = Role::Condition;
                 }
             }
@@ -218,6 +221,8 @@ impl Reader<'_> {
             {
                 self.begin(Role::Condition);
             }
+            // `how many games has each stadium held?`
+            _ if self.role == Role::Key && self.open.is_some() && self.ends_as_verb(at) => {}
             // `missions launched from the cape` asks for missions.
             _ if self.is_participle(at) => {
                 self.begin(Role::Condition);
@@ -346,6 +351,12 @@ impl Reader<'_> {
                 self.word(at + 1),
                 "by from in at on to for after before since between",
             )
+    }
+
+    /// Whether the word at `at` is the last one before a mark, and a verb.
+    fn ends_as_verb(&self, at: usize) -> bool {
+        let verb = self.word(at).ends_with("ed") || is_one_of(self.word(at), DONE);
+        verb && self.tokens.get(at + 1).is_none_or(|next| next.apart)
     }
 
     /// Whether `name` is what the asker tells us to do: `name all rivers`.

@@ -1,7 +1,9 @@
 //! What a question leaves out: those who never ordered anything, missions that were not run by an agency.
 
 use common::cancel::{Cancel, Cancelled};
-use kg::term::NodeId;
+use kg::term::{Literal, NodeId};
+
+use kg::value::Op;
 
 use super::super::nodes::is_event_row;
 use super::super::plan::{Against, Hop, Plan, PlanStep, Start, Way, bit};
@@ -255,6 +257,12 @@ pub(super) fn linked_members(
             cancel.check()?;
             let [there, back] = there_and_back(&one);
             let between = reached(session, &start.nodes, there);
+            // What is not approved has a value that says so.
+            let truth = |value: &Literal| is_truth(value, true) || is_truth(value, false);
+            let values = session.literals(&between);
+            if !values.is_empty() && values.iter().all(truth) {
+                continue;
+            }
             let linked = reached(session, &between, back);
             let others = linked
                 .iter()
@@ -288,8 +296,10 @@ pub(super) fn others(
     }
     let kg = explainer.session.kg();
     let first = base.nodes.first()?;
-    // What was not attended is not what is left when that is taken away.
-    let truth = |step: &PlanStep| matches!(step, PlanStep::Compare(_, _, Against::Truth(_)));
+    // What was not attended is not what is left when that is taken away, nor who is not 20 years old.
+    let truth = |step: &PlanStep| {
+        matches!(step, PlanStep::Compare(_, _, Against::Truth(_)) | PlanStep::Compare(_, Op::Ne, _))
+    };
     if base.plan.steps.iter().any(truth) {
         return None;
     }
