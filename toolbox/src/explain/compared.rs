@@ -106,8 +106,17 @@ fn alternative(
 
 /// Whether a literal is a whole number that may be a year.
 pub(super) fn may_be_year(value: &Literal) -> bool {
-    let year = value.lexical.parse::<u32>();
-    year.is_ok_and(|year| (1_000..=2_100).contains(&year))
+    let year = whole(value).and_then(|digits| digits.parse::<u32>().ok());
+    year.is_some_and(|year| (1_000..=2_100).contains(&year))
+}
+
+/// The digits of a whole number. Tables with gaps often write their years as `2001.0`.
+pub(super) fn whole(value: &Literal) -> Option<&str> {
+    let text = value.lexical.trim_start_matches('-');
+    let (digits, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let zeros = fraction.bytes().all(|byte| byte == b'0');
+    let number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    (number && zeros).then_some(digits)
 }
 
 #[cfg(test)]

@@ -114,7 +114,9 @@ impl<'s> Explainer<'s, '_> {
             let same = |step: &PlanStep| matches!(step, PlanStep::Compare(other, _, Against::Value(_)) if *other == relation);
             return !state.plan.steps.iter().any(same);
         }
-        !self.speak_of(&around.own, relation) && self.speak_of(&around.others, relation)
+        !around.own.is_empty()
+            && !self.speak_of(&around.own, relation)
+            && self.speak_of(&around.others, relation)
     }
 
     /// Whether a number counts things, and so compares nothing that these things have: `more than one publication`.

@@ -4,7 +4,7 @@ use kg::term::Term;
 use kg::value::{Kind, Op};
 
 use super::asked_word::AskedWord;
-use super::compared::may_be_year;
+use super::compared::{may_be_year, whole};
 use super::mentions;
 use super::values::{is_unasked_key, kind_of};
 use super::words::Explainer;
@@ -102,8 +102,10 @@ fn is_whole(explainer: &Explainer<'_, '_>, one: &Adjacent) -> bool {
     let session = explainer.session;
     let far = session.step(one.member, one.relation, one.out);
     let read = session.literals(far.get(..1).unwrap_or_default());
-    read.first()
-        .is_some_and(|value| Kind::majority([value]) == Kind::Int)
+    read.first().is_some_and(|value| {
+        let number = matches!(Kind::majority([value]), Kind::Int | Kind::Float);
+        number && whole(value).is_some()
+    })
 }
 
 /// Whether a relation that the question speaks of leads to whole numbers that may be years.

@@ -328,12 +328,16 @@ impl Explainer<'_, '_> {
             Some(self.session.relation_name(relation)),
             kg.label(id.node()),
         ];
-        let mut own = names.iter().flatten().flat_map(|name| words(split(name).0));
+        let own: Vec<String> = (names.iter().flatten())
+            .flat_map(|name| words(split(name).0))
+            .collect();
         let value = || {
             let pair = self.first_pair(id);
             pair.is_some_and(|(_, tail)| kg.term(tail).as_literal().is_some())
         };
-        own.any(|name| name.ends_with("ed") && stem(&name) == word.stem) && value()
+        let done = |name: &String| name.ends_with("ed") && stem(name) == word.stem;
+        // `organized_by` says who did it.
+        !own.iter().any(|name| name == "by") && own.iter().any(done) && value()
     }
 
     /// The first subject and object of a relation.

@@ -5,6 +5,7 @@ use kg::term::{Literal, NodeId, Term};
 use kg::value::Kind;
 use kg::words;
 
+use super::compared::whole;
 use super::naming::{class_texts, class_words};
 use super::nodes::{has_reference, is_key_of, measurable};
 use super::plan::{Hop, PlanStep, Start, Way, bit};
@@ -37,8 +38,9 @@ pub(super) fn kind_of(explainer: &Explainer<'_, '_>, one: &Adjacent) -> Option<K
     let read = session.literals(&[far]);
     let kind = Kind::majority([read.first()?]);
     // A number of four digits may be a year. `years played` has fewer digits, so it is not a year.
-    let digits = read.first()?.lexical.trim_start_matches('-').len();
-    let year = kind == Kind::Int && digits == 4 && explainer.dated(one.relation);
+    let digits = whole(read.first()?).map_or(0, str::len);
+    let number = matches!(kind, Kind::Int | Kind::Float);
+    let year = number && digits == 4 && explainer.dated(one.relation);
     Some(if year { Kind::Time } else { kind })
 }
 

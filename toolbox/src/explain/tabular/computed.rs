@@ -153,7 +153,10 @@ impl Reader<'_> {
     /// maximum number of seats`.
     pub(super) fn is_of_things(&self, at: usize) -> bool {
         let before = self.before_article(at);
-        let number = self.word(at + 1) == "number" && !self.is_value_asked(at);
+        // `the maximum and minimum number of cows`
+        let end = |at: usize| is_one_of(self.word(at), "maximum minimum max min average mean");
+        let listed = before == "and" && at.checked_sub(2).is_some_and(end);
+        let number = self.word(at + 1) == "number" && !self.is_value_asked(at) && !listed;
         number || matches!(before, "with" | "has" | "have" | "had" | "having")
     }
 

@@ -128,10 +128,13 @@ impl Request {
                 };
             }
         }
-        // `a population above the average`: of populations.
+        // `a population above the average`: of populations. `an age smaller than the average`: of ages.
+        let degree = |at: &usize| asked.words.get(*at).is_some_and(|word| word.adjective.is_some());
         for at in 1..self.phrases.len() {
             let (before, behind) = self.phrases.split_at_mut(at);
-            if let (Some(one), Some(next)) = (before.last(), behind.first_mut())
+            let says = |one: &&Phrase| one.words.is_empty() || !one.words.iter().all(degree);
+            let one = before.iter().rev().find(says).or(before.last());
+            if let (Some(one), Some(next)) = (one, behind.first_mut())
                 && matches!(next.role, Role::Mean(_))
                 && next.words.is_empty()
             {
