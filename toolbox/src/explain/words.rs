@@ -9,6 +9,7 @@ use kg::term::{NodeId, RelId};
 use rustc_hash::FxHashMap;
 
 use super::asked_word::AskedWord;
+use super::classes::links_what_is_called;
 use super::kinship::is_relative;
 use super::mentions::{as_values, entity_at, everyday, stands_beside};
 use super::naming::{
@@ -123,15 +124,18 @@ impl<'s, 'g> Explainer<'s, 'g> {
         };
         made.nouns = (asked.words.iter())
             .map(|word| {
+                let noun = |class: NodeId| class_nouns(session.kg(), class).contains(&word.stem);
                 (session.classes().iter())
-                    .any(|&class| class_nouns(session.kg(), class).contains(&word.stem))
+                    .any(|&class| noun(class) && !links_what_is_called(session, class, &word.stem))
             })
             .collect();
         made.whole = (asked.words.iter())
             .map(|word| {
                 let only = |class: &NodeId| {
                     let names = class_words(session.kg(), *class);
-                    names.len() == 1 && names.contains(&word.stem)
+                    names.len() == 1
+                        && names.contains(&word.stem)
+                        && !links_what_is_called(session, *class, &word.stem)
                 };
                 session.classes().iter().any(only)
             })

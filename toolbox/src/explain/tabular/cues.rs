@@ -94,7 +94,7 @@ impl Reader<'_> {
             return Some(read);
         }
         let aggregate = match word.as_str() {
-            "average" | "mean" | "avg" => Some(Aggregate::Average),
+            "average" | "mean" | "avg" if !self.is_named_column(at) => Some(Aggregate::Average),
             // `the average and maximum total` of bills is of what they call so.
             // And the `total score` is what is called `total`.
             "total" if self.is_computed() && self.is_empty() || is_amount(self.tokens, at) => None,
@@ -208,7 +208,10 @@ impl Reader<'_> {
                 }
                 Some(1)
             }
-            _ if matches!(word.as_str(), "no" | "except" | "excluding") || is_negation(&word) => {
+            _ if matches!(word.as_str(), "no" | "except" | "excluding")
+                || word == "free" && next == "of"
+                || is_negation(&word) =>
+            {
                 let degree = adjective(&next).map(|(_, degree)| degree);
                 let compared = matches!(next.as_str(), "more" | "less" | "fewer" | "later")
                     || degree == Some(Degree::Comparative);
@@ -224,7 +227,7 @@ impl Reader<'_> {
                 let filler = |at: &usize| is_one_of(self.word(*at), EXCEPTED);
                 let fillers = match word.as_str() {
                     "except" | "excluding" => (at + 1..).take_while(filler).count(),
-                    _ => 0,
+                    _ => usize::from(word == "free"),
                 };
                 Some(1 + fillers)
             }
