@@ -220,8 +220,10 @@ impl Explainer<'_, '_> {
 /// Whether the members of a class only link things, and a word names the class of these: allergies are of the class
 /// `allergy_type`, and no rows of `has_allergy`, which link students with them.
 pub(super) fn links_what_is_called(session: &Session<'_>, class: NodeId, stem: &str) -> bool {
-    let named = |linked: NodeId| class_words(session.kg(), linked).iter().any(|name| name == stem);
-    linked_classes(session, class).into_iter().any(named)
+    let kg = session.kg();
+    let noun = class_nouns(kg, class).iter().any(|noun| noun == stem);
+    let named = |linked: NodeId| class_words(kg, linked).iter().any(|name| name == stem);
+    noun && linked_classes(session, class).into_iter().any(named)
 }
 
 /// The classes of the things that the members of a class link, if that is all that these do.

@@ -5,10 +5,11 @@ use kg::term::Literal;
 use kg::value::Op;
 
 use super::judging::NAMED;
+use super::ops::{is_range, ops};
 use super::plan::{Against, Hop, PlanStep, Way};
 use super::state::State;
-use super::words::{Explainer, names};
-use crate::exec::Relation;
+use super::words::{Explainer, is_part_of_name, names};
+use crate::exec::{Adjacent, Relation};
 use crate::link::{LAST_DAY, number_of_word};
 
 /// Words that may begin what is said of the next number.
@@ -99,9 +100,47 @@ impl<'s> Explainer<'s, '_> {
         words.iter().any(|&at| explained[at] >= NAMED)
     }
 
+    /// The comparisons of a relation's values with a value of the question, if the relation is not one of another number, and
+    /// no other relation has a better claim to this one.
+    pub(super) fn ops_of(
+        &mut self,
+        state: &State,
+        adjacent: &[Adjacent],
+        one: &Adjacent,
+        value: usize,
+    ) -> Vec<Op> {
+        let found = ops(self, self.session, one, value);
+        let Some(&op) = found.first() else {
+            return found;
+        };
+        let range = is_range(self);
+        let other = !range && self.is_of_other_number(one.relation, value, state)
+            || self.counts_things(one.relation, value, op)
+            || !range && op != Op::Eq && self.has_rival(adjacent, one, value);
+        if other { Vec::new() } else { found }
+    }
+
+    /// Whether the words around a number call another relation by its name, and do not speak of this one at all.
+    fn has_rival(&mut self, adjacent: &[Adjacent], one: &Adjacent, value: usize) -> bool {
+        let Some(around) = self.around(value) else {
+            return false;
+        };
+        if self.speak_of(&around.own, one.relation) {
+            return false;
+        }
+        let out = adjacent.iter().filter(|other| other.out && other.relation != one.relation);
+        let mut out = out.filter(|other| {
+            let way = Way::Out;
+            let words = self.hop(Hop { relation: other.relation, way }).words;
+            (around.own.iter()).any(|&at| is_part_of_name(&words, Some(at)))
+        });
+        let rivals: Vec<&Adjacent> = out.by_ref().collect();
+        rivals.into_iter().any(|other| !ops(self, self.session, other, value).is_empty())
+    }
+
     /// Whether a relation belongs to another number of the question: the words around that one speak of it, and those around
     /// this one do not. A number without words of its own is of what the one before it is of: `over 1,500 or smaller than 500`.
-    pub(super) fn is_of_other_number(
+    fn is_of_other_number(
         &mut self,
         relation: Relation,
         value: usize,
@@ -120,7 +159,7 @@ impl<'s> Explainer<'s, '_> {
     }
 
     /// Whether a number counts things, and so compares nothing that these things have: `more than one publication`.
-    pub(super) fn counts_things(&mut self, relation: Relation, value: usize, op: Op) -> bool {
+    fn counts_things(&mut self, relation: Relation, value: usize, op: Op) -> bool {
         let Some(around) = self.around(value) else {
             return false;
         };

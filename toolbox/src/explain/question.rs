@@ -328,7 +328,11 @@ impl Asked {
         asked.than = all.iter().any(|word| word == "than");
         asked.than_entity = mentions::compared_with(question, linked);
         asked.negated = negates(&all);
-        asked.others = mentions::asks_for_others(&all);
+        // `other_details` are no others.
+        let column = (0..all.len()).any(|at| {
+            all[at] == "other" && (at + 2..=all.len().min(at + 4)).any(|to| is_relation(&all[at..to]))
+        });
+        asked.others = !column && mentions::asks_for_others(&all);
         asked.has_question_word = all
             .iter()
             .any(|word| QUESTION_WORDS.contains(&word.as_str()));

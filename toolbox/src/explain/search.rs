@@ -13,7 +13,7 @@ use super::plan::{Against, Hop, PlanStep, Start, Way, bit};
 use super::state::{Found, State};
 use super::term_weights::TermWeights;
 use super::terms::{Terms, of_state};
-use super::ops::{is_range, ops};
+use super::ops::is_range;
 use super::values::{is_of_every_row, is_unasked_key, kind_of, of_rows, reached, said_classes, truth, year_used};
 use super::ways::{ways, without_texts};
 use super::words::Explainer;
@@ -337,13 +337,7 @@ impl Search<'_> {
                 if other {
                     continue;
                 }
-                if !range && explainer.is_of_other_number(one.relation, index, state) {
-                    continue;
-                }
-                let ops = ops(explainer, session, one, index);
-                if ops.first().is_some_and(|op| explainer.counts_things(one.relation, index, *op)) {
-                    continue;
-                }
+                let ops = explainer.ops_of(state, adjacent, one, index);
                 if ops == [Op::Eq] && self.alternatives(state, one, index, explainer, next) {
                     continue;
                 }

@@ -96,6 +96,18 @@ pub(super) fn amount_names(all: &[String], is_name: impl Fn(&[String]) -> bool) 
         if !AMOUNTS.contains(&word(at)) {
             continue;
         }
+        // `the total number of horses` of a farm that has `total_horses`
+        if word(at + 1) == "number" && word(at + 2) == "of" {
+            let whole = |until: usize| {
+                let rest = all.get(at + 3..until).unwrap_or_default();
+                let name: Vec<String> = std::iter::once(&all[at]).chain(rest).cloned().collect();
+                !rest.is_empty() && is_name(&name)
+            };
+            if let Some(until) = (at + 4..=at + 3 + LONGEST).find(|&until| whole(until)) {
+                named[at..until].fill(true);
+                continue;
+            }
+        }
         for from in at.saturating_sub(LONGEST - 1)..=at {
             let until = (at + 1..=all.len().min(from + LONGEST)).rev();
             let found = until.into_iter().find(|&until| is_name(&all[from..until]));

@@ -273,7 +273,8 @@ pub(super) fn truth(
     let session = explainer.session;
     let first = session.literals(&session.step(one.member, one.relation, true));
     let truth = |value: &Literal| is_truth(value, true) || is_truth(value, false);
-    if !first.iter().any(truth) || !explainer.speaks_of(one.relation, one.member, true) {
+    let asked = asks_for_status(session.plain_question());
+    if asked || !first.iter().any(truth) || !explainer.speaks_of(one.relation, one.member, true) {
         return None;
     }
     let values = nodes
@@ -290,6 +291,13 @@ pub(super) fn truth(
     }
     let said = said && !explainer.denies(one.relation);
     values.into_iter().find(|value| is_truth(value, said))
+}
+
+/// Whether a question asks for what a column says: `what is its approval status`, but not `with the approval status "No"`.
+fn asks_for_status(question: &str) -> bool {
+    let lower = question.to_lowercase();
+    let behind = lower.split_once("status").map(|(_, behind)| behind);
+    behind.is_some_and(|behind| !behind.trim_start().starts_with(['\'', '"']))
 }
 
 /// Whether the things of a class have 1 or 0 along a relation, and both occur.

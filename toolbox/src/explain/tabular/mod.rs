@@ -32,7 +32,6 @@ use super::search::{Results, SearchLimits};
 use super::state::{Found, State};
 use super::term_weights::TermWeights;
 use super::terms::{DecisionTerm, Terms, of_found, of_state};
-use super::ops::ops;
 use super::vocabulary::split;
 use super::values::{is_of_every_row, is_truth, of_rows, reached, said_classes};
 use super::words::{Explainer, strength};
@@ -374,10 +373,11 @@ fn compared_members(
         .iter()
         .filter(|state| state.nodes.len() <= limits.class)
     {
-        for one in session.adjacent(&state.nodes).iter().filter(|one| one.out) {
+        let adjacent = session.adjacent(&state.nodes);
+        for one in adjacent.iter().filter(|one| one.out) {
             for &(index, value) in &numbers {
                 cancel.check()?;
-                for op in ops(explainer, session, one, index) {
+                for op in explainer.ops_of(state, &adjacent, one, index) {
                     let nodes = session.satisfying_value(&state.nodes, one.relation, op, value);
                     if !nodes.is_empty() && nodes.len() < state.nodes.len() {
                         let against = Against::Value(index);
