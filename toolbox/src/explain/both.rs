@@ -1,7 +1,6 @@
 //! Candidate programs for two things that the question joins, each followed by the same steps: `countries
 //! where both English and French are spoken`, `suppliers of both camping and bedding products`.
 
-use kg::term::Literal;
 use kg::value::Op;
 
 use super::plan::{Against, Plan, PlanStep, Start, bit};
@@ -9,7 +8,7 @@ use super::search::Search;
 use super::state::{State, used_entity, used_value};
 use super::values::reached;
 use super::words::Explainer;
-use crate::exec::{EntSet, Session, intersection};
+use crate::exec::{EntSet, Relation, Session, intersection};
 
 /// The probability from which a relation says a word, and how many times as well as another one that does not.
 const SAYS: f32 = 0.1;
@@ -22,6 +21,23 @@ impl State {
         used_entity(entity, &mut words, &mut self.tally, explainer);
         self.words = words.into();
         self
+    }
+}
+
+impl Explainer<'_, '_> {
+    /// How a relation is compared with a second value of the question where it is compared with the first one already: with
+    /// mountains `higher than 5,600 and lower than 5,200`, opened in `both 2010 and 2011`, with `English and French`.
+    fn op_of_second(&mut self, relation: Relation, (first, op): (usize, Op), second: usize) -> Option<Op> {
+        let asked = self.asked;
+        let value = &self.session.linked().values[second];
+        let text = value.lexical.chars().any(char::is_alphabetic);
+        if op == Op::Eq {
+            let equal = asked.both && asked.compare_of(second).is_none();
+            return (text || equal).then_some(Op::Eq);
+        }
+        let place = asked.compare_of(first)?.iter().position(|one| *one == op)?;
+        let op = asked.compare_of(second)?[place];
+        (asked.joined && !text && self.is_of_number(relation, second)).then_some(op)
     }
 }
 
@@ -76,19 +92,24 @@ impl Search<'_> {
         }
     }
 
-    fn both_values(&self, state: &State, explainer: &mut Explainer<'_, '_>, next: &mut Vec<State>) {
-        let text = |value: &Literal| value.lexical.chars().any(char::is_alphabetic);
-        let values = &explainer.session.linked().values;
+    fn both_values(
+        &self,
+        state: &State,
+        explainer: &mut Explainer<'_, '_>,
+        next: &mut Vec<State>,
+    ) {
         for (at, step) in state.plan.steps.iter().enumerate() {
-            let PlanStep::Compare(relation, Op::Eq, Against::Value(first)) = step else {
-                self.both_numbers(state, at, explainer, next);
+            let PlanStep::Compare(relation, op, Against::Value(first)) = step else {
                 continue;
             };
-            for (second, _) in (values.iter().enumerate().skip(first + 1))
-                .filter(|(second, value)| text(value) && state.tally.values & bit(*second) == 0)
-            {
+            for second in first + 1..explainer.session.linked().values.len() {
+                let used = state.tally.values & bit(second) != 0;
+                let op = explainer.op_of_second(*relation, (*first, *op), second);
+                let Some(op) = op.filter(|_| !used) else {
+                    continue;
+                };
                 let mut other = state.plan.clone();
-                other.steps[at] = PlanStep::Compare(*relation, Op::Eq, Against::Value(second));
+                other.steps[at] = PlanStep::Compare(*relation, op, Against::Value(second));
                 let Some(mut met) = met(explainer.session, state, other) else {
                     continue;
                 };
@@ -97,43 +118,6 @@ impl Search<'_> {
                 met.words = words.into();
                 self.keep(next, met);
             }
-        }
-    }
-
-    /// The same with two numbers of one relation: countries with mountains higher than 5,600 and lower than 5,200.
-    fn both_numbers(
-        &self,
-        state: &State,
-        at: usize,
-        explainer: &mut Explainer<'_, '_>,
-        next: &mut Vec<State>,
-    ) {
-        let PlanStep::Compare(relation, op, Against::Value(first)) = &state.plan.steps[at] else {
-            return;
-        };
-        let asked = explainer.asked;
-        let Some(place) = asked.compare_of(*first).and_then(|ops| ops.iter().position(|one| one == op)) else {
-            return;
-        };
-        let values = &explainer.session.linked().values;
-        for second in first + 1..values.len() {
-            let op = asked.compare_of(second).map(|ops| ops[place]);
-            let used = state.tally.values & bit(second) != 0;
-            let (Some(op), false, true) = (op, used, asked.joined) else {
-                continue;
-            };
-            if !explainer.is_of_number(*relation, second) {
-                continue;
-            }
-            let mut other = state.plan.clone();
-            other.steps[at] = PlanStep::Compare(*relation, op, Against::Value(second));
-            let Some(mut met) = met(explainer.session, state, other) else {
-                continue;
-            };
-            let mut words = met.words.to_vec();
-            used_value(second, &mut words, &mut met.tally, explainer);
-            met.words = words.into();
-            self.keep(next, met);
         }
     }
 

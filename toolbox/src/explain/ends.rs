@@ -83,7 +83,7 @@ impl Search<'_> {
         let things = !state.statements || !other;
         let counts = things
             && (explainer.asked.times || !leaves_counted(state, explainer))
-            && state.named.is_none()
+            && (state.named.is_none() || explainer.is_called_so(state))
             && !is_value(explainer.session, &state.nodes)
             && !has_one(state, explainer);
         if explainer.asked.count && (steps || named) && counts {

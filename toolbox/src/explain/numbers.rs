@@ -20,6 +20,11 @@ const NARROW: &str = "with whose that who which where having";
 /// Words that compare anything: they belong to no number.
 const GENERIC: &str = "bigger smaller larger higher lower greater less more fewer";
 
+/// Whether a word compares anything, and so says nothing of what is compared.
+pub(super) fn is_generic(word: &str) -> bool {
+    GENERIC.split(' ').any(|one| one == word)
+}
+
 /// The content words around a number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AroundNumber {
@@ -64,7 +69,7 @@ pub(super) fn around_numbers(
             None => (0..at.saturating_sub(1)).rev().find(narrows).unwrap_or_default(),
         };
         let generic = |word: &usize| placed.iter().any(|(at, text)| {
-            content(*at) == Some(*word) && GENERIC.split(' ').any(|one| one == text)
+            content(*at) == Some(*word) && is_generic(text)
         });
         let mut own = words(from, ends[index]);
         own.retain(|word| !generic(word));

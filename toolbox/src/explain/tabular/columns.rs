@@ -42,6 +42,8 @@ pub(super) struct Columns {
     pub(super) mean: Option<(usize, Op)>,
     /// Whether a key is the member of the set.
     pub(super) own_key: bool,
+    /// Whether a key is a column that is shown.
+    pub(super) key_shown: bool,
     /// Whether a column stands for what would be computed of one value.
     pub(super) single: bool,
     /// How many last names were added because the question asks for names.
@@ -56,7 +58,7 @@ impl<'c> Composer<'c, '_, '_> {
         for phrase in &request.phrases {
             match phrase.role {
                 // `in each country? List the country name`: that column is the key.
-                Role::Key if request.is_shown(phrase) => {}
+                Role::Key if request.is_shown(phrase) => columns.key_shown = true,
                 Role::Condition | Role::Without => {}
                 Role::Column => {
                     let shown = self.shown_by(phrase).filter(|&path| !self.says_truth(path));
@@ -85,6 +87,11 @@ impl<'c> Composer<'c, '_, '_> {
                             Shown::Computed(aggregate, path)
                         };
                         columns.shown.push((phrase.at, one));
+                    } else {
+                        // `the average height and team` of each player
+                        let role = Role::Column;
+                        let path = self.named_by(&Phrase { role, ..phrase.clone() });
+                        columns.shown.extend(path.map(|path| (phrase.at, Shown::Path(path))));
                     }
                 }
                 // `every film genre` is a genre.

@@ -92,6 +92,8 @@ impl Composer<'_, '_, '_> {
         // A number that the graph has is compared, not counted.
         let measured = self.show_measured(&mut columns);
         let mut kept = self.kept().filter(|_| !measured);
+        let beside = |one: &(usize, Shown)| matches!(one.1, Shown::Path(_));
+        let key_shown = columns.key_shown && columns.shown.iter().any(beside);
         let keyed = columns.own_key || !columns.keys.is_empty();
         let grouped_count = self.count.is_some()
             && (request.grouped && keyed || request.is_grouped() && !columns.shown.is_empty());
@@ -101,7 +103,7 @@ impl Composer<'_, '_, '_> {
             .any(|(_, one)| matches!(one, Shown::Computed(..)));
         let grouping = kept.is_some()
             || !computed && grouped_count && without.is_none()
-            || computed && (!columns.keys.is_empty() || request.grouped && columns.own_key)
+            || computed && (!columns.keys.is_empty() || request.grouped && columns.own_key || key_shown)
             || computed && request.best.is_some();
         let members = without.is_none() && self.counts_members(&columns, kept);
         let count =

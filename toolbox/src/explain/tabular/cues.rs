@@ -129,6 +129,8 @@ impl Reader<'_> {
             return Some(read);
         }
         match word.as_str() {
+            // `order all stations by year`
+            "order" | "sort" | "rank" if at == 0 => Some(1),
             // Not the orders of a shop, and not `what has she ordered`.
             _ if is_one_of(&word, ORDERS)
                 && (word != "ordered" || is_one_of(&next, BEHIND_ORDERED))
@@ -300,8 +302,10 @@ impl Reader<'_> {
                 self.request.grouped = true;
                 Some(1)
             }
-            // `how many ships of each type`.
-            "each" | "every" if self.begins_of() && self.role == Role::Counted => {
+            // `how many ships of each type`, and `the average weight for people of each sex`.
+            "each" | "every"
+                if self.begins_of() && (self.role == Role::Counted || self.computes()) =>
+            {
                 self.begin(Role::Key);
                 self.request.grouped = true;
                 Some(1)

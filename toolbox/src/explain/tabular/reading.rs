@@ -259,7 +259,12 @@ impl Reader<'_> {
         let token = &self.tokens[at];
         self.join(token);
         self.close();
-        if matches!(self.role, Role::Computed(_) | Role::Key) {
+        // `the average height and weight` are two averages, `the average height and the team` are not.
+        let next = self.tokens.get(at + 1);
+        let shared = token.word == "and"
+            && matches!(self.role, Role::Computed(_))
+            && next.is_some_and(|next| next.content.is_some() && !next.value);
+        if matches!(self.role, Role::Computed(_) | Role::Key) && !shared {
             self.role = Role::Column;
         }
         // `clubs in either Spain or Malta, and their towns`

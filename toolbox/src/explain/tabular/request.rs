@@ -4,6 +4,7 @@
 use kg::value::{Extreme, Op};
 
 use super::super::asked_word::AskedWord;
+use super::super::numbers::is_generic;
 use super::super::question::Asked;
 use super::super::words::{Explainer, names};
 use crate::call::Aggregate;
@@ -129,7 +130,7 @@ impl Request {
             }
         }
         // `a population above the average`: of populations. `an age smaller than the average`: of ages.
-        let degree = |at: &usize| asked.words.get(*at).is_some_and(|word| word.adjective.is_some());
+        let degree = |at: &usize| asked.words.get(*at).is_some_and(|word| is_generic(&word.word));
         for at in 1..self.phrases.len() {
             let (before, behind) = self.phrases.split_at_mut(at);
             let says = |one: &&Phrase| one.words.is_empty() || !one.words.iter().all(degree);
