@@ -142,18 +142,27 @@ protest request rest southwest suggest west";
     stands && superlative && !NOUNS.split(' ').any(|noun| noun == word)
 }
 
+/// Whether an adjective may be said of any number: `high`.
+fn is_any_degree(plain: &str) -> bool {
+    matches!(plain, "high" | "low" | "big" | "large" | "great" | "small")
+}
+
+/// Whether a word compares anything, and so says nothing of what is compared: `higher`, `the largest`, `more`.
+pub(super) fn is_generic(word: &str) -> bool {
+    matches!(word, "more" | "less" | "fewer")
+        || adjective(word).is_some_and(|(found, _)| is_any_degree(found.plain))
+}
+
 /// The word that says what is extreme: `coldest`, `visited` of `most visited`. The `biggest` may be so in anything.
 pub(super) fn degree_word(all: &[String]) -> Option<usize> {
     const ENDINGS: [&str; 4] = ["ed", "ive", "ous", "ful"];
-    const ANY: [&str; 8] = [
-        "high", "low", "big", "large", "great", "small", "early", "late",
-    ];
+    let any = |plain: &str| is_any_degree(plain) || matches!(plain, "early" | "late");
     (0..all.len()).find(|&at| {
         let word = &all[at];
         let before = at.checked_sub(1).map_or("", |at| all[at].as_str());
         let most = matches!(before, "most" | "least");
         match adjective(word) {
-            Some((found, degree)) => degree == Degree::Superlative && !ANY.contains(&found.plain),
+            Some((found, degree)) => degree == Degree::Superlative && !any(found.plain),
             None if most => ENDINGS.iter().any(|end| word.ends_with(end)),
             None => is_other_superlative(before, word),
         }

@@ -56,6 +56,7 @@ mod possessive;
 mod question;
 mod read;
 mod relations;
+mod roles;
 mod search;
 mod starts;
 mod state;

@@ -4,6 +4,7 @@
 use kg::term::Literal;
 use kg::value::Op;
 
+use super::cues::is_generic;
 use super::judging::NAMED;
 use super::ops::{is_range, ops};
 use super::plan::{Against, Hop, PlanStep, Way};
@@ -17,14 +18,6 @@ const BEGIN: &str = "and or but with whose that who which where have has had hav
 
 /// Those behind which a number has all its words.
 const NARROW: &str = "with whose that who which where having";
-/// Words that compare anything: they belong to no number.
-const GENERIC: &str = "bigger smaller larger higher lower greater less more fewer";
-
-/// Whether a word compares anything, and so says nothing of what is compared.
-pub(super) fn is_generic(word: &str) -> bool {
-    GENERIC.split(' ').any(|one| one == word)
-}
-
 /// The content words around a number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AroundNumber {

@@ -275,7 +275,7 @@ impl Search<'_> {
             // Straight back to where the plan came from.
             let back = matches!(state.plan.steps.last(), Some(PlanStep::Walk(last))
                 if last.relation == hop.relation && last.way != hop.way)
-                && (state.statements || nodes.len() == 1);
+                && (state.statements || nodes.len() == 1 || explainer.is_role(hop.relation));
             // The value that the members were just compared with.
             let here = (state.plan.steps.iter().rev())
                 .take_while(|step| !matches!(step, PlanStep::Walk(_)));
@@ -300,7 +300,9 @@ impl Search<'_> {
                 && session.kg().term(state.nodes[0]).as_literal().is_some()
                 && matches!(state.plan.steps.last(), Some(PlanStep::Walk(_)));
             if !back && !known && !alike && !key {
-                self.keep(next, state.walk(hop, nodes, explainer));
+                let walked = state.walk(hop, nodes, explainer);
+                let same = explainer.is_role(hop.relation);
+                self.keep(next, if same { walked.same_as(state) } else { walked });
             }
         }
         Ok(())

@@ -92,6 +92,8 @@ pub(super) struct Explainer<'s, 'g> {
     pub(super) classes: FxHashMap<NodeId, Arc<[f32]>>,
     /// What things without a class explain, by their relations.
     pub(super) untyped: FxHashMap<Vec<RelId>, Arc<[f32]>>,
+    /// Whether a relation leads from what somebody is to the person.
+    pub(super) roles: FxHashMap<RelId, bool>,
     /// Filled by [`Explainer::with_others`], for those who need it.
     pub(super) others: Vec<(Vec<f32>, Vec<Hop>)>,
 }
@@ -120,6 +122,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
             named: FxHashMap::default(),
             classes: FxHashMap::default(),
             untyped: FxHashMap::default(),
+            roles: FxHashMap::default(),
             others: Vec::new(),
         };
         made.nouns = (asked.words.iter())

@@ -101,9 +101,11 @@ impl Composer<'_, '_, '_> {
             .shown
             .iter()
             .any(|(_, one)| matches!(one, Shown::Computed(..)));
+        // `the lowest and the highest price of each book`: a book has one price.
+        let alone = computed && columns.keys.is_empty() && self.computes_of_one(&columns);
         let grouping = kept.is_some()
             || !computed && grouped_count && without.is_none()
-            || computed && (!columns.keys.is_empty() || request.grouped && columns.own_key || key_shown)
+            || computed && (!columns.keys.is_empty() || request.grouped && columns.own_key && !alone || key_shown)
             || computed && request.best.is_some();
         let members = without.is_none() && self.counts_members(&columns, kept);
         let count =
@@ -141,7 +143,7 @@ impl Composer<'_, '_, '_> {
         }
         // A question that names a class asks for its members.
         self.relations += usize::from(self.class_named && !self.asks_for_class());
-        self.missing(kept.is_some(), computed || columns.single, grouping);
+        self.missing(kept.is_some(), computed || columns.single, grouping || alone);
         if self.cues <= 0 {
             // The plan answers less of the question than it leaves out.
             return None;
@@ -204,6 +206,18 @@ impl Composer<'_, '_, '_> {
             (self.count, columns.counted) = (None, None);
         }
         measured.is_some()
+    }
+
+    /// Whether everything is computed of what a member has one of, so that members are no groups.
+    fn computes_of_one(&self, columns: &Columns) -> bool {
+        let mut all = columns.shown.iter().filter_map(|(_, one)| match one {
+            Shown::Computed(_, path) => self.chosen.get(*path),
+            _ => None,
+        });
+        all.all(|hops| {
+            let mut paths = self.paths.iter();
+            paths.any(|path| path.hops == *hops && path.has_one_value())
+        })
     }
 
     /// Whether each member alone would be a group of one row.

@@ -75,6 +75,10 @@ pub(super) struct Path {
     pub(super) key: bool,
     /// Whether these are the keys of the rows before it.
     own_key: bool,
+    /// Whether it ends with the hop from what somebody is to the person.
+    role: bool,
+    /// Whether that is the hop before the last.
+    of_role: bool,
     /// Whether it leads from some thing to several, which can be counted.
     several: bool,
     /// The share of the members that it leads from, as far as the first ones show.
@@ -87,6 +91,16 @@ impl Path {
     /// Whether it leads to the keys of the members themselves.
     pub(super) fn is_own_key(&self) -> bool {
         self.own_key && self.hops.len() == 1
+    }
+
+    /// Whether each member has at most one of the values that it leads to.
+    pub(super) fn has_one_value(&self) -> bool {
+        self.hops.len() == 1 && !self.several
+    }
+
+    /// How many relations it has beyond the first, not counting the one from what somebody is to the person.
+    pub(super) fn relations(&self) -> usize {
+        (self.hops.len().saturating_sub(1)).saturating_sub(usize::from(self.of_role))
     }
 
     /// Whether it leads to at most one node.
@@ -116,6 +130,8 @@ pub(super) fn paths(
         coded: false,
         key: false,
         own_key: false,
+        role: false,
+        of_role: false,
         several: false,
         covers: 1.0,
         ends: nodes[..nodes.len().min(LOOKED_AT)].to_vec(),
@@ -222,11 +238,14 @@ fn longer(
                         .ends_with("_id")),
             key: own_key || one.out && has_reference(kg, hop.relation),
             own_key,
-            label: if one.out {
+            // What an entrepreneur is called is the name of a person.
+            label: if one.out && explainer.role_of(&path.ends).is_none() {
                 label_of(explainer, &path.ends, relation)
             } else {
                 None
             },
+            role: explainer.is_role(hop.relation),
+            of_role: path.role,
             several,
             covers: path.covers * covered as f32 / some().count() as f32,
             ends,
@@ -359,7 +378,8 @@ impl Path {
 
     fn cost(&self) -> f32 {
         let backwards = self.hops.iter().filter(|hop| hop.way == Way::In).count();
-        LONGER * self.hops.len().saturating_sub(1) as f32
+        let longer = self.hops.len() - usize::from(self.of_role && !self.hops.is_empty());
+        LONGER * longer.saturating_sub(1) as f32
             + BACKWARDS * backwards as f32
             + match (self.unnamed, self.nameless) {
                 (true, _) => UNNAMED,
@@ -458,7 +478,8 @@ pub(super) fn name_of<'p>(paths: &'p [Path], hops: &[Hop]) -> Option<&'p Path> {
 pub(super) fn label_behind<'p>(paths: &'p [Path], hops: &[Hop], label: Label) -> Option<&'p Path> {
     let behind = paths.iter().filter_map(|path| {
         let (own, cost) = path.label?;
-        let next = path.hops.len() == hops.len() + 1 && path.hops.starts_with(hops);
+        let more = 1 + usize::from(path.of_role);
+        let next = path.hops.len() == hops.len() + more && path.hops.starts_with(hops);
         (own == label && next).then_some((cost, path))
     });
     behind

@@ -258,15 +258,23 @@ impl Reader<'_> {
     fn and(&mut self, at: usize) {
         let token = &self.tokens[at];
         self.join(token);
-        self.close();
         // `the average height and weight` are two averages, `the average height and the team` are not.
+        let open = self.open.and_then(|open| self.request.phrases.get(open));
         let next = self.tokens.get(at + 1);
-        let shared = token.word == "and"
-            && matches!(self.role, Role::Computed(_))
-            && next.is_some_and(|next| next.content.is_some() && !next.value);
-        if matches!(self.role, Role::Computed(_) | Role::Key) && !shared {
+        let shared = open
+            .filter(|open| {
+                let word = next.is_some_and(|next| next.content.is_some() && !next.value);
+                word && token.word == "and"
+                    && matches!(open.role, Role::Computed(_))
+                    && !open.words.is_empty()
+                    && open.of.is_empty()
+            })
+            .map(|open| open.role);
+        self.close();
+        if matches!(self.role, Role::Computed(_) | Role::Key) {
             self.role = Role::Column;
         }
+        self.role = shared.unwrap_or(self.role);
         // `clubs in either Spain or Malta, and their towns`
         let their = token.word == "and" && matches!(self.word(at + 1), "its" | "their");
         let columns = matches!(self.role, Role::Condition | Role::Column);

@@ -4,7 +4,7 @@
 use kg::value::{Extreme, Op};
 
 use super::super::asked_word::AskedWord;
-use super::super::numbers::is_generic;
+use super::super::cues::is_generic;
 use super::super::question::Asked;
 use super::super::words::{Explainer, names};
 use crate::call::Aggregate;
