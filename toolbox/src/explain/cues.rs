@@ -107,7 +107,7 @@ pub(super) fn joins_by_or(all: &[String]) -> bool {
         let next = all.get(at + 1).map_or("", String::as_str);
         // `3 or more`
         let compares = matches!(next, "more" | "less" | "fewer" | "higher" | "lower" | "above" | "over" | "under")
-            || adjective(next).is_some();
+            || adjective(next).is_some_and(|(_, degree)| degree == Degree::Comparative);
         // But `over 20 or less than 10` are two.
         let than = all.get(at + 2).is_some_and(|word| word == "than");
         let limit = is_number(all, at - 1) && (compares && !than || is_number(all, at + 1));

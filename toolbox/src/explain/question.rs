@@ -152,7 +152,16 @@ impl Asked {
             }
         }
         let all: Vec<String> = placed.iter().map(|(_, word)| word.clone()).collect();
-        let named = amount_names(&all, is_relation);
+        // `the total point` of a game that has `total_points`
+        let named = amount_names(&all, |words| {
+            let several = || {
+                let (last, before) = words.split_last()?;
+                let mut all = before.to_vec();
+                all.push(format!("{last}s"));
+                Some(is_relation(&all))
+            };
+            is_relation(words) || words.len() > 1 && several() == Some(true)
+        });
         let mut counted = all.clone();
         for (word, _) in counted.iter_mut().zip(&named).filter(|(_, named)| **named) {
             word.clear();

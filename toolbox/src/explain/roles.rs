@@ -44,7 +44,7 @@ impl Explainer<'_, '_> {
     }
 
     /// The class of the subjects of a relation, if each is what one person is: it leads to one of its own, by the key of the
-    /// people, and to nothing else, and has no name.
+    /// people or by its own, and to nothing else, and has no name.
     fn role_class(&self, id: RelId) -> Option<NodeId> {
         /// Rows that are looked at.
         const SOME: usize = 64;
@@ -56,16 +56,19 @@ impl Explainer<'_, '_> {
             pairs.len() < SOME
         });
         let &(head, tail) = pairs.first()?;
-        let key = match kg.term(tail) {
-            Term::Iri(iri) if row_key(&iri).is_some() => split(&iri).0.split_once('=').map(|(key, _)| key.to_owned()),
+        let key_of = |row: NodeId| match kg.term(row) {
+            Term::Iri(iri) if row_key(&iri).is_some() => {
+                split(&iri).0.split_once('=').map(|(key, _)| key.to_owned())
+            }
             _ => None,
         };
+        let key = key_of(tail);
         let heads: FxHashSet<NodeId> = pairs.iter().map(|(head, _)| *head).collect();
         let tails: FxHashSet<NodeId> = pairs.iter().map(|(_, tail)| *tail).collect();
         let relations = kg.out_relations(head);
         let other = |relation: &RelId| *relation != id && column(kg, *relation).is_some();
         let name = |relation: &RelId| split(&kg.name(relation.node())).0.ends_with("name");
-        let role = key.as_ref() == Some(&own)
+        let role = (key.as_ref() == Some(&own) || key_of(head).as_ref() == Some(&own))
             && heads.len() == pairs.len()
             && tails.len() == pairs.len()
             && kg.schema().label_relations.is_empty()

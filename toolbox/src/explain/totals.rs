@@ -1,6 +1,6 @@
 //! Numbers that a question asks for without `how many`, and totals that are no sums. English.
 
-use super::adjective::adjective;
+use super::adjective::{Degree, adjective};
 use super::focus::is_content;
 
 /// What numbers are given for, and nothing is counted for.
@@ -79,6 +79,26 @@ pub(super) fn is_amount(all: &[impl AsRef<str>], at: usize) -> bool {
     noun && !matches!(next, "number" | "amount" | "count" | "of") && !is_content(next)
 }
 
+/// Whether `number of` at `at` names a number that is compared, and asks for none: `with a number of shops greater than 50`.
+fn is_compared_number(all: &[String], at: usize) -> bool {
+    /// Words between it and the comparison, at most.
+    const BETWEEN: usize = 3;
+    let word = |at: usize| all.get(at).map_or("", String::as_str);
+    let before = |back: usize| at.checked_sub(back).map_or("", word);
+    let had = |word: &str| matches!(word, "with" | "have" | "has" | "having" | "whose");
+    let had = had(before(1)) || had(before(2)) && matches!(before(1), "a" | "the" | "total");
+    let compares = |at: usize| {
+        let than = word(at + 1) == "than";
+        let degree = adjective(word(at)).map(|(_, degree)| degree);
+        than && (degree == Some(Degree::Comparative) || matches!(word(at), "more" | "less" | "fewer"))
+            || matches!(word(at), "over" | "above" | "below" | "under")
+            || word(at) == "at" && matches!(word(at + 1), "least" | "most")
+    };
+    had && word(at) == "number"
+        && word(at + 1) == "of"
+        && (at + 3..at + 3 + BETWEEN).any(compares)
+}
+
 /// Whether a word is one for any number.
 pub(super) fn is_value(word: &str) -> bool {
     const VALUES: &str = "score scores point points value values marks";
@@ -93,6 +113,9 @@ pub(super) fn amount_names(all: &[String], is_name: impl Fn(&[String]) -> bool) 
     let mut named = vec![false; all.len()];
     let word = |at: usize| all.get(at).map_or("", String::as_str);
     for at in 0..all.len() {
+        if is_compared_number(all, at) {
+            named[at..at + 2].fill(true);
+        }
         if !AMOUNTS.contains(&word(at)) {
             continue;
         }

@@ -274,7 +274,12 @@ pub(super) fn truth(
     let first = session.literals(&session.step(one.member, one.relation, true));
     let truth = |value: &Literal| is_truth(value, true) || is_truth(value, false);
     let asked = asks_for_status(session.plain_question());
-    if asked || !first.iter().any(truth) || !explainer.speaks_of(one.relation, one.member, true) {
+    // `phones without wifi` have the value `No` where others have a standard.
+    let none = !said && denies_in_words(session, one.relation);
+    if asked
+        || !first.iter().any(truth) && !none
+        || !explainer.speaks_of(one.relation, one.member, true)
+    {
         return None;
     }
     let values = nodes
@@ -291,6 +296,15 @@ pub(super) fn truth(
     }
     let said = said && !explainer.denies(one.relation);
     values.into_iter().find(|value| is_truth(value, said))
+}
+
+/// Whether some things have a word for no along a relation.
+pub(super) fn denies_in_words(session: &Session<'_>, relation: Relation) -> bool {
+    let kg = session.kg();
+    ["No", "no", "NO", "None", "none"].into_iter().any(|word| {
+        let word = kg.find(&Term::Literal(Literal::plain(word)));
+        word.is_some_and(|word| !session.step(word, relation, false).is_empty())
+    })
 }
 
 /// Whether a question asks for what a column says: `what is its approval status`, but not `with the approval status "No"`.

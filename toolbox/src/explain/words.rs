@@ -21,7 +21,7 @@ use super::question::Asked;
 use super::table::WordTables;
 use super::vocabulary::{is_opposite, shortens, split};
 use crate::exec::{Relation, Session};
-use crate::rank::{dice, word_grams};
+use crate::rank::{dice, stem, word_grams};
 
 /// Share of the letters' likeness that counts as a translation probability.
 const ALIKE: f32 = 0.25;
@@ -265,7 +265,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
             .chain(further.iter().flatten())
             .cloned()
             .collect();
-        let words: Arc<[f32]> = (self.asked.words.iter())
+        let mut words: Vec<f32> = (self.asked.words.iter())
             .map(|word| {
                 let of = |name: &String| self.given(word, name);
                 let best = names.iter().map(of).fold(0.0, f32::max);
@@ -278,6 +278,14 @@ impl<'s, 'g> Explainer<'s, 'g> {
                     * if contrary { 0.0 } else { 1.0 }
             })
             .collect();
+        // `home towns` are a `hometown`.
+        for (at, pair) in self.asked.words.windows(2).enumerate() {
+            let one = stem(&format!("{}{}", pair[0].word, pair[1].word));
+            if pair[0].is_before(&pair[1]) && said.contains(&one) {
+                words[at..at + 2].fill(SAME);
+            }
+        }
+        let words: Arc<[f32]> = words.into();
         let to_things = (self.asked.words.iter().zip(words.iter()))
             .map(|(word, p)| match word.adjective {
                 Some(_) if !said.contains(&word.stem) => 0.0,

@@ -68,6 +68,9 @@ impl<'c> Composer<'c, '_, '_> {
                     for path in shown.into_iter().chain(rest).map(Shown::Path) {
                         if !columns.shown.iter().any(|(_, old)| *old == path) {
                             columns.shown.push((phrase.at, path));
+                        } else if phrase.label.is_some() && !phrase.words.is_empty() | !phrase.of.is_empty() {
+                            // `the names of players and of their coaches` are two columns.
+                            self.cues -= 1;
                         }
                     }
                 }

@@ -400,6 +400,9 @@ impl Reader<'_> {
             self.request.count_beside = true;
             return Some(1);
         }
+        if word == "number" && second == "of" && self.tokens[at].in_name {
+            return Some(2);
+        }
         self.request.total |= word == "total" && matches!(second, "number" | "count");
         let counted = match (word, second) {
             ("how", "many") => Some(2),

@@ -26,7 +26,7 @@ use kg::term::{Literal, NodeId, Term};
 use kg::value::{Kind, Op};
 use rustc_hash::FxHashSet;
 
-use super::mentions::are_joined;
+use super::mentions::{are_joined, excludes};
 use super::plan::{Against, Hop, Plan, PlanStep, Start, Way, bit};
 use super::search::{Results, SearchLimits};
 use super::state::{Found, State};
@@ -426,7 +426,8 @@ fn with_texts(
     let of_rows = of_rows(session);
     for (index, value) in session.linked().values.iter().enumerate() {
         let described = of_rows & bit(index) != 0;
-        let text = value.lexical.chars().any(char::is_alphabetic);
+        let text = value.lexical.chars().any(char::is_alphabetic)
+            && !excludes(session.plain_question(), &value.lexical);
         let Some(node) = kg.find(&Term::Literal(value.clone())).filter(|_| text) else {
             continue;
         };

@@ -11,7 +11,7 @@ use super::super::search::{Results, SearchLimits};
 use super::super::state::{State, joined};
 use super::super::term_weights::TermWeights;
 use super::super::terms::of_state;
-use super::super::values::{is_truth, reached, said_classes};
+use super::super::values::{denies_in_words, is_truth, reached, said_classes};
 use super::super::words::Explainer;
 use super::paths::{EXPLAINED, KNOWN};
 use super::request::Request;
@@ -260,7 +260,8 @@ pub(super) fn linked_members(
             // What is not approved has a value that says so.
             let truth = |value: &Literal| is_truth(value, true) || is_truth(value, false);
             let values = session.literals(&between);
-            if !values.is_empty() && values.iter().all(truth) {
+            let truths = !values.is_empty() && values.iter().all(truth);
+            if truths || denies_in_words(session, one.relation) {
                 continue;
             }
             let linked = reached(session, &between, back);
