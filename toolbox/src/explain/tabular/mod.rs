@@ -42,7 +42,7 @@ use paths::{EXPLAINED, KNOWN};
 use plan::Shown;
 pub(super) use plan::TablePlan;
 use request::Request;
-use without::{Without, entity_left_out, inside, linked_members, others};
+use without::{Without, entity_left_out, inside, linked_members, others, values_left};
 
 /// Sets that are extended.
 const BASES: usize = 80;
@@ -152,6 +152,7 @@ pub(super) fn tables(
         if denies(&base) {
             candidates.extend(compose::compose(&base, None, &paths, &positive, explainer));
         }
+        candidates.extend(values_left(&base, &request, explainer, limits));
         let Some(all) = others(&base, &request, explainer, limits) else {
             continue;
         };

@@ -74,6 +74,15 @@ impl TablePlan {
         }
     }
 
+    /// The members of a plan.
+    pub(super) fn of_set(base: Plan) -> Self {
+        Self {
+            paths: vec![Vec::new()],
+            shown: vec![Shown::Path(0)],
+            ..Self::of_columns(base, &[])
+        }
+    }
+
     /// What single relations lead to from the members of a plan, as columns.
     pub(in super::super) fn of_columns(base: Plan, hops: &[Hop]) -> Self {
         Self {
