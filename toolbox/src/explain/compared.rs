@@ -40,9 +40,11 @@ pub(super) fn compared(question: &str, all: &[String], values: &[Literal]) -> Ve
     let lower = question.to_lowercase();
     let spans: Vec<Option<(usize, usize)>> =
         values.iter().map(|value| span(&lower, value)).collect();
+    // `after 1850 or public` are no alternatives of one kind.
+    let alike = |one: usize, other: usize| places[one].is_some() == places[other].is_some();
     let one = |index: usize| {
         let mut compared = Compared {
-            or: alternative(&lower, &spans, index, &JOINING),
+            or: alternative(&lower, &spans, index, &JOINING).filter(|&other| alike(index, other)),
             and: alternative(&lower, &spans, index, &["and", "&"]),
             ..Compared::default()
         };

@@ -44,6 +44,15 @@ const IN: f32 = 0.1;
 /// Trigram similarity below which words count as unrelated.
 const UNRELATED: f32 = 0.25;
 
+/// The probability with which a relation explains a word such as `year` behind its name.
+const TOLD: f32 = 0.3;
+
+/// Whether a noun behind the name of a relation says only what kind of value that has.
+fn adds_nothing(noun: &str) -> bool {
+    const NOUNS: &str = "year years date dates types kinds value values score scores size";
+    NOUNS.split(' ').any(|one| one == noun)
+}
+
 /// What a relation, class or comparison explains.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Explained {
@@ -283,6 +292,12 @@ impl<'s, 'g> Explainer<'s, 'g> {
             let one = stem(&format!("{}{}", pair[0].word, pair[1].word));
             if pair[0].is_before(&pair[1]) && said.contains(&one) {
                 words[at..at + 2].fill(SAME);
+            }
+        }
+        // The `founded year` is what is called `founded`.
+        for (at, pair) in self.asked.words.windows(2).enumerate() {
+            if words[at] >= SAME && words[at + 1] < TOLD && pair[0].is_before(&pair[1]) && adds_nothing(&pair[1].word) {
+                words[at + 1] = TOLD;
             }
         }
         let words: Arc<[f32]> = words.into();
