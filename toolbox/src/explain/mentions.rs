@@ -338,19 +338,28 @@ pub(super) fn is_of_kind(
 pub(super) fn excludes(question: &str, value: &str) -> bool {
     const BEFORE: [&str; 5] = ["outside", "except", "excluding", "beyond", "besides"];
     const BETWEEN: usize = 3;
+    let before = before(question, value);
+    let mut last = before.iter().rev().take(BETWEEN);
+    is_denied(&before) || last.any(|word| BEFORE.contains(&word.as_str()))
+}
+
+/// The same for a number: nothing is `beyond 400 km` by not being 400.
+pub(super) fn excludes_number(question: &str, number: &str) -> bool {
+    is_denied(&before(question, number))
+}
+
+/// The words of a question before a value.
+fn before(question: &str, value: &str) -> Vec<String> {
     let (question, value) = (question.to_lowercase(), value.to_lowercase());
     let before = question.find(&value).and_then(|at| question.get(..at));
-    before.is_some_and(|before| {
-        let before = words(before);
-        let mut last = before.iter().rev().take(BETWEEN);
-        before.ends_with(&["other".to_owned(), "than".to_owned()])
-            || last.any(|word| BEFORE.contains(&word.as_str()))
-            || is_denied(&before)
-    })
+    before.map(words).unwrap_or_default()
 }
 
 /// Whether the words before a value say that something does not have it: `is not`, `are not equal to`.
 fn is_denied(before: &[String]) -> bool {
+    if before.ends_with(&["other".to_owned(), "than".to_owned()]) {
+        return true;
+    }
     let between = |word: &&String| matches!(word.as_str(), "equal" | "to" | "the" | "in" | "a" | "an");
     let mut back = before.iter().rev().skip_while(between);
     let not = back.next().is_some_and(|word| matches!(word.as_str(), "not" | "isn't" | "t"));

@@ -30,6 +30,7 @@ mod asked_word;
 mod both;
 mod classes;
 mod compared;
+mod contains;
 mod cues;
 mod embedded;
 mod ends;
@@ -202,6 +203,7 @@ impl<'s, 'g> Proposer<'s, 'g> {
         let tables = tabular::tables(&mut explainer, &results, weights, limits, &cancel)?;
         let mut scored: Vec<(f32, Terms, Proposed<'_>)> = (results.found)
             .iter()
+            .filter(|found| !found.state.misses_part(&self.asked))
             .map(|found| {
                 let mut terms = terms::of_found(found, &explainer);
                 if tables.contradict(&found.state) {

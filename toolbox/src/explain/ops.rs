@@ -35,7 +35,7 @@ pub(super) fn ops(
             let ops = if asked.between {
                 range()
             } else {
-                let other = || mentions::excludes(session.plain_question(), text);
+                let other = || mentions::excludes_number(session.plain_question(), text);
                 let same = || if other() { Op::Ne } else { Op::Eq };
                 vec![asked.compare_of(index).map_or_else(same, |ops| ops[0])]
             };

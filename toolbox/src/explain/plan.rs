@@ -68,6 +68,8 @@ pub(super) enum Against {
     Truth(Literal),
     /// What another plan finds.
     Found(Box<Plan>),
+    /// Any of these texts.
+    Texts(Vec<Literal>),
 }
 
 /// One step of a plan.
@@ -217,6 +219,7 @@ impl<'s, 'g> Writer<'s, 'g> {
     fn against(&mut self, against: &Against) -> Arg {
         match against {
             Against::Found(plan) => self.plan(plan),
+            Against::Texts(texts) => Arg::List(texts.iter().cloned().map(Arg::Literal).collect()),
             Against::Entity(index) | Against::Own(index) => self.entity(*index),
             Against::Named(node) => self.node(*node),
             Against::Truth(value) | Against::Converted(_, value) => Arg::Literal(value.clone()),
@@ -250,6 +253,18 @@ impl<'s, 'g> Writer<'s, 'g> {
                     self.compare(set.clone(), relation_id, op, &Against::Value(*side), tool)
                 });
                 return self.assign(Tool::Union, sides.to_vec());
+            }
+            Against::Texts(texts) => {
+                let mut sides: Vec<Arg> = (texts.iter())
+                    .map(|text| {
+                        let text = Against::Truth(text.clone());
+                        self.compare(set.clone(), relation_id, op, &text, tool)
+                    })
+                    .collect();
+                return match sides.len() {
+                    1 => sides.remove(0),
+                    _ => self.assign(Tool::Union, sides),
+                };
             }
             Against::Entity(_)
             | Against::Named(_)

@@ -6,6 +6,7 @@ use kg::words;
 use super::adjective::{Degree, adjective};
 use super::asked_word::AskedWord;
 use super::compared::{Compared, compared};
+use super::contains::{TextPart, text_part};
 use super::cues::{
     amounts, comparison, counts, degree_word, degrees, gives_range, is_of_century, joins_by_or,
     negates, rank, whole_words,
@@ -60,6 +61,8 @@ pub(super) struct Asked {
     pub(super) compare: Option<[Op; 2]>,
     /// How each of its values is compared.
     pub(super) compared: Vec<Compared>,
+    /// The part of a text that it says.
+    pub(super) part: Option<TextPart>,
     /// The words around each of its values that is a number.
     pub(super) numbers: Vec<Option<AroundNumber>>,
     /// It asks which of two, with the extremes of its comparative.
@@ -174,6 +177,7 @@ impl Asked {
             tells: tells(question),
             is: (all.first()).is_some_and(|word| BE.contains(&word.as_str())),
             typos: typos.to_vec(),
+            part: text_part(question),
             ..Self::default()
         };
         let values: Vec<Vec<String>> = (linked.values.iter())
@@ -210,6 +214,9 @@ impl Asked {
         for (index, (at, word)) in placed.iter().enumerate() {
             if skip > 0 {
                 skip -= 1;
+                continue;
+            }
+            if asked.part.as_ref().is_some_and(|part| part.covers(*at)) {
                 continue;
             }
             let value = of_value(word);

@@ -244,6 +244,7 @@ impl Search<'_> {
             return Ok(());
         }
         self.comparisons(state, &adjacent, explainer, next)?;
+        self.containing(state, &adjacent, explainer, next)?;
         self.compared_here(state, explainer, next)?;
         self.extremes(state, &adjacent, explainer, next)?;
         self.intersections(state, explainer, next);

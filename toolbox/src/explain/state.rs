@@ -364,7 +364,7 @@ impl State {
             used_entity(index, &mut words, &mut tally, explainer);
         }
         match against {
-            Against::Entity(_) | Against::Truth(_) | Against::Found(_) => {}
+            Against::Entity(_) | Against::Truth(_) | Against::Found(_) | Against::Texts(_) => {}
             Against::Named(node) => {
                 tally.everyday += 1;
                 for &at in explainer.name_of(node).iter() {

@@ -54,6 +54,8 @@ pub(super) struct Tally {
     pub(super) values: u64,
     /// It ends in a truth that the question's own words deny.
     pub(super) denied: bool,
+    /// It uses the part of a text that the question says.
+    pub(super) part: bool,
 }
 
 impl Tally {
@@ -104,6 +106,7 @@ impl Tally {
             everyday: self.everyday + other.everyday,
             values: self.values | other.values,
             denied: self.denied | other.denied,
+            part: self.part | other.part,
         }
     }
 }

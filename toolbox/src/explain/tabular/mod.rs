@@ -325,6 +325,7 @@ fn bases(
             state.tally.values & bit(at) != 0 && numbers.contains(&value.lexical)
         })
     };
+    states.retain(|state| !state.misses_part(explainer.asked));
     states.retain(|state| !compared(state) || measures_counted(state, request, explainer));
     let mut scored: Vec<(f32, State)> = states
         .into_iter()
