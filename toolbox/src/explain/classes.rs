@@ -9,9 +9,9 @@ use kg::words;
 use super::asked_word::AskedWord;
 use super::mentions::stands_beside;
 use super::naming::{class_nouns, class_texts, class_words, is_person, means_same, same_kind};
-use super::nodes::has_reference;
+use super::links::links_what_is_called;
 use super::words::{Explainer, OTHER, alike};
-use crate::exec::{Relation, Session};
+use crate::exec::Relation;
 use crate::rank::stem;
 
 /// The probability with which a class explains a word that names it.
@@ -215,37 +215,4 @@ impl Explainer<'_, '_> {
         self.classes.insert(class, Arc::clone(&words));
         words
     }
-}
-
-/// Whether the members of a class only link things, and a word names the class of these: allergies are of the class
-/// `allergy_type`, and no rows of `has_allergy`, which link students with them.
-pub(super) fn links_what_is_called(session: &Session<'_>, class: NodeId, stem: &str) -> bool {
-    let kg = session.kg();
-    let noun = class_nouns(kg, class).iter().any(|noun| noun == stem);
-    let named = |linked: NodeId| class_words(kg, linked).iter().any(|name| name == stem);
-    noun && linked_classes(session, class).into_iter().any(named)
-}
-
-/// The classes of the things that the members of a class link, if that is all that these do.
-fn linked_classes(session: &Session<'_>, class: NodeId) -> Vec<NodeId> {
-    let kg = session.kg();
-    let Some(&member) = kg.instances(class).first() else {
-        return Vec::new();
-    };
-    let mut classes = Vec::new();
-    let (mut things, mut keys) = (0, 0);
-    for relation in kg.out_relations(member) {
-        let Some(&tail) = kg.tails(member, relation).first() else {
-            continue;
-        };
-        if kg.term(tail).as_literal().is_none() {
-            things += 1;
-            classes.extend(kg.types(tail).into_iter().filter(|other| *other != class));
-        } else if has_reference(kg, Relation::Plain(relation)) {
-            keys += 1;
-        } else {
-            return Vec::new();
-        }
-    }
-    if things.max(keys) > 1 { classes } else { Vec::new() }
 }

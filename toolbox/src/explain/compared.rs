@@ -61,7 +61,7 @@ pub(super) fn compared(question: &str, all: &[String], values: &[Literal]) -> Ve
             // `3 or more`.
             let more = all.get(at + 1).is_some_and(|word| word == "or")
                 && !others().any(|&other| other > at && other <= at + 2)
-                && !all.get(at + 3).is_some_and(|word| word == "than");
+                && all.get(at + 3).is_none_or(|word| word != "than");
             let to = (at + if more { 3 } else { 1 }).min(all.len());
             compared.own = Some(comparison(&all[from..to]));
         }

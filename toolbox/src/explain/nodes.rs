@@ -158,21 +158,6 @@ pub(super) fn measurable(session: &Session<'_>, nodes: &[NodeId]) -> bool {
     literal_kind(session, nodes).is_some_and(|kind| kind != Kind::Text)
 }
 
-/// Whether a column of keys has a relation that leads to the rows with these keys, as the W3C Direct
-/// Mapping writes it: `flights#aircraft_id` and `flights#ref-aircraft_id`.
-pub(super) fn has_reference(kg: &dyn Kg, relation: Relation) -> bool {
-    let Relation::Plain(id) = relation else {
-        return false;
-    };
-    let Term::Iri(iri) = kg.term(id.node()) else {
-        return false;
-    };
-    iri.rsplit_once('#').is_some_and(|(table, column)| {
-        let reference = Term::Iri(format!("{table}#ref-{column}"));
-        kg.find(&reference).is_some()
-    })
-}
-
 /// Whether a literal is the key in the IRI of a row of a table: 205 of `room/room_no=205`.
 pub(super) fn is_key_of(kg: &dyn Kg, node: NodeId, value: NodeId) -> bool {
     match (kg.term(node), kg.term(value)) {

@@ -5,7 +5,7 @@ use kg::value::{Kind, Op};
 
 use super::asked_word::AskedWord;
 use super::compared::{may_be_year, whole};
-use super::mentions;
+use super::denied::{excludes, excludes_number};
 use super::values::{is_unasked_key, kind_of};
 use super::words::Explainer;
 use crate::exec::{Adjacent, Relation, Session};
@@ -35,7 +35,7 @@ pub(super) fn ops(
             let ops = if asked.between {
                 range()
             } else {
-                let other = || mentions::excludes_number(session.plain_question(), text);
+                let other = || excludes_number(session.plain_question(), text);
                 let same = || if other() { Op::Ne } else { Op::Eq };
                 vec![asked.compare_of(index).map_or_else(same, |ops| ops[0])]
             };
@@ -70,7 +70,7 @@ pub(super) fn ops(
                 .filter(|op| late(op) == last_day || text.len() != 4 && !last_day)
                 .collect()
         }
-        Some(Kind::Text) if !number && mentions::excludes(session.plain_question(), text) => {
+        Some(Kind::Text) if !number && excludes(session.plain_question(), text) => {
             let value = session
                 .kg()
                 .find(&Term::Literal(session.linked().values[index].clone()));

@@ -4,9 +4,9 @@ use kg::value::{Extreme, Op};
 use kg::words;
 
 use super::adjective::{Degree, adjective};
+use super::around_numbers::{AroundNumber, around_numbers};
 use super::asked_word::AskedWord;
 use super::compared::{Compared, compared};
-use super::contains::{TextPart, text_part};
 use super::cues::{
     amounts, comparison, counts, degree_word, degrees, gives_range, is_of_century, joins_by_or,
     negates, rank, whole_words,
@@ -17,9 +17,9 @@ use super::marks::{asking_marks, base};
 use super::mentions;
 use super::name_parts::name_part;
 use super::naming::{is_anybody, names_people};
-use super::numbers::{AroundNumber, around_numbers};
 use super::plan::bit;
 use super::table::WordTables;
+use super::text_part::{TextPart, text_part};
 use super::totals::{amount_names, asks_for_most, is_amount};
 use super::vocabulary::is_chatter;
 use super::yes_no::{asks_for_any, ends_with_tag, judges, tells};

@@ -8,7 +8,8 @@ use kg::term::{Literal, NodeId};
 use kg::value::{Kind, Op};
 use rustc_hash::FxHashMap;
 
-use super::nodes::{has_reference, is_key_of};
+use super::links::has_reference;
+use super::nodes::is_key_of;
 use super::plan::{Against, Hop, PlanStep, Start, Way, bit};
 use super::state::{Found, State};
 use super::term_weights::TermWeights;

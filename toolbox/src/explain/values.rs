@@ -7,7 +7,8 @@ use kg::words;
 
 use super::compared::whole;
 use super::naming::{class_texts, class_words};
-use super::nodes::{has_reference, is_key_of, measurable};
+use super::links::has_reference;
+use super::nodes::{is_key_of, measurable};
 use super::plan::{Hop, PlanStep, Start, Way, bit};
 use super::state::State;
 use super::words::{Explainer, is_part_of_name};

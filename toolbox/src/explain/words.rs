@@ -9,7 +9,7 @@ use kg::term::{NodeId, RelId};
 use rustc_hash::FxHashMap;
 
 use super::asked_word::AskedWord;
-use super::classes::links_what_is_called;
+use super::links::links_what_is_called;
 use super::kinship::is_relative;
 use super::mentions::{as_values, entity_at, everyday, stands_beside};
 use super::naming::{

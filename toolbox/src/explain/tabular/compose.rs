@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kg::value::Extreme;
 
 use super::super::naming::is_person;
-use super::super::plan::{Hop, Start, Way, bit};
+use super::super::plan::{Start, bit};
 use super::super::state::State;
 use super::super::words::{Explainer, names, strength};
 use super::columns::{Columns, Composer};
@@ -14,7 +14,6 @@ use super::plan::{Kept, Shown, TablePlan};
 use super::request::{Phrase, Request, Role};
 use super::without::Without;
 use crate::call::Aggregate;
-use crate::exec::Relation;
 
 /// A plan with what it explains.
 pub(super) struct Composed {
@@ -92,21 +91,12 @@ impl Composer<'_, '_, '_> {
         // A number that the graph has is compared, not counted.
         let measured = self.show_measured(&mut columns);
         let mut kept = self.kept().filter(|_| !measured);
-        let beside = |one: &(usize, Shown)| matches!(one.1, Shown::Path(_));
-        let key_shown = columns.key_shown && columns.shown.iter().any(beside);
-        let keyed = columns.own_key || !columns.keys.is_empty();
-        let grouped_count = self.count.is_some()
-            && (request.grouped && keyed || request.is_grouped() && !columns.shown.is_empty());
-        let computed = columns
-            .shown
-            .iter()
-            .any(|(_, one)| matches!(one, Shown::Computed(..)));
+        let computed = (columns.shown.iter()).any(|(_, one)| matches!(one, Shown::Computed(..)));
         // `the lowest and the highest price of each book`: a book has one price.
         let alone = computed && columns.keys.is_empty() && self.computes_of_one(&columns);
         let grouping = kept.is_some()
-            || !computed && grouped_count && without.is_none()
-            || computed && (!columns.keys.is_empty() || request.grouped && columns.own_key && !alone || key_shown)
-            || computed && request.best.is_some();
+            || !computed && without.is_none() && self.counts_in_groups(&columns)
+            || computed && self.computes_in_groups(&columns, alone);
         let members = without.is_none() && self.counts_members(&columns, kept);
         let count =
             members || self.count.is_some() && without.is_some() && columns.shown.is_empty();
@@ -206,51 +196,6 @@ impl Composer<'_, '_, '_> {
             (self.count, columns.counted) = (None, None);
         }
         measured.is_some()
-    }
-
-    /// Whether everything is computed of what a member has one of, so that members are no groups.
-    fn computes_of_one(&self, columns: &Columns) -> bool {
-        let mut all = columns.shown.iter().filter_map(|(_, one)| match one {
-            Shown::Computed(_, path) => self.chosen.get(*path),
-            _ => None,
-        });
-        all.all(|hops| {
-            let mut paths = self.paths.iter();
-            paths.any(|path| path.hops == *hops && path.has_one_value())
-        })
-    }
-
-    /// Whether each member alone would be a group of one row.
-    fn groups_members_alone(&self, columns: &Columns) -> bool {
-        let alone = |key: &usize| self.chosen.get(*key).is_some_and(Vec::is_empty);
-        // Each row has its own key, and its own name.
-        let names = &self.explainer.session.kg().schema().row_names;
-        let own = |key: &usize| {
-            let hops = self.chosen.get(*key);
-            let mut paths = self.paths.iter();
-            let named = matches!(hops.map(Vec::as_slice), Some([Hop { relation: Relation::Plain(id), way: Way::Out }])
-                if names.iter().any(|all| *all == [*id]));
-            named || paths.any(|path| path.is_own_key() && Some(&path.hops) == hops)
-        };
-        let computed = |(_, one): &(usize, Shown)| matches!(one, Shown::Computed(..));
-        let members = columns.counted.is_none() && !columns.shown.iter().any(computed);
-        // An entity alone is one group: nobody asks for the most of one.
-        let single = self.request.most.is_some() && self.base.plan.topic().is_some();
-        let few = single || self.chosen.iter().all(Vec::is_empty);
-        few && columns.keys.iter().any(alone) || members && columns.keys.iter().any(own)
-    }
-
-    /// Whether what a group has is counted once for each member of a class that leads to the group:
-    /// the actors of a film once for each of its genres.
-    fn counts_again(&self, columns: &Columns) -> bool {
-        let plan = &self.base.plan;
-        let class = plan.steps.is_empty() && matches!(plan.start, Start::Class(_));
-        let hops = |path: usize| self.chosen.get(path).map(Vec::as_slice);
-        let Some(counted) = columns.counted.and_then(hops).filter(|_| class) else {
-            return false;
-        };
-        let mut keys = columns.keys.iter().filter_map(|&key| hops(key));
-        keys.any(|key| !key.is_empty() && key.len() < counted.len() && counted.starts_with(key))
     }
 
     /// Whether the rows are the extreme of something.

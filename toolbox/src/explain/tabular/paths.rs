@@ -8,7 +8,8 @@ use kg::term::{Literal, NodeId, RelId, Term};
 use kg::value::Kind;
 use kg::{Kg, words};
 
-use super::super::nodes::{has_reference, is_key_of, is_nameless};
+use super::super::links::has_reference;
+use super::super::nodes::{is_key_of, is_nameless};
 use super::super::plan::{Hop, Way};
 use super::super::values::reached;
 use super::super::vocabulary::{split, stems};

@@ -10,6 +10,14 @@ use super::super::words::{Explainer, names};
 use crate::call::Aggregate;
 use crate::link::{is_size, number_of_word, unit_named};
 
+/// Words behind which no other column is named.
+pub(super) const BEHIND: [&str; 17] = [
+    "for", "in", "from", "by", "at", "on", "across", "they", "he", "she", "we", "you", "i", "us",
+    "to", "are", "is",
+];
+/// What was done by somebody: irregular verbs.
+pub(super) const DONE: &str = "held made sold built won led sung run taught written given taken paid owned";
+
 /// What the words of a phrase are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
