@@ -39,7 +39,12 @@ pub(super) fn around_numbers(
     numbers.dedup();
     let begins = |at: &usize| BEGIN.split(' ').any(|word| word == placed[*at].1);
     let mut ends: Vec<usize> = (numbers.windows(2))
-        .map(|pair| (pair[0] + 1..pair[1]).rev().find(begins).unwrap_or(pair[0] + 1))
+        .map(|pair| {
+            (pair[0] + 1..pair[1])
+                .rev()
+                .find(begins)
+                .unwrap_or(pair[0] + 1)
+        })
         .collect();
     ends.push(placed.len());
     let words = |from: usize, to: usize| -> Vec<usize> {
@@ -52,20 +57,33 @@ pub(super) fn around_numbers(
         let narrows = |at: &usize| NARROW.split(' ').any(|word| word == placed[*at].1);
         let from = match index.checked_sub(1) {
             Some(before) => ends[before],
-            None => (0..at.saturating_sub(1)).rev().find(narrows).unwrap_or_default(),
+            None => (0..at.saturating_sub(1))
+                .rev()
+                .find(narrows)
+                .unwrap_or_default(),
         };
-        let generic = |word: &usize| placed.iter().any(|(at, text)| {
-            content(*at) == Some(*word) && is_generic(text)
-        });
+        let generic = |word: &usize| {
+            placed
+                .iter()
+                .any(|(at, text)| content(*at) == Some(*word) && is_generic(text))
+        };
         let mut own = words(from, ends[index]);
         own.retain(|word| !generic(word));
         let mut others = words(0, from);
         others.extend(words(ends[index], placed.len()));
-        others.retain(|word| !own.contains(word));
+        others.retain(|word| !own.contains(word) && !generic(word));
         let next = placed.get(at + 1).and_then(|(at, _)| content(*at));
-        let before = at.checked_sub(1).map_or("", |before| placed[before].1.as_str());
+        let before = at
+            .checked_sub(1)
+            .map_or("", |before| placed[before].1.as_str());
         let had = matches!(before, "with" | "have" | "has" | "had" | "having");
-        Some(AroundNumber { own, others, next, had, beside: index > 0 })
+        Some(AroundNumber {
+            own,
+            others,
+            next,
+            had,
+            beside: index > 0,
+        })
     };
     places.into_iter().map(|at| at.and_then(one)).collect()
 }
@@ -97,7 +115,10 @@ mod tests {
             };
             found.iter().flatten().map(words).collect()
         };
-        let two = own("height over 5000 or prominence over 1000", &["5000", "1000"]);
+        let two = own(
+            "height over 5000 or prominence over 1000",
+            &["5000", "1000"],
+        );
         assert_eq!(two[0], ["height", "over", "5000"]);
         assert_eq!(two[1], ["or", "prominence", "over", "1000"]);
         let two = own("built after 2010 with 1000 lane metres", &["1000", "2010"]);

@@ -27,7 +27,12 @@ impl State {
 impl Explainer<'_, '_> {
     /// How a relation is compared with a second value of the question where it is compared with the first one already: with
     /// mountains `higher than 5,600 and lower than 5,200`, opened in `both 2010 and 2011`, with `English and French`.
-    fn op_of_second(&mut self, relation: Relation, (first, op): (usize, Op), second: usize) -> Option<Op> {
+    fn op_of_second(
+        &mut self,
+        relation: Relation,
+        (first, op): (usize, Op),
+        second: usize,
+    ) -> Option<Op> {
         let asked = self.asked;
         let value = &self.session.linked().values[second];
         let text = value.lexical.chars().any(char::is_alphabetic);
@@ -83,7 +88,12 @@ impl Search<'_> {
 
     /// The members of a plan's set that the same plan finds for another text or thing of the question too.
     /// The plan has left the rows that have the text: no row has two.
-    pub(super) fn both(&self, state: &State, explainer: &mut Explainer<'_, '_>, next: &mut Vec<State>) {
+    pub(super) fn both(
+        &self,
+        state: &State,
+        explainer: &mut Explainer<'_, '_>,
+        next: &mut Vec<State>,
+    ) {
         if matches!(state.plan.steps.last(), Some(PlanStep::Walk(_))) {
             self.both_values(state, explainer, next);
             if explainer.asked.both {
@@ -92,12 +102,7 @@ impl Search<'_> {
         }
     }
 
-    fn both_values(
-        &self,
-        state: &State,
-        explainer: &mut Explainer<'_, '_>,
-        next: &mut Vec<State>,
-    ) {
+    fn both_values(&self, state: &State, explainer: &mut Explainer<'_, '_>, next: &mut Vec<State>) {
         for (at, step) in state.plan.steps.iter().enumerate() {
             let PlanStep::Compare(relation, op, Against::Value(first)) = step else {
                 continue;

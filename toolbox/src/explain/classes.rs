@@ -7,9 +7,9 @@ use kg::term::NodeId;
 use kg::words;
 
 use super::asked_word::AskedWord;
+use super::links::links_what_is_called;
 use super::mentions::stands_beside;
 use super::naming::{class_nouns, class_texts, class_words, is_person, means_same, same_kind};
-use super::links::links_what_is_called;
 use super::words::{Explainer, OTHER, alike};
 use crate::exec::Relation;
 use crate::rank::stem;

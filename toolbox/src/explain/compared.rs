@@ -60,7 +60,7 @@ pub(super) fn compared(question: &str, all: &[String], values: &[Literal]) -> Ve
                 .map_or(0, |other| other + 1);
             // `3 or more`.
             let more = all.get(at + 1).is_some_and(|word| word == "or")
-                && !others().any(|&other| other > at && other <= at + 2)
+                && !others().any(|&other| other > at && other <= at + 3)
                 && all.get(at + 3).is_none_or(|word| word != "than");
             let to = (at + if more { 3 } else { 1 }).min(all.len());
             compared.own = Some(comparison(&all[from..to]));

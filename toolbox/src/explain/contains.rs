@@ -78,12 +78,16 @@ impl Search<'_> {
             }
             texts.sort_by(|a, b| a.lexical.cmp(&b.lexical));
             let members: EntSet = sorted(members);
-            let mut kept = state.compare(relation, Op::Eq, Against::Texts(texts), members, explainer);
+            let mut kept =
+                state.compare(relation, Op::Eq, Against::Texts(texts), members, explainer);
             kept.tally.part = true;
             // What is quoted may be linked too.
             let linked = session.linked();
             for entity in 0..linked.entities.len() {
-                if linked.span(entity).is_some_and(|(start, _)| part.covers(start)) {
+                if linked
+                    .span(entity)
+                    .is_some_and(|(start, _)| part.covers(start))
+                {
                     kept.tally.entities |= bit(entity);
                 }
             }

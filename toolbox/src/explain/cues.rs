@@ -106,10 +106,13 @@ pub(super) fn joins_by_or(all: &[String]) -> bool {
     all.iter().enumerate().skip(1).any(|(at, word)| {
         let next = all.get(at + 1).map_or("", String::as_str);
         // `3 or more`
-        let compares = matches!(next, "more" | "less" | "fewer" | "higher" | "lower" | "above" | "over" | "under")
-            || adjective(next).is_some_and(|(_, degree)| degree == Degree::Comparative);
+        let compares = matches!(
+            next,
+            "more" | "less" | "fewer" | "higher" | "lower" | "above" | "over" | "under"
+        ) || adjective(next)
+            .is_some_and(|(_, degree)| degree == Degree::Comparative);
         // But `over 20 or less than 10` are two.
-        let than = all.get(at + 2).is_some_and(|word| word == "than");
+        let than = all.get(at + 2).is_some_and(|word| word == "than") || is_number(all, at + 2);
         let limit = is_number(all, at - 1) && (compares && !than || is_number(all, at + 1));
         word == "or" && !limit && !matches!(next, "" | "not" | "so")
     })

@@ -30,10 +30,15 @@ fn is_denied(before: &[String]) -> bool {
     if before.ends_with(&["other".to_owned(), "than".to_owned()]) {
         return true;
     }
-    let between = |word: &&String| matches!(word.as_str(), "equal" | "to" | "the" | "in" | "a" | "an");
+    let between =
+        |word: &&String| matches!(word.as_str(), "equal" | "to" | "the" | "in" | "a" | "an");
     let mut back = before.iter().rev().skip_while(between);
-    let not = back.next().is_some_and(|word| matches!(word.as_str(), "not" | "isn't" | "t"));
-    not && back.next().is_some_and(|word| BE.contains(&word.as_str()) || word == "isn")
+    let not = back
+        .next()
+        .is_some_and(|word| matches!(word.as_str(), "not" | "isn't" | "t"));
+    not && back
+        .next()
+        .is_some_and(|word| BE.contains(&word.as_str()) || word == "isn")
 }
 
 #[cfg(test)]
@@ -57,8 +62,14 @@ mod tests {
 
     #[test]
     fn what_is_not_so_is_denied() {
-        assert!(excludes("musicals whose award is not \"Tony Award\"", "Tony Award"));
-        assert!(excludes("cities that are not in the Netherlands", "Netherlands"));
+        assert!(excludes(
+            "musicals whose award is not \"Tony Award\"",
+            "Tony Award"
+        ));
+        assert!(excludes(
+            "cities that are not in the Netherlands",
+            "Netherlands"
+        ));
         assert!(!excludes("is the Netherlands not in Asia", "Netherlands"));
         assert!(excludes_number("actors whose age is not 20", "20"));
         assert!(!excludes_number("rivers that stretch beyond 400 km", "400"));

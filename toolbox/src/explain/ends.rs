@@ -58,9 +58,8 @@ impl Search<'_> {
             class_said && event() || walked && (state.relation_said || is_named(state, explainer));
         // The names of the entrepreneurs are those of the people, and no column of their own.
         let rows = state.named.as_deref().unwrap_or(&state.nodes);
-        let role = state.class_said
-            && !explainer.is_called_so(state)
-            && explainer.role_of(rows).is_some();
+        let role =
+            state.class_said && !explainer.is_called_so(state) && explainer.role_of(rows).is_some();
         if (steps || named) && new && (!state.statements || row) && !role {
             self.found.push(Found {
                 answer: Value::Set(state.nodes.clone()),

@@ -51,5 +51,9 @@ fn linked_classes(session: &Session<'_>, class: NodeId) -> Vec<NodeId> {
             return Vec::new();
         }
     }
-    if things.max(keys) > 1 { classes } else { Vec::new() }
+    if things.max(keys) > 1 {
+        classes
+    } else {
+        Vec::new()
+    }
 }

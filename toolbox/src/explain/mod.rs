@@ -16,7 +16,10 @@
 //! plan, state, tally, nodes        candidate programs
 //! unlinked                         things that the question names and that are not linked
 //! values, starts, ways, hollow     the search for them, with search, judging and
-//!                                  alternatives, both and ends; compared: what values are compared with
+//!                                  alternatives, both and ends; compared, ops: what values are compared with, and how
+//! around_numbers, numbers          which relation a number belongs to
+//! text_part, contains, denied      parts of texts; values that the things asked for do not have
+//! roles, links                     rows that say what somebody is; rows that only link others
 //! tabular                          candidates that end in the extended tools
 //! read                             what a program of a model explains
 //! terms, term_weights              the decision

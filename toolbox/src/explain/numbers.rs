@@ -50,24 +50,28 @@ impl<'s> Explainer<'s, '_> {
         if self.speak_of(&around.own, one.relation) {
             return false;
         }
-        let out = adjacent.iter().filter(|other| other.out && other.relation != one.relation);
+        let out = adjacent
+            .iter()
+            .filter(|other| other.out && other.relation != one.relation);
         let mut out = out.filter(|other| {
             let way = Way::Out;
-            let words = self.hop(Hop { relation: other.relation, way }).words;
+            let words = self
+                .hop(Hop {
+                    relation: other.relation,
+                    way,
+                })
+                .words;
             (around.own.iter()).any(|&at| is_part_of_name(&words, Some(at)))
         });
         let rivals: Vec<&Adjacent> = out.by_ref().collect();
-        rivals.into_iter().any(|other| !ops(self, self.session, other, value).is_empty())
+        rivals
+            .into_iter()
+            .any(|other| !ops(self, self.session, other, value).is_empty())
     }
 
     /// Whether a relation belongs to another number of the question: the words around that one speak of it, and those around
     /// this one do not. A number without words of its own is of what the one before it is of: `over 1,500 or smaller than 500`.
-    fn is_of_other_number(
-        &mut self,
-        relation: Relation,
-        value: usize,
-        state: &State,
-    ) -> bool {
+    fn is_of_other_number(&mut self, relation: Relation, value: usize, state: &State) -> bool {
         let Some(around) = self.around(value) else {
             return false;
         };
@@ -95,8 +99,6 @@ impl<'s> Explainer<'s, '_> {
     /// Whether a number has words that speak of a relation, or none of its own.
     pub(super) fn is_of_number(&mut self, relation: Relation, value: usize) -> bool {
         let around = self.around(value);
-        around.is_some_and(|around| {
-            around.own.is_empty() || self.speak_of(&around.own, relation)
-        })
+        around.is_some_and(|around| around.own.is_empty() || self.speak_of(&around.own, relation))
     }
 }

@@ -346,7 +346,8 @@ impl Asked {
         asked.negated = negates(&all);
         // `other_details` are no others.
         let column = (0..all.len()).any(|at| {
-            all[at] == "other" && (at + 2..=all.len().min(at + 4)).any(|to| is_relation(&all[at..to]))
+            all[at] == "other"
+                && (at + 2..=all.len().min(at + 4)).any(|to| is_relation(&all[at..to]))
         });
         asked.others = !column && mentions::asks_for_others(&all);
         asked.has_question_word = all

@@ -82,7 +82,10 @@ impl Explainer<'_, '_> {
     pub(super) fn role_of(&mut self, rows: &[NodeId]) -> Option<Hop> {
         let kg = self.session.kg();
         let relations = kg.out_relations(*rows.first()?);
-        let relation = relations.into_iter().map(Relation::Plain).find(|one| self.is_role(*one))?;
+        let relation = relations
+            .into_iter()
+            .map(Relation::Plain)
+            .find(|one| self.is_role(*one))?;
         let way = Way::Out;
         Some(Hop { relation, way })
     }

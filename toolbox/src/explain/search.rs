@@ -10,12 +10,14 @@ use rustc_hash::FxHashMap;
 
 use super::links::has_reference;
 use super::nodes::is_key_of;
+use super::ops::is_range;
 use super::plan::{Against, Hop, PlanStep, Start, Way, bit};
 use super::state::{Found, State};
 use super::term_weights::TermWeights;
 use super::terms::{Terms, of_state};
-use super::ops::is_range;
-use super::values::{is_of_every_row, is_unasked_key, kind_of, of_rows, reached, said_classes, truth, year_used};
+use super::values::{
+    is_of_every_row, is_unasked_key, kind_of, of_rows, reached, said_classes, truth, year_used,
+};
 use super::ways::{ways, without_texts};
 use super::words::Explainer;
 use crate::call::ToolTable;

@@ -273,8 +273,13 @@ pub(super) fn of_found(found: &Found, explainer: &Explainer<'_, '_>) -> Terms {
     terms[DecisionTerm::NumberForWhoOrWhere] =
         flag(who && kind.is_some_and(|kind| kind != Kind::Text));
     terms[DecisionTerm::TextAnswer] = flag(kind == Some(Kind::Text));
-    terms[DecisionTerm::NumberNotAsked] =
-        flag(number && !asked.count && !value && !explainer.is_called_so(state) && !explainer.is_extreme_value(state));
+    terms[DecisionTerm::NumberNotAsked] = flag(
+        number
+            && !asked.count
+            && !value
+            && !explainer.is_called_so(state)
+            && !explainer.is_extreme_value(state),
+    );
     terms[DecisionTerm::FocusLast] = if value { 1.0 } else { state.last };
     let focus = explainer.focus.filter(|&at| {
         let word = &asked.words[at];

@@ -76,9 +76,13 @@ pub(super) fn text_part(question: &str) -> Option<TextPart> {
         (starts(pair[0].1) || ends(pair[0].1)) && with
     });
     // `with "star" in the title`
-    let held = near.last().filter(|(_, word)| matches!(*word, "with" | "has" | "have" | "having"));
+    let held = near
+        .last()
+        .filter(|(_, word)| matches!(*word, "with" | "has" | "have" | "having"));
     let within = behind.first().is_some_and(|(_, word)| *word == "in")
-        && behind.get(1).is_some_and(|(_, word)| is("the its their his her", word));
+        && behind
+            .get(1)
+            .is_some_and(|(_, word)| is("the its their his her", word));
     let (from, place) = match (edge, contains, held) {
         (Some(pair), ..) if ends(pair[0].1) => (pair[0].0, Place::End),
         (Some(pair), ..) => (pair[0].0, Place::Start),
@@ -97,10 +101,18 @@ fn quoted(question: &str) -> Option<(usize, usize, &str)> {
     let of = |(open, close): (char, char)| {
         let apart = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
         let begins = |(at, _): &(usize, char)| apart(question[..*at].chars().next_back());
-        let (start, _) = question.char_indices().filter(|(_, c)| *c == open).find(begins)?;
+        let (start, _) = question
+            .char_indices()
+            .filter(|(_, c)| *c == open)
+            .find(begins)?;
         let from = start + open.len_utf8();
-        let ends = |(at, _): &(usize, char)| apart(question[from + at + close.len_utf8()..].chars().next());
-        let (length, _) = question[from..].char_indices().filter(|(_, c)| *c == close).find(ends)?;
+        let ends = |(at, _): &(usize, char)| {
+            apart(question[from + at + close.len_utf8()..].chars().next())
+        };
+        let (length, _) = question[from..]
+            .char_indices()
+            .filter(|(_, c)| *c == close)
+            .find(ends)?;
         let text = question.get(from..from + length)?.trim();
         (!text.is_empty()).then_some((start, from + length + close.len_utf8(), text))
     };
@@ -128,13 +140,22 @@ mod tests {
         let part = |question: &str| text_part(question).map(|one| (one.text, one.place));
         let anywhere = |text: &str| Some((text.to_owned(), Place::Anywhere));
         assert_eq!(part("films with 'star' in the title"), anywhere("star"));
-        assert_eq!(part("Which names contain the substring \"Ha\"?"), anywhere("ha"));
-        assert_eq!(part("how many films have the word Dummy in their titles"), anywhere("dummy"));
+        assert_eq!(
+            part("Which names contain the substring \"Ha\"?"),
+            anywhere("ha")
+        );
+        assert_eq!(
+            part("how many films have the word Dummy in their titles"),
+            anywhere("dummy")
+        );
         assert_eq!(
             part("names that start with \"Mc\""),
             Some(("mc".to_owned(), Place::Start))
         );
-        assert_eq!(part("cities ending with 'ville'"), Some(("ville".to_owned(), Place::End)));
+        assert_eq!(
+            part("cities ending with 'ville'"),
+            Some(("ville".to_owned(), Place::End))
+        );
         // A quoted value is no part.
         assert_eq!(part("musicals with the award \"Tony Award\""), None);
         assert_eq!(part("who's in 'Alien'"), None);

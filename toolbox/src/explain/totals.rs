@@ -90,13 +90,12 @@ fn is_compared_number(all: &[String], at: usize) -> bool {
     let compares = |at: usize| {
         let than = word(at + 1) == "than";
         let degree = adjective(word(at)).map(|(_, degree)| degree);
-        than && (degree == Some(Degree::Comparative) || matches!(word(at), "more" | "less" | "fewer"))
+        than && (degree == Some(Degree::Comparative)
+            || matches!(word(at), "more" | "less" | "fewer"))
             || matches!(word(at), "over" | "above" | "below" | "under")
             || word(at) == "at" && matches!(word(at + 1), "least" | "most")
     };
-    had && word(at) == "number"
-        && word(at + 1) == "of"
-        && (at + 3..at + 3 + BETWEEN).any(compares)
+    had && word(at) == "number" && word(at + 1) == "of" && (at + 3..at + 3 + BETWEEN).any(compares)
 }
 
 /// Whether a word is one for any number.

@@ -49,7 +49,11 @@ pub(super) fn found(session: &Session<'_>, tables: &WordTables) -> Vec<(String, 
         let seen = values.contains(&word) || found.iter().any(|(known, _)| *known == word);
         let short = || SHORTHAND.iter().find(|(short, _)| *short == word);
         // The graph may write it so too: `acc_percent`.
-        let written = || short().filter(|_| !in_graph(&word)).map(|(_, long)| (*long).to_owned());
+        let written = || {
+            short()
+                .filter(|_| !in_graph(&word))
+                .map(|(_, long)| (*long).to_owned())
+        };
         let own = || (!tables.has(&stem(&word)) && in_graph(&word)).then(|| word.clone());
         let meant = || (written().or_else(|| meant(&word, tables, in_graph))).or_else(own);
         if let Some(meant) = (!seen).then(meant).flatten() {

@@ -6,8 +6,8 @@ use kg::value::Kind;
 use kg::words;
 
 use super::compared::whole;
-use super::naming::{class_texts, class_words};
 use super::links::has_reference;
+use super::naming::{class_texts, class_words};
 use super::nodes::{is_key_of, measurable};
 use super::plan::{Hop, PlanStep, Start, Way, bit};
 use super::state::State;

@@ -9,8 +9,8 @@ use kg::term::{NodeId, RelId};
 use rustc_hash::FxHashMap;
 
 use super::asked_word::AskedWord;
-use super::links::links_what_is_called;
 use super::kinship::is_relative;
+use super::links::links_what_is_called;
 use super::mentions::{as_values, entity_at, everyday, stands_beside};
 use super::naming::{
     Role, class_nouns, class_words, is_contrary, is_end, is_general, is_nationality, is_place,
@@ -296,7 +296,11 @@ impl<'s, 'g> Explainer<'s, 'g> {
         }
         // The `founded year` is what is called `founded`.
         for (at, pair) in self.asked.words.windows(2).enumerate() {
-            if words[at] >= SAME && words[at + 1] < TOLD && pair[0].is_before(&pair[1]) && adds_nothing(&pair[1].word) {
+            if words[at] >= SAME
+                && words[at + 1] < TOLD
+                && pair[0].is_before(&pair[1])
+                && adds_nothing(&pair[1].word)
+            {
                 words[at + 1] = TOLD;
             }
         }

@@ -7,6 +7,7 @@ mod entity_selection;
 mod exec;
 mod explain;
 mod gbnf;
+mod limits;
 mod linking;
 mod lists;
 mod namesakes;

@@ -68,7 +68,9 @@ impl<'c> Composer<'c, '_, '_> {
                     for path in shown.into_iter().chain(rest).map(Shown::Path) {
                         if !columns.shown.iter().any(|(_, old)| *old == path) {
                             columns.shown.push((phrase.at, path));
-                        } else if phrase.label.is_some() && !phrase.words.is_empty() | !phrase.of.is_empty() {
+                        } else if phrase.label.is_some()
+                            && !phrase.words.is_empty() | !phrase.of.is_empty()
+                        {
                             // `the names of players and of their coaches` are two columns.
                             self.cues -= 1;
                         }
@@ -94,8 +96,13 @@ impl<'c> Composer<'c, '_, '_> {
                     } else {
                         // `the average height and team` of each player
                         let role = Role::Column;
-                        let path = self.named_by(&Phrase { role, ..phrase.clone() });
-                        columns.shown.extend(path.map(|path| (phrase.at, Shown::Path(path))));
+                        let path = self.named_by(&Phrase {
+                            role,
+                            ..phrase.clone()
+                        });
+                        columns
+                            .shown
+                            .extend(path.map(|path| (phrase.at, Shown::Path(path))));
                     }
                 }
                 // `every film genre` is a genre.
@@ -148,11 +155,18 @@ impl<'c> Composer<'c, '_, '_> {
     fn order_by_shown(&mut self, columns: &mut Columns) {
         let words = &self.explainer.asked.words;
         let any = |at: &usize| words.get(*at).is_some_and(|word| is_generic(&word.word));
-        let mut orders = self.request.phrases.iter().filter(|one| one.role == Role::Order);
-        let says_how = orders.next().is_some_and(|one| one.words.iter().all(any)) && orders.next().is_none();
-        if let ([(_, Shown::Path(path))], true, true) =
-            (columns.shown.as_slice(), says_how, self.request.first.is_some())
-            && self.is_number(*path)
+        let mut orders = self
+            .request
+            .phrases
+            .iter()
+            .filter(|one| one.role == Role::Order);
+        let says_how =
+            orders.next().is_some_and(|one| one.words.iter().all(any)) && orders.next().is_none();
+        if let ([(_, Shown::Path(path))], true, true) = (
+            columns.shown.as_slice(),
+            says_how,
+            self.request.first.is_some(),
+        ) && self.is_number(*path)
         {
             columns.order = Some(*path);
         }
@@ -214,7 +228,8 @@ impl<'c> Composer<'c, '_, '_> {
     /// Whether a phrase is what the members have a number of: the `seats` of a branch.
     fn is_number_of(&self, phrase: &Phrase) -> bool {
         let kg = self.explainer.session.kg();
-        let of = |path: &Path| !path.key && path.is_called(&phrase.words) && path.leads_to_numbers(kg);
+        let of =
+            |path: &Path| !path.key && path.is_called(&phrase.words) && path.leads_to_numbers(kg);
         self.paths.iter().any(of)
     }
 
@@ -388,7 +403,8 @@ impl<'c> Composer<'c, '_, '_> {
             // Nobody wants the mean of keys, nor the greatest of them.
             return best(self.paths, phrase, known, |path| {
                 let number = path.leads_to_numbers(kg);
-                let ordered = matches!(phrase.role, Role::Computed(Aggregate::Max | Aggregate::Min));
+                let ordered =
+                    matches!(phrase.role, Role::Computed(Aggregate::Max | Aggregate::Min));
                 !path.key && !path.coded && (number || ordered && path.has_an_order(kg))
             });
         }

@@ -133,7 +133,11 @@ impl Composer<'_, '_, '_> {
         }
         // A question that names a class asks for its members.
         self.relations += usize::from(self.class_named && !self.asks_for_class());
-        self.missing(kept.is_some(), computed || columns.single, grouping || alone);
+        self.missing(
+            kept.is_some(),
+            computed || columns.single,
+            grouping || alone,
+        );
         if self.cues <= 0 {
             // The plan answers less of the question than it leaves out.
             return None;

@@ -108,7 +108,9 @@ impl Reader<'_> {
             }
             ("over", _) => (Op::Gt, number(second)?, 2),
             ("only" | "exactly", _) => (Op::Eq, number(second)?, 2),
-            ("with" | "have" | "has" | "had" | "having", _) if self.counts_next(at + 1) || second == "1" || second == "one" => {
+            ("with" | "have" | "has" | "had" | "having", _)
+                if self.counts_next(at + 1) || second == "1" || second == "one" =>
+            {
                 self.having_number(at + 1)?
             }
             (_, "or") if matches!(third, "more" | "fewer" | "less") && fourth != "than" => {

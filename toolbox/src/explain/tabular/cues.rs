@@ -6,9 +6,9 @@ use kg::value::Extreme;
 use super::super::adjective::{Degree, adjective};
 use super::super::cues::{falls_short, is_negation};
 use super::super::order::sorts;
-use super::super::totals::{is_amount, is_unit_of_rate, things_follow, is_value};
-use super::reading::{LISTING, Reader, Token};
+use super::super::totals::{is_amount, is_unit_of_rate, is_value, things_follow};
 use super::counted::LARGEST_COUNT;
+use super::reading::{LISTING, Reader, Token};
 use super::request::{DONE, Phrase, Role, is_one_of, number};
 use crate::call::Aggregate;
 
@@ -27,7 +27,6 @@ const DIFFERENT: &str = "different distinct unique corresponding respective";
 
 /// Words between `except` and what is left out.
 const EXCEPTED: &str = "for those the ones that who which had have has with";
-
 
 impl Reader<'_> {
     /// Reads a cue and returns how many tokens it has.
@@ -172,7 +171,8 @@ impl Reader<'_> {
                 self.request.most = Some(if most { Extreme::Max } else { Extreme::Min });
                 self.begin(Role::Column);
                 // `the most common type of status`
-                let kind = is_one_of(self.word(at + 2), "type types kind kinds sort") && self.word(at + 3) == "of";
+                let kind = is_one_of(self.word(at + 2), "type types kind kinds sort")
+                    && self.word(at + 3) == "of";
                 Some(if kind { 4 } else { 2 })
             }
             // `booked most often`.

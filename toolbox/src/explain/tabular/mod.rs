@@ -2,11 +2,13 @@
 //! proposed where a question has a cue for them, and extend the sets that the search finds.
 //!
 //! ```text
-//! request   what a question asks of a table; reading, cues, computed: from its words
+//! request   what a question asks of a table; reading, asking, cues, counted, computed: from its words
+//! bases     the sets that tables are made of
 //! paths     the columns that a set can have
 //! plan      the program
 //! pairs     what is asked of two things or texts
-//! compose   makes a plan from a set, its paths and the request; columns: what the phrases name; without: what is left out
+//! compose   makes a plan from a set, its paths and the request; columns: what the phrases name; groups: whether rows are grouped;
+//!           without, values_left: what is left out
 //! ```
 
 mod asking;
@@ -35,8 +37,8 @@ use super::search::{Results, SearchLimits};
 use super::state::{Found, State};
 use super::term_weights::TermWeights;
 use super::terms::{DecisionTerm, Terms, of_found, of_state};
-use super::vocabulary::split;
 use super::values::{is_truth, reached};
+use super::vocabulary::split;
 use super::words::{Explainer, strength};
 use crate::call::{Aggregate, Call, ToolTable};
 use crate::exec::{EntSet, Relation, Value};

@@ -314,7 +314,9 @@ fn label_of(
         _ if own.ends_with("name") => Some((Label::Name, OF_ANOTHER)),
         _ if own.ends_with("id") && key() => Some((Label::Key, OTHERWISE)),
         // `the customer ids` of accounts.
-        _ if own.ends_with("id") && has_reference(kg, Relation::Plain(relation)) => Some((Label::Key, OF_ANOTHER)),
+        _ if own.ends_with("id") && has_reference(kg, Relation::Plain(relation)) => {
+            Some((Label::Key, OF_ANOTHER))
+        }
         _ => None,
     }
 }

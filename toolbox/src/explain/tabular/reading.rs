@@ -193,7 +193,8 @@ impl Reader<'_> {
                 // `sorted by age, for all players older than 20`
                 let ordered = word == "for" && self.role == Role::Order && self.open.is_some();
                 self.close();
-                if ordered || matches!(self.role, Role::Column | Role::Counted | Role::Computed(_)) {
+                if ordered || matches!(self.role, Role::Column | Role::Counted | Role::Computed(_))
+                {
                     self.role = Role::Condition;
                 }
             }

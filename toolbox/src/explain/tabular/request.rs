@@ -16,7 +16,8 @@ pub(super) const BEHIND: [&str; 17] = [
     "to", "are", "is",
 ];
 /// What was done by somebody: irregular verbs.
-pub(super) const DONE: &str = "held made sold built won led sung run taught written given taken paid owned";
+pub(super) const DONE: &str =
+    "held made sold built won led sung run taught written given taken paid owned";
 
 /// What the words of a phrase are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +139,12 @@ impl Request {
             }
         }
         // `a population above the average`: of populations. `an age smaller than the average`: of ages.
-        let degree = |at: &usize| asked.words.get(*at).is_some_and(|word| is_generic(&word.word));
+        let degree = |at: &usize| {
+            asked
+                .words
+                .get(*at)
+                .is_some_and(|word| is_generic(&word.word))
+        };
         for at in 1..self.phrases.len() {
             let (before, behind) = self.phrases.split_at_mut(at);
             let says = |one: &&Phrase| one.words.is_empty() || !one.words.iter().all(degree);

@@ -53,19 +53,40 @@ pub(super) fn values_left(
         words.iter().any(|&at| names(&of_class, Some(at)))
     };
     let itself = said(class, &left_out) || said(start, &left_out);
-    if !itself || session.classes().iter().any(|&class| said(class, &asked.words)) {
+    if !itself
+        || session
+            .classes()
+            .iter()
+            .any(|&class| said(class, &asked.words))
+    {
         return None;
     }
-    let column = session.adjacent(&members).into_iter().filter(|one| one.out).find(|one| {
-        let (relation, way) = (one.relation, Way::Out);
-        let words = explainer.hop(Hop { relation, way }).words;
-        let values = session.literals(&session.step(one.member, relation, true));
-        let text = !values.is_empty() && values.iter().all(|value| Kind::majority([value]) == Kind::Text);
-        text && !asked.words.is_empty()
-            && asked.words.iter().all(|&at| is_part_of_name(&words, Some(at)))
-    })?;
-    let hop = Hop { relation: column.relation, way: Way::Out };
-    let (all, had) = (reached(session, &members, hop), reached(session, &base.nodes, hop));
+    let column = session
+        .adjacent(&members)
+        .into_iter()
+        .filter(|one| one.out)
+        .find(|one| {
+            let (relation, way) = (one.relation, Way::Out);
+            let words = explainer.hop(Hop { relation, way }).words;
+            let values = session.literals(&session.step(one.member, relation, true));
+            let text = !values.is_empty()
+                && values
+                    .iter()
+                    .all(|value| Kind::majority([value]) == Kind::Text);
+            text && !asked.words.is_empty()
+                && asked
+                    .words
+                    .iter()
+                    .all(|&at| is_part_of_name(&words, Some(at)))
+        })?;
+    let hop = Hop {
+        relation: column.relation,
+        way: Way::Out,
+    };
+    let (all, had) = (
+        reached(session, &members, hop),
+        reached(session, &base.nodes, hop),
+    );
     if all.len() <= had.len() {
         return None;
     }

@@ -299,7 +299,10 @@ pub(super) fn others(
     let first = base.nodes.first()?;
     // What was not attended is not what is left when that is taken away, nor who is not 20 years old.
     let truth = |step: &PlanStep| {
-        matches!(step, PlanStep::Compare(_, _, Against::Truth(_)) | PlanStep::Compare(_, Op::Ne, _))
+        matches!(
+            step,
+            PlanStep::Compare(_, _, Against::Truth(_)) | PlanStep::Compare(_, Op::Ne, _)
+        )
     };
     if base.plan.steps.iter().any(truth) {
         return None;
