@@ -1,7 +1,7 @@
 //! Rows of tables that link other rows, and their columns of keys.
 
 use kg::Kg;
-use kg::term::{NodeId, Term};
+use kg::term::{NodeId, RelId, Term};
 
 use super::naming::{class_nouns, class_words};
 use crate::exec::{Relation, Session};
@@ -56,4 +56,22 @@ fn linked_classes(session: &Session<'_>, class: NodeId) -> Vec<NodeId> {
     } else {
         Vec::new()
     }
+}
+
+/// Whether a column has keys of rows with names.
+pub(super) fn refers_to_named(kg: &dyn Kg, row: NodeId, relation: Relation) -> bool {
+    let Relation::Plain(id) = relation else {
+        return false;
+    };
+    let Term::Iri(iri) = kg.term(id.node()) else {
+        return false;
+    };
+    let reference = (iri.rsplit_once('#'))
+        .and_then(|(table, column)| kg.find(&Term::Iri(format!("{table}#ref-{column}"))));
+    let target = (reference.map(NodeId::relation))
+        .and_then(|reference| kg.tails(row, reference).first().copied());
+    target.is_some_and(|target| {
+        let has = |names: &Vec<RelId>| names.iter().all(|&name| !kg.tails(target, name).is_empty());
+        kg.schema().row_names.iter().any(has)
+    })
 }

@@ -2,7 +2,6 @@
 
 use kg::value::Op;
 
-use super::super::cues::is_generic;
 use super::super::plan::{Against, Hop, PlanStep, bit};
 use super::super::state::State;
 use super::super::words::Explainer;
@@ -149,27 +148,6 @@ impl<'c> Composer<'c, '_, '_> {
             columns.counted = None;
         }
         columns
-    }
-
-    /// Orders rows by the only number that is shown, if the question says only how: `the 3 highest support rates`.
-    fn order_by_shown(&mut self, columns: &mut Columns) {
-        let words = &self.explainer.asked.words;
-        let any = |at: &usize| words.get(*at).is_some_and(|word| is_generic(&word.word));
-        let mut orders = self
-            .request
-            .phrases
-            .iter()
-            .filter(|one| one.role == Role::Order);
-        let says_how =
-            orders.next().is_some_and(|one| one.words.iter().all(any)) && orders.next().is_none();
-        if let ([(_, Shown::Path(path))], true, true) = (
-            columns.shown.as_slice(),
-            says_how,
-            self.request.first.is_some(),
-        ) && self.is_number(*path)
-        {
-            columns.order = Some(*path);
-        }
     }
 
     /// The path to the last name, if `path` leads to the first name, which stands for what the phrase names.

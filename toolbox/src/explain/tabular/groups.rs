@@ -1,8 +1,10 @@
-//! Whether the groups of a plan are groups at all.
+//! Whether the rows of a plan are grouped, and ordered by what they show.
 
+use super::super::cues::is_generic;
 use super::super::plan::{Hop, Start, Way};
 use super::columns::{Columns, Composer};
 use super::plan::Shown;
+use super::request::Role;
 use crate::exec::Relation;
 
 impl Composer<'_, '_, '_> {
@@ -66,5 +68,26 @@ impl Composer<'_, '_, '_> {
         };
         let mut keys = columns.keys.iter().filter_map(|&key| hops(key));
         keys.any(|key| !key.is_empty() && key.len() < counted.len() && counted.starts_with(key))
+    }
+
+    /// Orders rows by the only number that is shown, if the question says only how: `the 3 highest support rates`.
+    pub(super) fn order_by_shown(&mut self, columns: &mut Columns) {
+        let words = &self.explainer.asked.words;
+        let any = |at: &usize| words.get(*at).is_some_and(|word| is_generic(&word.word));
+        let mut orders = self
+            .request
+            .phrases
+            .iter()
+            .filter(|one| one.role == Role::Order);
+        let says_how =
+            orders.next().is_some_and(|one| one.words.iter().all(any)) && orders.next().is_none();
+        if let ([(_, Shown::Path(path))], true, true) = (
+            columns.shown.as_slice(),
+            says_how,
+            self.request.first.is_some(),
+        ) && self.is_number(*path)
+        {
+            columns.order = Some(*path);
+        }
     }
 }

@@ -8,7 +8,7 @@ use kg::term::{Literal, NodeId, RelId, Term};
 use kg::value::Kind;
 use kg::{Kg, words};
 
-use super::super::links::has_reference;
+use super::super::links::{has_reference, refers_to_named};
 use super::super::nodes::{is_key_of, is_nameless};
 use super::super::plan::{Hop, Way};
 use super::super::values::reached;
@@ -255,24 +255,6 @@ fn longer(
         });
     }
     Ok(())
-}
-
-/// Whether a column has keys of rows with names.
-fn refers_to_named(kg: &dyn Kg, row: NodeId, relation: Relation) -> bool {
-    let Relation::Plain(id) = relation else {
-        return false;
-    };
-    let Term::Iri(iri) = kg.term(id.node()) else {
-        return false;
-    };
-    let reference = (iri.rsplit_once('#'))
-        .and_then(|(table, column)| kg.find(&Term::Iri(format!("{table}#ref-{column}"))));
-    let target = (reference.map(NodeId::relation))
-        .and_then(|reference| kg.tails(row, reference).first().copied());
-    target.is_some_and(|target| {
-        let has = |names: &Vec<RelId>| names.iter().all(|&name| !kg.tails(target, name).is_empty());
-        kg.schema().row_names.iter().any(has)
-    })
 }
 
 /// Whether a relation leads to the names or the keys of its subjects.
