@@ -8,9 +8,9 @@ use crate::link::{LAST_DAY, number_of_word};
 
 /// Words that may begin what is said of the next number.
 const BEGIN: &str = "and or but with whose that who which where have has had having";
-
 /// Those behind which a number has all its words.
 const NARROW: &str = "with whose that who which where having";
+
 /// The content words around a number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AroundNumber {

@@ -15,6 +15,7 @@ use crate::exec::{Adjacent, EntSet, Relation, sorted};
 
 /// Texts with the part that are compared, at most.
 const MOST: usize = 30;
+
 impl State {
     /// Whether a plan leaves out the part of a text that the question says, and so answers another question.
     pub(super) fn misses_part(&self, asked: &Asked) -> bool {
@@ -61,6 +62,9 @@ impl Search<'_> {
             let mut texts: Vec<Literal> = Vec::new();
             let mut members = Vec::new();
             for &node in state.nodes.iter() {
+                if texts.len() > MOST {
+                    break;
+                }
                 for &tail in session.step(node, relation, true).iter() {
                     let Term::Literal(text) = session.kg().term(tail) else {
                         continue;

@@ -50,23 +50,16 @@ impl<'s> Explainer<'s, '_> {
         if self.speak_of(&around.own, one.relation) {
             return false;
         }
-        let out = adjacent
-            .iter()
-            .filter(|other| other.out && other.relation != one.relation);
-        let mut out = out.filter(|other| {
-            let way = Way::Out;
-            let words = self
-                .hop(Hop {
-                    relation: other.relation,
-                    way,
-                })
-                .words;
-            (around.own.iter()).any(|&at| is_part_of_name(&words, Some(at)))
-        });
-        let rivals: Vec<&Adjacent> = out.by_ref().collect();
-        rivals
-            .into_iter()
-            .any(|other| !ops(self, self.session, other, value).is_empty())
+        let rivals: Vec<&Adjacent> = (adjacent.iter())
+            .filter(|other| other.out && other.relation != one.relation)
+            .filter(|other| {
+                let (relation, way) = (other.relation, Way::Out);
+                let words = self.hop(Hop { relation, way }).words;
+                (around.own.iter()).any(|&at| is_part_of_name(&words, Some(at)))
+            })
+            .collect();
+        let compares = |other: &Adjacent| !ops(self, self.session, other, value).is_empty();
+        rivals.into_iter().any(compares)
     }
 
     /// Whether a relation belongs to another number of the question: the words around that one speak of it, and those around

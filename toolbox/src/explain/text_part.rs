@@ -2,7 +2,7 @@
 
 use kg::placed_words;
 
-/// Words before and behind a part that say that it is one.
+/// Words before a part that are looked at: one of them says that it is a part.
 const BEFORE: usize = 4;
 /// Words that say that a text has a part.
 const CONTAIN: &str = "contain contains containing contained include includes including substring string word words \
@@ -95,7 +95,7 @@ pub(super) fn text_part(question: &str) -> Option<TextPart> {
     Some(TextPart { text, place, range })
 }
 
-/// The text in the last quotation marks of a question, with the bytes of these.
+/// The first text in quotation marks in a question, with the bytes of these.
 fn quoted(question: &str) -> Option<(usize, usize, &str)> {
     const MARKS: [(char, char); 4] = [('"', '"'), ('\'', '\''), ('“', '”'), ('‘', '’')];
     let of = |(open, close): (char, char)| {
