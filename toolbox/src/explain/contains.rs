@@ -13,8 +13,8 @@ use super::values::kind_of;
 use super::words::Explainer;
 use crate::exec::{Adjacent, EntSet, Relation, sorted};
 
-/// Texts with the part that are compared, at most.
-const MOST: usize = 30;
+/// Texts with the part that are compared, at most: a program has 32 calls.
+const MOST: usize = 25;
 
 impl State {
     /// Whether a plan leaves out the part of a text that the question says, and so answers another question.
@@ -77,7 +77,10 @@ impl Search<'_> {
                     }
                 }
             }
-            if texts.is_empty() || texts.len() > MOST {
+            // Too many of what the question asks for: some of them are no answer, nor are other things.
+            let many = texts.len() > MOST;
+            self.too_many.set(self.too_many.get() || many && state.plan.steps.is_empty());
+            if texts.is_empty() || many {
                 continue;
             }
             texts.sort_by(|a, b| a.lexical.cmp(&b.lexical));

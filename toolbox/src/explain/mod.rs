@@ -15,7 +15,7 @@
 //! possessive                       relations that the question says one after another
 //! plan, state, tally, nodes        candidate programs
 //! unlinked                         things that the question names and that are not linked
-//! values, starts, ways, hollow     the search for them, with search, judging and
+//! values, starts, ways, hollow     the search for them, with search, search_limits, judging and
 //!                                  alternatives, both and ends; compared, ops: what values are compared with, and how
 //! around_numbers, numbers          which relation a number belongs to
 //! text_part, contains, denied      parts of texts; values that the things asked for do not have
@@ -65,6 +65,7 @@ mod read;
 mod relations;
 mod roles;
 mod search;
+mod search_limits;
 mod starts;
 mod state;
 mod table;
@@ -89,7 +90,7 @@ use common::cancel::{Cancel, Cancelled};
 
 pub use learn::{WordPair, learn};
 pub use lexicon::{LexiconEntry, lexicon, question_words};
-pub use search::SearchLimits;
+pub use search_limits::SearchLimits;
 pub use table::{TableError, WordTables};
 pub use term_weights::TermWeights;
 pub use terms::{DecisionTerm, TERM_NAMES, TERMS, Terms};
@@ -210,7 +211,7 @@ impl<'s, 'g> Proposer<'s, 'g> {
         let tables = tabular::tables(&mut explainer, &results, weights, limits, &cancel)?;
         let mut scored: Vec<(f32, Terms, Proposed<'_>)> = (results.found)
             .iter()
-            .filter(|found| !found.state.misses_part(&self.asked))
+            .filter(|found| !results.too_many && !found.state.misses_part(&self.asked))
             .map(|found| {
                 let mut terms = terms::of_found(found, &explainer);
                 if tables.contradict(&found.state) {

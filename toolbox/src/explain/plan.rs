@@ -255,12 +255,12 @@ impl<'s, 'g> Writer<'s, 'g> {
                 return self.assign(Tool::Union, sides.to_vec());
             }
             Against::Texts(texts) => {
-                let mut sides: Vec<Arg> = (texts.iter())
-                    .map(|text| {
-                        let text = Against::Truth(text.clone());
-                        self.compare(set.clone(), relation_id, op, &text, tool)
-                    })
-                    .collect();
+                self.list(&set);
+                let one = |text: &Literal| {
+                    let text = Arg::Literal(text.clone());
+                    self.assign(tool, vec![set.clone(), relation.clone(), Arg::Op(op), text])
+                };
+                let mut sides: Vec<Arg> = texts.iter().map(one).collect();
                 return match sides.len() {
                     1 => sides.remove(0),
                     _ => self.assign(Tool::Union, sides),

@@ -12,6 +12,7 @@ use super::links::has_reference;
 use super::nodes::is_key_of;
 use super::ops::is_range;
 use super::plan::{Against, Hop, PlanStep, Start, Way, bit};
+use super::search_limits::SearchLimits;
 use super::state::{Found, State};
 use super::term_weights::TermWeights;
 use super::terms::{Terms, of_state};
@@ -23,33 +24,6 @@ use super::words::Explainer;
 use crate::call::ToolTable;
 use crate::exec::{Adjacent, EntSet, intersection};
 use crate::link::unit_of;
-
-/// Sizes of the search.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SearchLimits {
-    /// Maximum steps of a plan.
-    pub steps: usize,
-    /// Plans that are continued after each step.
-    pub beam: usize,
-    /// Members of the largest set that is followed.
-    pub set: usize,
-    /// Instances of the largest class that is a start.
-    pub class: usize,
-    /// Relations followed, without those to statement nodes.
-    pub hops: usize,
-}
-
-impl Default for SearchLimits {
-    fn default() -> Self {
-        Self {
-            steps: 5,
-            beam: 60,
-            set: 2_000,
-            class: 20_000,
-            hops: 3,
-        }
-    }
-}
 
 /// Branches of each entity that others are intersected with.
 const BRANCHES: usize = 24;
@@ -71,6 +45,8 @@ pub(super) struct Results {
     pub(super) rows: Vec<State>,
     /// The terms of the best plan that finds nothing.
     pub(super) hollow: Option<Terms>,
+    /// More texts have the part that the question says than are compared.
+    pub(super) too_many: bool,
 }
 
 /// Searches for plans, pruned by `weights`.
@@ -95,6 +71,7 @@ pub(super) fn search(
         hollow: RefCell::new(None),
         of_class: FxHashMap::default(),
         held: Cell::new(0),
+        too_many: Cell::new(false),
         denied: false,
         of_rows: of_rows(explainer.session),
     };
@@ -103,6 +80,7 @@ pub(super) fn search(
         found: search.found,
         rows: search.rows,
         hollow: search.hollow.into_inner(),
+        too_many: search.too_many.get(),
     })
 }
 
@@ -123,6 +101,8 @@ pub(super) struct Search<'c> {
     pub(super) of_class: FxHashMap<NodeId, Vec<(Hop, EntSet)>>,
     /// What the plans so far take of [`HELD`].
     held: Cell<usize>,
+    /// More texts have the part that the question says than are compared.
+    pub(super) too_many: Cell<bool>,
     /// Two of the question's entities are not linked by a relation that it names.
     pub(super) denied: bool,
     /// The values that may describe every row of a table, as bits.

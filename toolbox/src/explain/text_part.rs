@@ -2,8 +2,12 @@
 
 use kg::placed_words;
 
+use super::cues::is_negation;
+
 /// Words before a part that are looked at: one of them says that it is a part.
 const BEFORE: usize = 4;
+/// Words among which a negation stands: `that do not contain`.
+const NEGATION: usize = 3;
 /// Words that say that a text has a part.
 const CONTAIN: &str = "contain contains containing contained include includes including substring string word words \
     letter letters phrase";
@@ -22,6 +26,8 @@ pub(super) struct TextPart {
     /// It, in lower case.
     pub(super) text: String,
     place: Place,
+    /// Whether the texts that are asked for do not have it. Then nothing is found: other texts are too many to be compared.
+    denied: bool,
     /// The byte range of the question that says it.
     range: (usize, usize),
 }
@@ -32,9 +38,17 @@ impl TextPart {
         (self.range.0..self.range.1).contains(&at)
     }
 
+    /// Whether the texts that are asked for do not have it.
+    pub(super) fn is_denied(&self) -> bool {
+        self.denied
+    }
+
     /// Whether a text has it.
     pub(super) fn is_in(&self, text: &str) -> bool {
         let text = text.to_lowercase();
+        if self.denied {
+            return false;
+        }
         match self.place {
             Place::Anywhere => text.contains(&self.text),
             Place::Start => text.starts_with(&self.text),
@@ -78,7 +92,7 @@ pub(super) fn text_part(question: &str) -> Option<TextPart> {
     // `with "star" in the title`
     let held = near
         .last()
-        .filter(|(_, word)| matches!(*word, "with" | "has" | "have" | "having"));
+        .filter(|(_, word)| is("with without has have having", word));
     let within = behind.first().is_some_and(|(_, word)| *word == "in")
         && behind
             .get(1)
@@ -90,9 +104,16 @@ pub(super) fn text_part(question: &str) -> Option<TextPart> {
         (None, None, Some((at, _))) if within => (*at, Place::Anywhere),
         _ => return None,
     };
-    let text = text.to_owned();
-    let range = (from, end);
-    Some(TextPart { text, place, range })
+    let denied = (before.iter().rev())
+        .skip_while(|(at, _)| *at > from)
+        .take(NEGATION)
+        .any(|(_, word)| *word == "without" || is_negation(word));
+    Some(TextPart {
+        text: text.to_owned(),
+        place,
+        denied,
+        range: (from, end),
+    })
 }
 
 /// The first text in quotation marks in a question, with the bytes of these.
@@ -156,6 +177,10 @@ mod tests {
             part("cities ending with 'ville'"),
             Some(("ville".to_owned(), Place::End))
         );
+        let denied = |question: &str| text_part(question).map(|one| one.denied);
+        assert_eq!(denied("films without 'the' in the title"), Some(true));
+        assert_eq!(denied("names that do not contain the letter \"w\""), Some(true));
+        assert_eq!(denied("films with 'star' in the title"), Some(false));
         // A quoted value is no part.
         assert_eq!(part("musicals with the award \"Tony Award\""), None);
         assert_eq!(part("who's in 'Alien'"), None);

@@ -85,7 +85,8 @@ fn a_part_of_a_text_is_enough() {
         ),
         ("names of peaks that end with 'Back'", "Bear Back Long Back"),
         ("How many peaks contain the word Bear in their names?", "2"),
-        // Nothing has it: then nothing else is listed.
+        // Nothing has it, or those without it are asked for: then nothing else is listed.
+        ("names of peaks without 'Bear' in their names", "-"),
         ("names of peaks that contain the word 'Xyzzy'", "-"),
     ]);
 }

@@ -33,10 +33,12 @@ use kg::term::{NodeId, Term};
 use kg::value::{Kind, Op};
 
 use super::plan::{Against, Plan, PlanStep, Start, bit};
-use super::search::{Results, SearchLimits};
+use super::search::Results;
+use super::search_limits::SearchLimits;
 use super::state::{Found, State};
 use super::term_weights::TermWeights;
 use super::terms::{DecisionTerm, Terms, of_found, of_state};
+use super::text_part::TextPart;
 use super::values::{is_truth, reached};
 use super::vocabulary::split;
 use super::words::{Explainer, strength};
@@ -124,7 +126,8 @@ pub(super) fn tables(
     let bare = session.linked().blanked(session.plain_question());
     let mut request = reading::read(&bare, explainer.asked);
     request.fit(explainer);
-    if explainer.asked.judge {
+    let denied = explainer.asked.part.as_ref().is_some_and(TextPart::is_denied);
+    if explainer.asked.judge || denied || results.too_many {
         return Ok(Tables::default());
     }
     if session.options().tools != ToolTable::Extended {

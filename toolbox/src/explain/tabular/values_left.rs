@@ -4,7 +4,7 @@ use kg::term::NodeId;
 use kg::value::Kind;
 
 use super::super::plan::{Hop, Plan, PlanStep, Start, Way};
-use super::super::search::SearchLimits;
+use super::super::search_limits::SearchLimits;
 use super::super::state::State;
 use super::super::values::reached;
 use super::super::words::{Explainer, is_part_of_name, names};

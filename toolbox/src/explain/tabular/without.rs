@@ -7,7 +7,8 @@ use kg::value::Op;
 
 use super::super::nodes::is_event_row;
 use super::super::plan::{Against, Hop, Plan, PlanStep, Start, Way, bit};
-use super::super::search::{Results, SearchLimits};
+use super::super::search::Results;
+use super::super::search_limits::SearchLimits;
 use super::super::state::{State, joined};
 use super::super::term_weights::TermWeights;
 use super::super::terms::of_state;
