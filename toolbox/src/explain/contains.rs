@@ -79,7 +79,8 @@ impl Search<'_> {
             }
             // Too many of what the question asks for: some of them are no answer, nor are other things.
             let many = texts.len() > MOST;
-            self.too_many.set(self.too_many.get() || many && state.plan.steps.is_empty());
+            self.too_many
+                .set(self.too_many.get() || many && state.plan.steps.is_empty());
             if texts.is_empty() || many {
                 continue;
             }

@@ -179,7 +179,10 @@ mod tests {
         );
         let denied = |question: &str| text_part(question).map(|one| one.denied);
         assert_eq!(denied("films without 'the' in the title"), Some(true));
-        assert_eq!(denied("names that do not contain the letter \"w\""), Some(true));
+        assert_eq!(
+            denied("names that do not contain the letter \"w\""),
+            Some(true)
+        );
         assert_eq!(denied("films with 'star' in the title"), Some(false));
         // A quoted value is no part.
         assert_eq!(part("musicals with the award \"Tony Award\""), None);

@@ -126,7 +126,11 @@ pub(super) fn tables(
     let bare = session.linked().blanked(session.plain_question());
     let mut request = reading::read(&bare, explainer.asked);
     request.fit(explainer);
-    let denied = explainer.asked.part.as_ref().is_some_and(TextPart::is_denied);
+    let denied = explainer
+        .asked
+        .part
+        .as_ref()
+        .is_some_and(TextPart::is_denied);
     if explainer.asked.judge || denied || results.too_many {
         return Ok(Tables::default());
     }
