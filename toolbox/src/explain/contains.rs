@@ -1,10 +1,11 @@
 //! Texts of which a question says a part: `films with "star" in the title`, `companies whose name contains the word Bank`.
 //! The graph's texts that have the part are compared one by one, since no tool compares parts. English.
 
-use kg::term::{Literal, RelId, Term};
+use kg::term::{Literal, Term};
 use kg::value::{Kind, Op};
 
 use super::judging::NAMED;
+use super::nodes::leads_to_names;
 use super::plan::{Against, Hop, Way, bit};
 use super::question::Asked;
 use super::search::{Search, Searched};
@@ -38,11 +39,6 @@ impl Search<'_> {
             return Ok(());
         };
         let session = explainer.session;
-        let schema = session.kg().schema();
-        let names = |id: &RelId| {
-            schema.alias_relations.contains(id)
-                || schema.row_names.iter().any(|names| names.contains(id))
-        };
         let way = Way::Out;
         let columns = adjacent.iter().filter(|one| one.out).filter(|one| {
             let Relation::Plain(id) = one.relation else {
@@ -51,11 +47,20 @@ impl Search<'_> {
             let relation = one.relation;
             let words = explainer.hop(Hop { relation, way }).words;
             let spoken = words.iter().any(|p| *p >= NAMED);
-            (spoken || names(&id)) && kind_of(explainer, one) == Some(Kind::Text)
+            (spoken || leads_to_names(session.kg(), id))
+                && kind_of(explainer, one) == Some(Kind::Text)
         });
         let columns: Vec<Relation> = columns
             .map(|one| one.relation)
-            .chain(schema.label_relations.iter().copied().map(Relation::Plain))
+            .chain(
+                session
+                    .kg()
+                    .schema()
+                    .label_relations
+                    .iter()
+                    .copied()
+                    .map(Relation::Plain),
+            )
             .collect();
         for relation in columns {
             self.cancel.check()?;

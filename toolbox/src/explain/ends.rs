@@ -1,8 +1,8 @@
 //! What the plans of the search answer.
 
-use kg::row_key;
 use kg::term::{NodeId, RelId, Term};
 
+use super::links::key_column;
 use super::nodes::{is_event_row, is_key_of, is_nameless};
 use super::plan::{Finish, Hop, PlanStep, Start, Way};
 use super::search::{Search, Searched};
@@ -140,14 +140,7 @@ fn name_columns(rows: &[NodeId], session: &Session<'_>) -> Vec<RelId> {
     let Some(&first) = rows.first() else {
         return Vec::new();
     };
-    let key = match kg.term(first) {
-        Term::Iri(iri) if row_key(&iri).is_some() => {
-            let local = split(&iri).0;
-            local.split_once('=').map(|(key, _)| key.to_owned())
-        }
-        _ => None,
-    };
-    let Some(key) = key.filter(|_| is_nameless(kg, first)) else {
+    let Some(key) = key_column(kg, first).filter(|_| is_nameless(kg, first)) else {
         return Vec::new();
     };
     let has =

@@ -107,19 +107,18 @@ pub(super) fn is_event_row(session: &Session<'_>, node: NodeId) -> bool {
     is_nameless_row(kg, node) && !connects()
 }
 
+/// Whether a relation leads to the names of things, or of the rows of a table.
+pub(super) fn leads_to_names(kg: &dyn Kg, relation: RelId) -> bool {
+    let schema = kg.schema();
+    let mut rows = schema.row_names.iter();
+    schema.alias_relations.contains(&relation) || rows.any(|names| names.contains(&relation))
+}
+
 /// Whether a node is a row of a table without a name.
 fn is_nameless_row(kg: &dyn Kg, node: NodeId) -> bool {
-    let names = |relation: &RelId| {
-        kg.schema().alias_relations.contains(relation)
-            || kg
-                .schema()
-                .row_names
-                .iter()
-                .any(|names| names.contains(relation))
-    };
     matches!(kg.term(node), Term::Iri(iri) if is_row(kg, &iri))
         && is_nameless(kg, node)
-        && !kg.out_relations(node).iter().any(names)
+        && !(kg.out_relations(node).into_iter()).any(|relation| leads_to_names(kg, relation))
 }
 
 /// Whether a node is a thing without a name of its own, such as the row of a table.

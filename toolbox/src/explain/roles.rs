@@ -1,30 +1,18 @@
 //! Rows that say what somebody is: an entrepreneur is a row of `entrepreneur` that leads to a row of `people`, which has the
 //! name, the height and the weight.
 
-use kg::term::{NodeId, RelId, Term};
-use kg::{Kg, row_key};
+use kg::term::{NodeId, RelId};
 use rustc_hash::FxHashSet;
 
+use super::links::{key_column, referring_column};
 use super::plan::{Hop, Way};
 use super::state::State;
 use super::vocabulary::split;
 use super::words::Explainer;
 use crate::exec::Relation;
 
-/// The beginning of the local name of a relation that leads to the row with a key, in the W3C Direct Mapping.
-const REFERENCE: &str = "ref-";
-
 /// From this probability a word says a class.
 const SAID: f32 = 0.1;
-
-/// The column of a relation that leads to the rows with its keys.
-fn column(kg: &dyn Kg, relation: RelId) -> Option<String> {
-    let Term::Iri(iri) = kg.term(relation.node()) else {
-        return None;
-    };
-    let (_, column) = iri.rsplit_once('#')?;
-    Some(column.strip_prefix(REFERENCE)?.to_owned())
-}
 
 impl Explainer<'_, '_> {
     /// Whether a relation leads from what somebody is to the person, and the question says what the person is.
@@ -49,26 +37,21 @@ impl Explainer<'_, '_> {
         /// Rows that are looked at.
         const SOME: usize = 64;
         let kg = self.session.kg();
-        let own = column(kg, id)?;
+        let own = referring_column(kg, id)?;
         let mut pairs = Vec::new();
         kg.each_pair(id, &mut |head, tail| {
             pairs.push((head, tail));
             pairs.len() < SOME
         });
         let &(head, tail) = pairs.first()?;
-        let key_of = |row: NodeId| match kg.term(row) {
-            Term::Iri(iri) if row_key(&iri).is_some() => {
-                split(&iri).0.split_once('=').map(|(key, _)| key.to_owned())
-            }
-            _ => None,
-        };
-        let key = key_of(tail);
         let heads: FxHashSet<NodeId> = pairs.iter().map(|(head, _)| *head).collect();
         let tails: FxHashSet<NodeId> = pairs.iter().map(|(_, tail)| *tail).collect();
         let relations = kg.out_relations(head);
-        let other = |relation: &RelId| *relation != id && column(kg, *relation).is_some();
+        let other = |relation: &RelId| *relation != id && referring_column(kg, *relation).is_some();
         let name = |relation: &RelId| split(&kg.name(relation.node())).0.ends_with("name");
-        let role = (key.as_ref() == Some(&own) || key_of(head).as_ref() == Some(&own))
+        let role = [head, tail]
+            .into_iter()
+            .any(|row| key_column(kg, row).as_ref() == Some(&own))
             && heads.len() == pairs.len()
             && tails.len() == pairs.len()
             && kg.schema().label_relations.is_empty()

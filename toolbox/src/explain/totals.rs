@@ -79,7 +79,8 @@ pub(super) fn is_amount(all: &[impl AsRef<str>], at: usize) -> bool {
     noun && !matches!(next, "number" | "amount" | "count" | "of") && !is_content(next)
 }
 
-/// Whether `number of` at `at` names a number that is compared, and asks for none: `with a number of shops greater than 50`.
+/// Whether the `number of` at `at` is a number that the question compares: `with a number of shops greater than 50`. Such a
+/// question does not ask how many.
 fn is_compared_number(all: &[String], at: usize) -> bool {
     /// Words between it and the comparison, at most.
     const BETWEEN: usize = 3;

@@ -189,7 +189,7 @@ impl<'c> Composer<'c, '_, '_> {
         found.is_some_and(|path| path.leads_to_numbers(self.explainer.session.kg()))
     }
 
-    /// Whether what is counted is called like the last relation of a path, and not only like the things on its way.
+    /// Whether the question counts what the last relation of a path is called. The names of things on the way do not count.
     pub(super) fn is_counted_number(&self, path: usize) -> bool {
         let counted = |phrase: &&Phrase| phrase.role == Role::Counted;
         let found = self.chosen_path(path);

@@ -298,7 +298,7 @@ pub(super) fn others(
     }
     let kg = explainer.session.kg();
     let first = base.nodes.first()?;
-    // What was not attended is not what is left when that is taken away, nor who is not 20 years old.
+    // The plan already says what is not so: `not attended`, `not 20 years old`. Nothing is taken away from that.
     let truth = |step: &PlanStep| {
         matches!(
             step,
