@@ -25,6 +25,9 @@ pub const FILE: &str = "wordings.txt";
 /// First line of the file.
 const HEAD: &str = "kgagent wordings 1";
 
+/// What stands behind the hash of a whole wording of a given question.
+const GIVEN: &str = " given";
+
 /// The wording of one question.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Wording {
@@ -41,6 +44,8 @@ pub struct Wordings {
     questions: BTreeSet<Vec<u64>>,
     /// Hashes of whole wordings.
     whole: BTreeSet<u64>,
+    /// Those of questions that somebody gave, not made from templates or from a graph.
+    given: BTreeSet<u64>,
 }
 
 /// How much of some questions occurs in [`Wordings`].
@@ -71,10 +76,23 @@ impl Wordings {
         self.whole.insert(wording.whole);
     }
 
+    /// Adds a question that somebody gave. [`add`](Self::add) is for those made from templates or from a graph.
+    pub fn add_given(&mut self, wording: Wording) {
+        self.given.insert(wording.whole);
+        self.add(wording);
+    }
+
     /// Adds all questions of another dataset.
     pub fn merge(&mut self, other: Self) {
         self.questions.extend(other.questions);
         self.whole.extend(other.whole);
+        self.given.extend(other.given);
+    }
+
+    /// The share of whole wordings that are of questions that somebody gave; 0 without questions.
+    #[must_use]
+    pub fn given(&self) -> f32 {
+        self.given.len() as f32 / self.whole.len().max(1) as f32
     }
 
     /// Number of distinct whole wordings.
@@ -149,7 +167,12 @@ impl Wordings {
         }
         let _ = writeln!(text, "wordings {}", self.whole.len());
         for whole in &self.whole {
-            let _ = writeln!(text, "{whole:016x}");
+            let given = if self.given.contains(whole) {
+                GIVEN
+            } else {
+                ""
+            };
+            let _ = writeln!(text, "{whole:016x}{given}");
         }
         text
     }
@@ -178,8 +201,20 @@ impl Wordings {
             .iter()
             .map(question)
             .collect::<Option<_>>()?;
-        let whole = part("wordings")?.iter().map(hash).collect::<Option<_>>()?;
-        lines.next().is_none().then_some(Self { questions, whole })
+        let (mut whole, mut given) = (BTreeSet::new(), BTreeSet::new());
+        for line in part("wordings")? {
+            let made = line.strip_suffix(GIVEN);
+            let wording = hash(&made.unwrap_or(line))?;
+            whole.insert(wording);
+            if made.is_some() {
+                given.insert(wording);
+            }
+        }
+        lines.next().is_none().then_some(Self {
+            questions,
+            whole,
+            given,
+        })
     }
 
     /// The wordings of a data or model folder; `None` if it has none, or if the file is of another
@@ -244,14 +279,16 @@ mod tests {
         let (a, b) = (wording(&[3, 1, 3], 10), wording(&[], 11));
         let (mut one, mut two) = (Wordings::default(), Wordings::default());
         one.add(a.clone());
-        one.add(b.clone());
+        one.add_given(b.clone());
         let mut other = Wordings::default();
         other.add(a);
-        two.add(b);
+        other.add(b.clone()); // made as well: the question that was given counts
+        two.add_given(b);
         two.merge(other);
         assert_eq!(one.to_text(), two.to_text());
         assert_eq!(Wordings::parse(&one.to_text()), Some(one.clone()));
-        assert_eq!(one.len(), 2);
+        assert_eq!((one.len(), one.given()), (2, 0.5));
+        assert_eq!(Wordings::default().given(), 0.0);
     }
 
     #[test]
@@ -264,6 +301,7 @@ mod tests {
             "kgagent wordings 2\n",
             &text[..text.len() - 18],
             &format!("{text}more\n"),
+            &text.replace("000a\n", "000a taken\n"),
             &text.replace("0 1", "0 7"),
             &text.replace("words 2", "words 9999999999999"),
         ] {

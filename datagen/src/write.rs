@@ -32,7 +32,7 @@ use crate::question::GoldQuestion;
 use crate::record::{QuestionOutcome, Record};
 use crate::report::Report;
 use crate::select::{DatasetPart, Fate};
-use crate::{Error, limits, reword, synth, word_pairs};
+use crate::{Error, limits, read, reword, synth, word_pairs};
 
 /// Files that identify a data folder.
 const MARKS: [&str; 2] = ["report.json", "run.json"];
@@ -112,7 +112,12 @@ fn write_examples(
                 refused.push(question)?;
             }
             (QuestionOutcome::Kept(fingerprint, _), Some(Fate::Written(DatasetPart::Train))) => {
-                trained.add(of_masked(&fingerprint.masked));
+                let wording = of_masked(&fingerprint.masked);
+                if was_given(question) {
+                    trained.add_given(wording);
+                } else {
+                    trained.add(wording);
+                }
                 let payload = journal.read(entry)?;
                 let lines = example_lines(&payload);
                 let pair = word_pairs::of_example(&fingerprint.masked, lines);
@@ -136,6 +141,11 @@ fn write_examples(
     folder.file(wordings::FILE, trained.to_text().as_bytes())?;
     folder.file(WORDS_FILE, learn(&pairs).as_bytes())?;
     Ok(counts)
+}
+
+/// Whether somebody gave the question. Those made from templates or from the graph have a few wordings, which people seldom use.
+fn was_given(question: &GoldQuestion) -> bool {
+    ![synth::SOURCE, read::TEMPLATES].contains(&question.source.as_str())
 }
 
 /// Whether the words of a question may be learned as words of its relations. `synth` combines

@@ -33,3 +33,4 @@ pub use reader::{Each, QuestionReader, ReadOptions, ReadRequest};
 pub use registry::{page, readers};
 pub use sample::{Likeness, Sample, SampleForm};
 pub use source::QuestionSource;
+pub(crate) use templates::SOURCE as TEMPLATES;

@@ -36,8 +36,11 @@ struct Template {
     hops: Option<u32>,
 }
 
+/// The source of questions made from templates.
+pub(crate) const SOURCE: &str = "templates";
+
 const FORMAT: SourceFormat = SourceFormat {
-    name: "templates",
+    name: SOURCE,
     about: "questions made from templates that the graph fills",
     needs: "JSON Lines of `id`, `wordings`, `sparql` and `bind`, with `shape` and `hops`",
     folder: "every .jsonl",
@@ -61,7 +64,7 @@ impl QuestionReader for Templates {
     }
 
     fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
-        let kg = from.kg.ok_or(Error::NeedsGraph("templates"))?;
+        let kg = from.kg.ok_or(Error::NeedsGraph(SOURCE))?;
         file::each_line(from.path, &mut |number, line| {
             let wrong = |message: String| Error::line(from.path, number, message);
             let template: Template = serde_json::from_str(line)

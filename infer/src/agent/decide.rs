@@ -14,13 +14,13 @@ use toolbox::explain::{
 };
 use toolbox::prompt::{Conversation, Template};
 use toolbox::trace::{DecidedCandidate, TraceEvent};
-use toolbox::wording::{masked_words, of_masked};
 
 use super::kg_agent;
 use super::kind::{AgentKind, Deciding};
 use super::outcome::{DecidedAnswer, Outcome};
 use super::recorder::Recorder;
 use super::task::Task;
+use super::trust::Trust;
 use crate::InferError;
 use crate::planner::Planner;
 
@@ -39,15 +39,6 @@ const SURE_UNIT: f64 = 2.0;
 /// on 1,054 development questions, with two models.
 const CLOSE: f32 = 2.0;
 
-// Set on the blind development questions of the demo graph, 780 more, *new entities* and *new wordings*, with two
-// models (data/base/README.md).
-/// How much a log-probability counts if the model has not read the question's wording in training.
-const UNREAD: f32 = 0.25;
-/// The same of its own choice.
-const UNREAD_FIRST: f32 = 0.5;
-/// The same of giving up: such a model gives up on every fifth question that has an answer.
-const UNREAD_GIVES_UP: f32 = 0.15;
-
 /// Answers one question; without `planner`, by the question's words alone.
 ///
 /// # Errors
@@ -63,11 +54,8 @@ pub fn answer(
         AgentKind::Words(options)
     };
     let begun = Instant::now();
-    let read = (planner.as_ref()).is_some_and(|planner| has_read(task, &**planner));
-    let weights = match &planner {
-        Some(_) => weights(read),
-        None => TermWeights::default(),
-    };
+    let trust = (planner.as_ref()).map(|planner| Trust::of(task, &**planner));
+    let weights = trust.map_or_else(TermWeights::default, Trust::weights);
     let words = (planner.as_ref()).map_or_else(WordTables::base, |planner| planner.words());
     let mut record = Recorder::open_with(task, &agent, words.name());
     let session = task.session()?;
@@ -75,7 +63,7 @@ pub fn answer(
     let limits = SearchLimits::default();
     let mut candidates = proposer.propose(&weights, limits, options.candidates)?;
     let mut logprobs = Vec::new();
-    if let Some(planner) = planner {
+    if let (Some(planner), Some(trust)) = (planner, trust) {
         let written = kg_agent::run(task, planner, &mut record)?;
         let failed = written.failure.is_some();
         let own = as_proposed(proposer.ended(&written.session), &candidates);
@@ -85,7 +73,7 @@ pub fn answer(
             task,
             template: task.template,
             weights: &weights,
-            read,
+            trust,
             begun,
             first: 0,
         };
@@ -93,7 +81,7 @@ pub fn answer(
         if let (false, Some(own), Some(logprob)) = (failed, candidates.last_mut(), logprobs.last())
         {
             let sure = (logprob.unwrap_or_default() / SURE_UNIT).exp();
-            own_choice(own, sure as f32, 1.0, read);
+            trust.own_choice(own, sure as f32, 1.0);
         }
     }
     let decision = Decision {
@@ -193,8 +181,8 @@ pub(super) struct Weighing<'a, 'g> {
     pub(super) task: &'a Task<'g>,
     pub(super) template: &'a Template,
     pub(super) weights: &'a TermWeights,
-    /// Whether the model has read the question's wording in training.
-    pub(super) read: bool,
+    /// How much the model counts.
+    pub(super) trust: Trust,
     pub(super) begun: Instant,
     /// The place of the first candidate among all of the decision.
     pub(super) first: usize,
@@ -210,7 +198,6 @@ impl Weighing<'_, '_> {
         planner: &mut dyn Planner,
         record: &mut Recorder,
     ) -> Result<Vec<Option<f64>>, InferError> {
-        let trust = if self.read { 1.0 } else { UNREAD };
         // A log-probability is at most 0, so without it a score is the highest that is possible.
         let bounds: Vec<f32> = (candidates.iter())
             .map(|one| self.weights.score(&one.terms))
@@ -235,7 +222,7 @@ impl Weighing<'_, '_> {
             for (&at, logprob) in next.iter().zip(found) {
                 let candidate = &mut candidates[at];
                 let term = logprob.map_or(0.0, |log| (log / LOGPROB_UNIT) as f32);
-                let term = trust
+                let term = self.trust.logprob
                     * match is_extended(candidate) {
                         true => term.max(UNUSUAL),
                         false => term,
@@ -276,36 +263,6 @@ pub(super) fn join(candidates: &mut Vec<Candidate>, own: Candidate) {
         _ => one.calls != own.calls,
     });
     candidates.push(own);
-}
-
-/// Whether the planner's model was trained on a question that is worded like this one, but for names and
-/// numbers.
-pub(super) fn has_read(task: &Task<'_>, planner: &dyn Planner) -> bool {
-    let asked = || of_masked(&masked_words(task.question, &task.linked));
-    planner.wordings().is_some_and(|read| read.has(&asked()))
-}
-
-/// The weights of a decision in which a model takes part that has `read` the question's wording in training, or has not.
-pub(super) fn weights(read: bool) -> TermWeights {
-    if read {
-        TermWeights::with_model()
-    } else {
-        TermWeights::unread()
-    }
-}
-
-/// The terms of an agent's own candidate: how sure its model was, also if it has `read` the wording of
-/// the question in training, and what giving up counts then.
-pub(super) fn own_choice(own: &mut Candidate, sure: f32, gives_up: f32, read: bool) {
-    own.terms[DecisionTerm::ModelFirst] = if read { sure } else { UNREAD_FIRST * sure };
-    own.terms[DecisionTerm::WordingRead] = if read { sure } else { 0.0 };
-    if own.answer.is_none() {
-        own.terms[DecisionTerm::ModelGivesUp] = if read {
-            gives_up
-        } else {
-            UNREAD_GIVES_UP * gives_up
-        };
-    }
 }
 
 /// Whether a program uses one of the extended tools.
@@ -447,17 +404,6 @@ mod tests {
             answer: Some(Value::Int(answer)),
             terms: Terms([term; TERMS]),
         }
-    }
-
-    #[test]
-    fn a_model_counts_more_on_a_wording_of_its_training() {
-        let mut own = candidate("ans = end([])", 3, 0.0);
-        own_choice(&mut own, 0.9, 1.0, false);
-        let before = TermWeights::with_model().score(&own.terms);
-        assert_eq!(own.terms[DecisionTerm::WordingRead], 0.0);
-        own_choice(&mut own, 0.9, 1.0, true);
-        assert_eq!(own.terms[DecisionTerm::WordingRead], 0.9);
-        assert!(TermWeights::with_model().score(&own.terms) > before);
     }
 
     #[test]

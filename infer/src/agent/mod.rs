@@ -16,6 +16,7 @@ pub mod thoughts;
 pub mod tog;
 pub mod triad;
 pub mod triad_paper;
+mod trust;
 pub mod vote;
 
 pub use kind::{

@@ -11,11 +11,12 @@ use toolbox::exec::Value;
 use toolbox::explain::{Candidate, DecisionTerm, Proposer, SearchLimits, TermWeights, WordTables};
 use toolbox::oda::OdaOptions;
 
-use super::decide::{Decision, Weighing, has_read, join, own_choice, weights};
+use super::decide::{Decision, Weighing, join};
 use super::kind::{AgentKind, TriadOptions, Voting};
 use super::outcome::Outcome;
 use super::recorder::Recorder;
 use super::task::Task;
+use super::trust::Trust;
 use super::{oda, triad};
 use crate::InferError;
 use crate::planner::Planner;
@@ -115,15 +116,15 @@ impl<'t, 'g> Vote<'t, 'g> {
         let session = task.session()?;
         let proposer = Proposer::new(&session, words);
         let template = planner.program_template();
-        let read = has_read(task, planner);
+        let trust = Trust::of(task, planner);
         let weights = match template {
-            Some(_) => weights(read),
+            Some(_) => trust.weights(),
             None => TermWeights::default(),
         };
         let mut candidates = proposer.propose(&weights, SearchLimits::default(), most)?;
         let mut own = own(&proposer, &candidates);
         let sure = SURE * record.logprob.exp() as f32;
-        own_choice(&mut own, sure, GIVES_UP, read);
+        trust.own_choice(&mut own, sure, GIVES_UP);
         join(&mut candidates, own);
         let mut logprobs = Vec::new();
         if let Some(template) = &template
@@ -133,7 +134,7 @@ impl<'t, 'g> Vote<'t, 'g> {
                 task,
                 template,
                 weights: &weights,
-                read,
+                trust,
                 begun,
                 first: 0,
             };
