@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use common::transcript::Role;
+use common::wordings::Wordings;
 use datagen::Error;
 use datagen::example::{Example, ExampleAnswer};
 use datagen::pipeline::{GenerateOptions, GoldDataset, generate};
@@ -131,6 +132,31 @@ fn options(layout: Layout, threads: usize) -> GenerateOptions {
 fn bytes(dir: &Path) -> [Vec<u8>; 3] {
     ["train.jsonl", "valid.jsonl", "refused.jsonl"]
         .map(|name| std::fs::read(dir.join(name)).unwrap())
+}
+
+#[test]
+fn wordings_tell_questions_that_somebody_gave_from_made_ones() {
+    let dir = tempfile::tempdir().unwrap();
+    for (source, given) in [("jsonl", 1.0), ("templates", 0.0), ("synth", 0.0)] {
+        let out = dir.path().join(source);
+        let mut questions = questions();
+        questions
+            .iter_mut()
+            .for_each(|one| source.clone_into(&mut one.source));
+        write_dataset(
+            &out,
+            &questions,
+            &graph(),
+            &options(Layout::Dialogue, 1),
+            &serde_json::json!({}),
+            &|_, _| {},
+            &AtomicBool::new(false),
+        )
+        .unwrap();
+        let wordings = Wordings::of_folder(&out).unwrap().unwrap();
+        assert!(wordings.len() > 3, "{source}: {}", wordings.len());
+        assert_eq!(wordings.given(), given, "{source}");
+    }
 }
 
 #[test]

@@ -22,6 +22,7 @@ pub(super) struct Trust {
     gives_up: f32,
 }
 
+// Where the factors come from: data/base/README.md.
 /// The model has read the question's wording in training.
 const READ: Trust = Trust {
     read: true,
@@ -30,25 +31,17 @@ const READ: Trust = Trust {
     gives_up: 1.0,
 };
 
-/// It has not, but it was trained on questions that somebody gave. Its own program, which may be one that
-/// the search does not find, counts more than its opinion of others. Set on 255 of the training questions of
-/// ComplexWebQuestions, with models of the others (docs/lab/results.md).
-const GIVEN: Trust = Trust {
-    read: false,
-    logprob: 0.5,
-    first: 2.0,
-    gives_up: 0.5,
-};
-
-/// It has not, and it was trained on questions made from templates or from a graph. Set on the blind
-/// development questions of the demo graph, 780 more, *new entities* and *new wordings*, with two models
-/// (data/base/README.md). Such a model gives up on every fifth question that has an answer.
-const MADE: Trust = Trust {
+/// It has not. A model of made questions then gives up on every fifth question that has an answer.
+const UNREAD: Trust = Trust {
     read: false,
     logprob: 0.25,
     first: 0.5,
     gives_up: 0.15,
 };
+
+/// The factor of its own choice if it was trained on questions that somebody gave: then its own program,
+/// which may be one that the search does not find, is right more often.
+const FIRST_OF_GIVEN: f32 = 4.0;
 
 /// A model was trained on questions that somebody gave if they have at least this share of the wordings
 /// that it has read.
@@ -60,17 +53,19 @@ impl Trust {
         let asked = || of_masked(&masked_words(task.question, &task.linked));
         planner
             .wordings()
-            .map_or(MADE, |read| Self::in_model_of(&read, &asked()))
+            .map_or(UNREAD, |read| Self::in_model_of(&read, &asked()))
     }
 
     /// How much a model counts that has read `wordings`.
     fn in_model_of(wordings: &Wordings, asked: &Wording) -> Self {
-        if wordings.has(asked) {
-            READ
-        } else if wordings.given() >= SHARE_GIVEN {
-            GIVEN
+        let trust = if wordings.has(asked) { READ } else { UNREAD };
+        if wordings.given() >= SHARE_GIVEN {
+            Self {
+                first: FIRST_OF_GIVEN,
+                ..trust
+            }
         } else {
-            MADE
+            trust
         }
     }
 
@@ -107,31 +102,28 @@ mod tests {
         }
     }
 
-    #[test]
-    fn given_questions_raise_the_trust_from_one_wording_in_twenty() {
-        let mut read = Wordings::default();
-        (0..20).for_each(|made| read.add(wording(made)));
-        let asked = wording(99);
-        assert_eq!(Trust::in_model_of(&read, &asked), MADE);
-        assert_eq!(Trust::in_model_of(&read, &wording(3)), READ);
-        read.add_given(wording(20));
-        assert_eq!(Trust::in_model_of(&read, &asked), MADE, "1 of 21");
-        read.add_given(wording(21));
-        assert_eq!(Trust::in_model_of(&read, &asked), GIVEN, "2 of 22");
-        assert_eq!(Trust::in_model_of(&read, &wording(3)), READ);
+    /// What a model's own choice adds to a candidate's score.
+    fn own_choice(read: &Wordings, asked: u64) -> f32 {
+        let mut own = Candidate {
+            calls: Vec::new(),
+            answer: None,
+            terms: Terms([0.0; TERMS]),
+        };
+        Trust::in_model_of(read, &wording(asked)).own_choice(&mut own, 0.9, 1.0);
+        TermWeights::with_model().score(&own.terms)
     }
 
     #[test]
-    fn a_model_counts_most_on_a_wording_of_its_training_and_least_on_others_of_made_questions() {
-        let scores = [READ, GIVEN, MADE].map(|trust| {
-            let mut own = Candidate {
-                calls: Vec::new(),
-                answer: None,
-                terms: Terms([0.0; TERMS]),
-            };
-            trust.own_choice(&mut own, 0.9, 1.0);
-            TermWeights::with_model().score(&own.terms)
-        });
-        assert!(scores[0] > scores[1] && scores[1] > scores[2], "{scores:?}");
+    fn a_models_choice_counts_more_if_it_has_read_the_wording_or_one_in_twenty_was_given() {
+        let mut read = Wordings::default();
+        (0..20).for_each(|made| read.add(wording(made)));
+        let (known, unknown) = (own_choice(&read, 3), own_choice(&read, 99));
+        assert!(known > unknown, "{known} {unknown}");
+        read.add_given(wording(20));
+        assert_eq!(own_choice(&read, 99), unknown, "1 of 21");
+        read.add_given(wording(21));
+        assert!(own_choice(&read, 99) > unknown, "2 of 22");
+        assert!(own_choice(&read, 3) > known);
+        assert!(own_choice(&read, 3) > own_choice(&read, 99));
     }
 }
