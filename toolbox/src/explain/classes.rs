@@ -5,6 +5,7 @@ use std::sync::Arc;
 use kg::search::singular;
 use kg::term::NodeId;
 use kg::words;
+use rustc_hash::FxHashMap;
 
 use super::asked_word::AskedWord;
 use super::links::links_what_is_called;
@@ -122,11 +123,18 @@ impl Explainer<'_, '_> {
                     return 0.0;
                 }
                 let seen = |name: &String| self.tables.question_given(name, &word.stem);
-                let mut all: Vec<f32> = (names.iter())
-                    .map(|names| names.iter().map(seen).fold(0.0, f32::max))
-                    .collect();
+                // The currency used, that of the gross product and that of the income make no thing a currency.
+                let mut all: FxHashMap<&str, f32> = FxHashMap::default();
+                for names in &names {
+                    let likeliest = names.iter().map(|name| (name.as_str(), seen(name)));
+                    if let Some((name, p)) = likeliest.max_by(|a, b| a.1.total_cmp(&b.1)) {
+                        all.insert(name, p);
+                    }
+                }
+                let mut all: Vec<f32> = all.into_values().collect();
                 all.sort_unstable_by(|a, b| b.total_cmp(a));
-                0.5 * CLASS * (all[SEVERAL - 1] / SURE).min(1.0)
+                let last = all.get(SEVERAL - 1).copied().unwrap_or_default();
+                0.5 * CLASS * (last / SURE).min(1.0)
             })
             .collect();
         self.untyped.insert(relations, Arc::clone(&words));
