@@ -25,7 +25,7 @@ pub const FILE: &str = "wordings.txt";
 /// First line of the file.
 const HEAD: &str = "kgagent wordings 1";
 
-/// What stands behind the hash of a whole wording of a given question.
+/// What stands behind the hash of a whole wording that only given questions have.
 const GIVEN: &str = " given";
 
 /// The wording of one question.
@@ -44,7 +44,7 @@ pub struct Wordings {
     questions: BTreeSet<Vec<u64>>,
     /// Hashes of whole wordings.
     whole: BTreeSet<u64>,
-    /// Those of questions that somebody gave, not made from templates or from a graph.
+    /// Those that only questions have that somebody gave, not made from templates or from a graph.
     given: BTreeSet<u64>,
 }
 
@@ -70,26 +70,47 @@ fn distinct(mut words: Vec<u64>) -> Vec<u64> {
 }
 
 impl Wordings {
-    /// Adds a question.
+    /// Adds a question that was made from a template or from a graph.
     pub fn add(&mut self, wording: Wording) {
         self.questions.insert(distinct(wording.words));
-        self.whole.insert(wording.whole);
+        self.made(wording.whole);
     }
 
-    /// Adds a question that somebody gave. [`add`](Self::add) is for those made from templates or from a graph.
+    /// Adds a question that somebody gave.
     pub fn add_given(&mut self, wording: Wording) {
-        self.given.insert(wording.whole);
-        self.add(wording);
+        self.questions.insert(distinct(wording.words));
+        self.gave(wording.whole);
+    }
+
+    fn made(&mut self, whole: u64) {
+        self.whole.insert(whole);
+        self.given.remove(&whole);
+    }
+
+    fn gave(&mut self, whole: u64) {
+        if self.whole.insert(whole) {
+            self.given.insert(whole);
+        }
     }
 
     /// Adds all questions of another dataset.
     pub fn merge(&mut self, other: Self) {
         self.questions.extend(other.questions);
-        self.whole.extend(other.whole);
-        self.given.extend(other.given);
+        for whole in other.whole {
+            if other.given.contains(&whole) {
+                self.gave(whole);
+            } else {
+                self.made(whole);
+            }
+        }
     }
 
-    /// The share of whole wordings that are of questions that somebody gave; 0 without questions.
+    /// Forgets which questions were given.
+    pub fn forget_given(&mut self) {
+        self.given.clear();
+    }
+
+    /// The share of whole wordings that only questions have that somebody gave; 0 without questions.
     #[must_use]
     pub fn given(&self) -> f32 {
         self.given.len() as f32 / self.whole.len().max(1) as f32
@@ -281,10 +302,11 @@ mod tests {
         one.add(a.clone());
         one.add_given(b.clone());
         let mut other = Wordings::default();
-        other.add(a);
-        other.add(b.clone()); // made as well: the question that was given counts
+        other.add(a.clone());
         two.add_given(b);
+        two.add_given(a.clone()); // the other one is made like it
         two.merge(other);
+        two.add_given(a);
         assert_eq!(one.to_text(), two.to_text());
         assert_eq!(Wordings::parse(&one.to_text()), Some(one.clone()));
         assert_eq!((one.len(), one.given()), (2, 0.5));

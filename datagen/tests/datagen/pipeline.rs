@@ -137,12 +137,17 @@ fn bytes(dir: &Path) -> [Vec<u8>; 3] {
 #[test]
 fn wordings_tell_questions_that_somebody_gave_from_made_ones() {
     let dir = tempfile::tempdir().unwrap();
-    for (source, given) in [("jsonl", 1.0), ("templates", 0.0), ("synth", 0.0)] {
-        let out = dir.path().join(source);
+    for (name, templates, given) in [("given", 0, 1.0), ("few", 3, 0.0), ("made", 4, 0.0)] {
+        let out = dir.path().join(name);
         let mut questions = questions();
-        questions
-            .iter_mut()
-            .for_each(|one| source.clone_into(&mut one.source));
+        for (at, one) in questions.iter_mut().enumerate() {
+            let source = if at % 4 < templates {
+                "templates"
+            } else {
+                "jsonl"
+            };
+            source.clone_into(&mut one.source);
+        }
         write_dataset(
             &out,
             &questions,
@@ -154,8 +159,8 @@ fn wordings_tell_questions_that_somebody_gave_from_made_ones() {
         )
         .unwrap();
         let wordings = Wordings::of_folder(&out).unwrap().unwrap();
-        assert!(wordings.len() > 3, "{source}: {}", wordings.len());
-        assert_eq!(wordings.given(), given, "{source}");
+        assert!(wordings.len() > 3, "{name}: {}", wordings.len());
+        assert_eq!(wordings.given(), given, "{name}");
     }
 }
 

@@ -36,7 +36,7 @@ const UNREAD: Trust = Trust {
     read: false,
     logprob: 0.25,
     first: 0.5,
-    gives_up: 0.15,
+    gives_up: 0.3,
 };
 
 /// The factor of its own choice if it was trained on questions that somebody gave: then its own program,
@@ -45,7 +45,7 @@ const FIRST_OF_GIVEN: f32 = 4.0;
 
 /// A model was trained on questions that somebody gave if they have at least this share of the wordings
 /// that it has read.
-const SHARE_GIVEN: f32 = 0.05;
+const SHARE_GIVEN: f32 = 0.1;
 
 impl Trust {
     /// How much the planner's model counts for the question of `task`.
@@ -114,15 +114,15 @@ mod tests {
     }
 
     #[test]
-    fn a_models_choice_counts_more_if_it_has_read_the_wording_or_one_in_twenty_was_given() {
+    fn a_models_choice_counts_more_if_it_has_read_the_wording_or_a_tenth_was_given() {
         let mut read = Wordings::default();
         (0..20).for_each(|made| read.add(wording(made)));
         let (known, unknown) = (own_choice(&read, 3), own_choice(&read, 99));
         assert!(known > unknown, "{known} {unknown}");
-        read.add_given(wording(20));
-        assert_eq!(own_choice(&read, 99), unknown, "1 of 21");
-        read.add_given(wording(21));
-        assert!(own_choice(&read, 99) > unknown, "2 of 22");
+        (20..22).for_each(|given| read.add_given(wording(given)));
+        assert_eq!(own_choice(&read, 99), unknown, "2 of 22");
+        read.add_given(wording(22));
+        assert!(own_choice(&read, 99) > unknown, "3 of 23");
         assert!(own_choice(&read, 3) > known);
         assert!(own_choice(&read, 3) > own_choice(&read, 99));
     }

@@ -589,6 +589,16 @@ const UNTYPED: &str = r#"
 :norish rdfs:label "Norish" .
 "#;
 
+/// Countries without classes; one has three relations with the same word.
+const CURRENCIES: &str = r#"
+@prefix : <http://money.example/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:tavoria rdfs:label "Tavoria" ; :currency_used :tal ; :currency_of_wages :tal ; :currency_of_exports :tal ; :languages_spoken :tavorian ; :capital :orm .
+:belland rdfs:label "Belland" ; :currency_used :mark ; :languages_spoken :bellish ; :capital :dun .
+:tal rdfs:label "Taler" . :mark rdfs:label "Mark" . :tavorian rdfs:label "Tavorian" . :bellish rdfs:label "Bellish" .
+:orm rdfs:label "Orm" . :dun rdfs:label "Dun" .
+"#;
+
 /// Music with names of relations as Freebase has them, and relations that are there twice as in DBpedia.
 const MUSIC: &str = r#"
 @prefix : <http://music.example/> .
@@ -602,6 +612,18 @@ const MUSIC: &str = r#"
 :ted rdfs:label "Ted Quint" ; o:party :blues . :greens rdfs:label "The Greens" .
 :blues rdfs:label "The Blues" . :hill rdfs:label "Fern Hill" .
 "#;
+
+#[test]
+fn three_relations_of_one_word_do_not_say_what_a_thing_is() {
+    let kg = graph_of(CURRENCIES);
+    for question in [
+        "In the country where Tavorian is spoken, what money do they use?",
+        "what currency do they use where Tavorian is spoken",
+    ] {
+        let (found, _) = about(&kg, question, &["http://money.example/tavorian"]);
+        assert_eq!(found, "tal", "{question}");
+    }
+}
 
 #[test]
 fn relations_said_one_after_another_have_a_step_each() {
