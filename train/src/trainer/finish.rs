@@ -13,9 +13,18 @@ use crate::base::OpenedBase;
 use crate::config::Method;
 use crate::device::{Compute, Precision};
 use crate::estimate::Estimate;
-use crate::progress::Summary;
+use crate::progress::{Summary, Validation};
 use crate::tensorboard::{self, EventFile};
 use crate::{TrainError, checkpoint, report};
+
+/// Whether a model answers held-out questions well enough to be trusted with questions as people word them: at
+/// least so many of its calls are exact. On the demo's development questions, a model of 252 given questions with 0.65
+/// costs four answers of 150 if it is trusted.
+fn has_learned(validation: Option<&Validation>) -> bool {
+    const EXACT: f64 = 0.75;
+    let exact = validation.and_then(Validation::exact);
+    exact.is_some_and(|exact| exact >= EXACT)
+}
 
 impl TrainingRun<'_> {
     /// Writes the model folder or adapter with its reports, and removes the checkpoints.
@@ -36,7 +45,10 @@ impl TrainingRun<'_> {
         let staged = StagedFolder::within(&self.partial, out)?;
         self.write_weights(&staged, base, &info)?;
         self.write_records(&staged, base, estimate, &summary)?;
-        if let Some(read) = base.wordings(data)? {
+        if let Some(mut read) = base.wordings(data)? {
+            if !has_learned(summary.validation.as_ref()) {
+                read.forget_given();
+            }
             staged.file(wordings::FILE, read.to_text().as_bytes())?;
         }
         if !data.words.is_empty() {
@@ -148,5 +160,33 @@ impl TrainingRun<'_> {
             events.validation(validation, seconds).map_err(io)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::progress::ToolScore;
+
+    #[test]
+    fn a_model_has_learned_if_three_in_four_held_out_calls_are_exact() {
+        let of = |calls: &[(usize, usize)]| {
+            let tools = calls
+                .iter()
+                .enumerate()
+                .map(|(tool, &(calls, exact))| (tool.to_string(), ToolScore { calls, exact }));
+            has_learned(Some(&Validation {
+                step: 1,
+                loss: 0.0,
+                accuracy: 1.0,
+                tokens: 9,
+                tools: tools.collect(),
+                abstention_threshold: None,
+            }))
+        };
+        assert!(of(&[(10, 9), (10, 6)]));
+        assert!(!of(&[(10, 9), (10, 5)]));
+        assert!(!of(&[]));
+        assert!(!has_learned(None));
     }
 }
