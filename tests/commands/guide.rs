@@ -56,6 +56,36 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
+/// The shipped word tables are, byte for byte, what the command in their card makes of the published sets.
+#[test]
+fn the_shipped_word_tables_are_what_their_command_makes() {
+    let sets = root().join("../shared/datasets/wordings");
+    if !sets.is_dir() {
+        eprintln!("skipped: ../shared/datasets/wordings is not here");
+        return;
+    }
+    let card = fs::read_to_string(root().join("data/base/README.md")).unwrap();
+    let block = card.split("```sh\n").nth(1).unwrap();
+    let command = block.split("```").next().unwrap().replace("\\\n", " ");
+    assert!(command.contains("datagen words"), "{command}");
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("words.tsv");
+    let command = command
+        .replace("W/", &format!("{}/", sets.display()))
+        .replace("data/base/words.tsv", out.to_str().unwrap());
+    let args = words(command.trim().trim_start_matches("kgagent"));
+    let run = Command::new(env!("CARGO_BIN_EXE_kgagent"))
+        .args(&args)
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{run:?}");
+    let made = fs::read(&out).unwrap();
+    assert!(
+        made == fs::read(root().join("data/base/words.tsv")).unwrap(),
+        "make data/base/words.tsv again with the command in data/base/README.md, and measure again"
+    );
+}
+
 /// Runs the marked commands of a page in a fresh folder that holds a copy of `data/`.
 fn walk(page: &str) {
     let place = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("guide-{page}"));
