@@ -1,6 +1,7 @@
 //! How much a model counts in a decision. It counts in full if it has read the question's wording in
-//! training, and otherwise by what it was trained on: questions that somebody gave teach how people word
-//! things, while those made from templates or from a graph have a few wordings each.
+//! training, and less if it has not. Its own choice counts more if it was trained on questions that
+//! somebody gave: they teach how people word things. Questions made from templates or from a graph
+//! have a few wordings each.
 
 use common::wordings::{Wording, Wordings};
 use toolbox::explain::{Candidate, DecisionTerm, TermWeights};
