@@ -22,13 +22,13 @@ const QUICK_PER_TEMPLATE: usize = 2;
 /// training take longer.
 const DEMO_ABSTAIN: f64 = 0.25;
 
-/// Sample questions, of types seen in training: two cases of the ODA paper, the running example of
-/// the KG-Agent paper on this graph, and a question that the graph cannot answer.
+/// Sample questions, of types seen in training: a cast, the running example of the KG-Agent paper
+/// on this graph, two hops, and a question that the graph cannot answer.
 const SAMPLES: [&str; 4] = [
-    "What is the capital of Tokyo?",
+    "Who starred in Casablanca?",
     "Of the teams Cristiano Ronaldo was at in 2011, which was founded most recently?",
-    "Where was the partner of Johann Wolfgang von Goethe born?",
-    "What is the favourite food of Johann Wolfgang von Goethe?",
+    "Where was the author of Norwegian Wood born?",
+    "Who is the coach of Real Madrid?",
 ];
 
 /// The heading for the questions of `questions.asked.jsonl`.
@@ -54,7 +54,7 @@ pub(super) fn run(args: &DemoArgs, ui: &Ui) -> Result<()> {
     let jsonl = |path: &Path| format!("jsonl={}", path.display());
     let new_entities = jsonl(&data("questions.new-entities.jsonl")?);
     let new_wordings = jsonl(&data("questions.new-wordings.jsonl")?);
-    let own_words = jsonl(&data("questions.blind-test.jsonl")?);
+    let everyday = jsonl(&data("questions.blind-test.jsonl")?);
     let sources = [
         format!("templates={}", data("templates.jsonl")?.display()),
         jsonl(&data("questions.train.jsonl")?),
@@ -89,11 +89,11 @@ pub(super) fn run(args: &DemoArgs, ui: &Ui) -> Result<()> {
     }
     for &agent in &args.agents {
         let entities = EntitySource::Linked;
-        measured.push(demo.evaluate(agent, &trained, "own-words", &own_words, entities)?);
+        measured.push(demo.evaluate(agent, &trained, "everyday-words", &everyday, entities)?);
     }
     ui.say(format!(
-        "4. evaluated on {} questions with new entities, {} with new wordings, and {} that people \
-         worded without sight of the training data (entities linked)",
+        "4. evaluated on {} questions with new entities, {} with new wordings, and {} that a \
+         language model worded without sight of the training data (entities linked)",
         measured[0].metrics.n,
         measured[1].metrics.n,
         measured[measured.len() - 1].metrics.n
