@@ -29,9 +29,10 @@ const SERVERS: [&str; 3] = ["kg", "model", "reword"];
 const OUTPUTS: [&str; 5] = ["feedback", "out", "pairs", "trace", "vectors"];
 
 /// Options of `serve` that decide who may ask.
-const ACCESS: [&str; 6] = [
+const ACCESS: [&str; 7] = [
     "host",
     "listen",
+    "operator-token-file",
     "origin",
     "tls-cert",
     "tls-key",
@@ -254,6 +255,7 @@ mod tests {
             "labels",
             "mentions",
             "model",
+            "operator-token-file",
             "predictions",
             "questions",
             "reword",

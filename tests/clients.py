@@ -37,7 +37,7 @@ def part(needs):
 
 @part(["openai"])
 def openai_client():
-    from openai import NotFoundError, OpenAI
+    from openai import BadRequestError, NotFoundError, OpenAI
 
     client = OpenAI(base_url=f"{BASE}/v1", api_key="none")
     model = f"words@{GRAPH}"
@@ -60,6 +60,25 @@ def openai_client():
         raise AssertionError("an unknown model was answered")
     except NotFoundError as error:
         assert error.code == "model_not_found", error
+    # Fields that are null, as programs with fixed types send them, and what changes nothing.
+    open_fields = dict.fromkeys(("stream", "stop", "n", "tools", "tool_choice", "response_format", "max_tokens", "logprobs", "user"))
+    harmless = {"temperature": 0.0, "seed": 7, "user": "u", "store": True, "metadata": {}, "n": 1, "tool_choice": "auto"}
+    for fields in (open_fields, harmless):
+        again = client.chat.completions.create(model=model, messages=turns, **fields)
+        assert again.choices[0].message.content == text, (fields, again)
+    chunks = client.chat.completions.create(model=model, messages=turns, stream=True, stream_options={"include_usage": None})
+    assert any(chunk.choices[0].delta.content for chunk in chunks)
+    # What changes the answer is obeyed or refused.
+    short = client.chat.completions.create(model=model, messages=turns, stop=["\n"]).choices[0]
+    assert (short.message.content, short.finish_reason) == ("**Lima**", "stop"), short
+    short = client.chat.completions.create(model=model, messages=turns, max_tokens=5).choices[0]
+    assert (short.message.content, short.finish_reason) == ("**Lima**", "length"), short
+    for fields in ({"n": 2}, {"tool_choice": "required"}, {"response_format": {"type": "json_object"}}, {"logprobs": True}):
+        try:
+            client.chat.completions.create(model=model, messages=turns, **fields)
+            raise AssertionError(f"{fields} was ignored")
+        except BadRequestError as error:
+            assert error.code == "unsupported_value" and next(iter(fields)) in error.message, error
 
 
 @part(["SPARQLWrapper", "rdflib"])
@@ -153,6 +172,13 @@ async def talk(client, newest):
     for name, arguments in calls.items():
         result = await client.call_tool(name, arguments)
         assert not result.is_error and result.structured_content, result
+    # Arguments that are null, whole numbers with a fraction, and a query without rows.
+    open_arguments = {"question": QUESTION, "entities": None, "graph": None, "model": None, "allow_model_knowledge": None}
+    assert (await client.call_tool("ask", open_arguments)).structured_content["text"] == "Lima"
+    found = (await client.call_tool("search_entities", {"text": "lisb", "limit": 2.0})).structured_content
+    assert len(found["results"]) == 2, found
+    truth = (await client.call_tool("sparql", {"query": "ASK { ?a ?b ?c }"})).structured_content
+    assert truth["boolean"] is True and "results" not in truth, truth
     wrong = await client.call_tool("describe_entity", {"id": "nowhere"})
     assert wrong.is_error and wrong.content[0].text.startswith("unknown_entity"), wrong
     resources = (await client.list_resources()).resources

@@ -7,11 +7,13 @@ and ends with 0.
 """
 
 import argparse
+import http.server
 import json
 import shutil
 import socket
 import subprocess
 import sys
+import threading
 import urllib.request
 from pathlib import Path
 
@@ -295,6 +297,122 @@ def stops_and_survives_a_restart(page):
         server.kill()
 
 
+# Every way in which a page can make its browser send a request, and what it gets to see of the reply.
+FOREIGN = """async (base) => {
+  const query = (text) => "?query=" + encodeURIComponent(text);
+  const count = query("SELECT (COUNT(*) AS ?n) { ?a ?b ?c }");
+  const paths = ["/sparql/GRAPH" + count, "/text2sparql?dataset=GRAPH&question=" + encodeURIComponent("capital of peru?")];
+  const got = [];
+  const read = (what, work) => work.then((text) => got.push([what, text]), () => {});
+  const loads = (kind, path, fields) => new Promise((done) => {
+    const one = Object.assign(document.createElement(kind), fields(base + path));
+    one.onload = () => { got.push([kind, path]); done(); };
+    one.onerror = done;
+    document.body.append(one);
+    setTimeout(done, 1500);
+  });
+  const work = [];
+  for (const path of paths) {
+    for (const mode of ["cors", "no-cors"]) {
+      for (const method of ["GET", "HEAD"]) work.push(read(mode, fetch(base + path, { mode, method }).then((reply) => reply.text()).then((text) => text || Promise.reject())));
+    }
+    work.push(read("xhr", new Promise((done, failed) => {
+      const ask = new XMLHttpRequest();
+      ask.open("GET", base + path);
+      ask.onload = () => done(ask.responseText);
+      ask.onerror = failed;
+      ask.send();
+    })));
+    work.push(read("events", new Promise((done, failed) => {
+      const events = new EventSource(base + path);
+      events.onopen = () => done("open");
+      events.onerror = () => { events.close(); failed(); };
+    })));
+    work.push(read("socket", new Promise((done, failed) => {
+      const socket = new WebSocket(base.replace("http", "ws") + path);
+      socket.onopen = () => done("open");
+      socket.onerror = failed;
+    })));
+    for (const kind of ["img", "script", "audio", "video"]) work.push(loads(kind, path, (src) => ({ src })));
+    work.push(loads("link", path, (href) => ({ rel: "stylesheet", href })));
+    work.push(loads("link", path, (href) => ({ rel: "prefetch", href })));
+    // These are loaded even if they are refused, as frames are; only the server knows.
+    document.body.append(Object.assign(document.createElement("embed"), { src: base + path }));
+    document.body.append(Object.assign(document.createElement("object"), { data: base + path }));
+  }
+  const post = (type, body) => fetch(base + "/sparql/GRAPH", { method: "POST", mode: "no-cors", headers: { "Content-Type": type }, body });
+  work.push(post("application/x-www-form-urlencoded", count.slice(1)).catch(() => {}));
+  work.push(post("text/plain", "ASK {}").catch(() => {}));
+  navigator.sendBeacon(base + "/sparql/GRAPH", new URLSearchParams(count.slice(1)));
+  for (const method of ["get", "post"]) {
+    const frame = Object.assign(document.createElement("iframe"), { name: method });
+    const form = Object.assign(document.createElement("form"), { method, action: base + "/sparql/GRAPH", target: method });
+    form.append(Object.assign(document.createElement("input"), { name: "query", value: "SELECT * { ?a ?b ?c } LIMIT 3" }));
+    document.body.append(frame, form);
+    form.submit();
+  }
+  const frame = document.createElement("iframe");
+  frame.src = base + paths[0];
+  document.body.append(frame);
+  await Promise.all(work);
+  await new Promise((done) => setTimeout(done, 500));
+  return got;
+}"""
+
+
+def gives_pages_of_other_sites_nothing(playwright):
+    """A page of another site, one of another port of this machine, and one whose name leads to the server."""
+    class Quiet(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<!doctype html><title>other</title><body>")
+
+        def log_message(self, *args):
+            pass
+
+    def counted():
+        lines = urllib.request.urlopen(f"{BASE}/metrics").read().decode().splitlines()
+        return [line for line in lines if line.startswith(("kgagent_queries_total", "kgagent_questions_total"))]
+
+    other = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quiet)
+    threading.Thread(target=other.serve_forever, daemon=True).start()
+    port, own = other.server_address[1], BASE.rsplit(":", 1)[1]
+    names = "--host-resolver-rules=MAP *.example 127.0.0.1"
+    browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", names])
+    try:
+        before = counted()
+        for site in (f"http://evil.example:{port}", f"http://127.0.0.1:{port}", f"http://localhost:{port}"):
+            for target in (BASE, f"http://localhost:{own}", f"http://0.0.0.0:{own}", f"http://[::ffff:127.0.0.1]:{own}"):
+                page = browser.new_page()
+                page.goto(site)
+                got = page.evaluate(FOREIGN.replace("GRAPH", GRAPH), target)
+                assert not got, (site, target, got)
+                # A link of that page, and a window that it opens.
+                page.evaluate("there => { const link = document.createElement('a'); link.href = there; document.body.append(link); link.click(); }", f"{target}/sparql/{GRAPH}?query=ASK%7B%7D")
+                page.wait_for_timeout(300)
+                assert "boolean" not in page.content(), (site, target)
+                page.close()
+        assert counted() == before, (before, counted())
+        # The name of the other site leads to the server itself (DNS rebinding).
+        page = browser.new_page()
+        page.goto(f"http://evil.example:{own}/")
+        assert '"host"' in page.content(), page.content()
+        text = page.evaluate("there => fetch(there).then((reply) => reply.text())", f"/sparql/{GRAPH}?query=ASK%7B%7D")
+        assert '"host"' in text and counted() == before, text
+        # A link opens the page, which works as always.
+        page.goto(f"http://evil.example:{port}")
+        page.evaluate("there => { const link = document.createElement('a'); link.href = there; document.body.append(link); link.click(); }", f"{BASE}/#/browse/{GRAPH}/portugal")
+        expect(page.locator("#entity")).to_contain_text("Portugal")
+        page.locator("nav a[data-view='sparql']").click()
+        assert page.evaluate("there => fetch(there).then((reply) => reply.status)", f"/sparql/{GRAPH}?query=ASK%7B%7D") == 200
+        assert counted() != before
+    finally:
+        browser.close()
+        other.shutdown()
+
+
 def screenshots(browser):
     for name, width, height, scheme in (("light", 1280, 1330, "light"), ("dark", 1280, 1330, "dark"), ("phone", 390, 1640, "light")):
         page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce")
@@ -331,6 +449,8 @@ def main():
             assert all(json.loads(line) for line in lines)
         screenshots(browser)
         print("ok screenshots")
+        gives_pages_of_other_sites_nothing(playwright)
+        print("ok gives_pages_of_other_sites_nothing")
         assert not foreign, foreign
         assert not wrong, wrong
         browser.close()

@@ -1,6 +1,7 @@
 //! Labels: one clean line for each node, whatever the graph contains.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use percent_encoding::percent_decode_str;
 
@@ -53,6 +54,26 @@ pub fn one_line(text: &str, most: usize) -> String {
         out.push('…');
     }
     out
+}
+
+/// Printed JSON with every [unsafe](is_unsafe) character as `\u001b`, which reads back as the same
+/// value. They can only be inside strings: a value printed in one line has no others.
+#[must_use]
+pub fn clean_json(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unsafe) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if !is_unsafe(c) {
+            out.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            let _ = write!(out, "\\u{unit:04x}");
+        }
+    }
+    Cow::Owned(out)
 }
 
 /// The form for case-insensitive label lookup: lower case, underscores as spaces.

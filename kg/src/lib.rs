@@ -40,7 +40,9 @@ pub use graph::Kg;
 pub use hidden::{learned, why_hidden};
 pub use hierarchy::proof;
 pub use indexing::normal_names;
-pub use label::{clean, fold, is_unsafe, one_line, percent_decode, placed_words, words};
+pub use label::{
+    clean, clean_json, fold, is_unsafe, one_line, percent_decode, placed_words, words,
+};
 pub use load::{GraphFormat, GraphSource, LoadError, LoadOptions, LoadProgress};
 pub use names::text_iri;
 pub use readable::readable_name;

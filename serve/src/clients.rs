@@ -1,27 +1,35 @@
-//! How much of the server one client may use at the same time. A client is an address; all
-//! addresses of an IPv6 network of one household (/64) are one client.
+//! How much of the server one client may use. A client is an address; all addresses of an IPv6
+//! network of one household (/64) are one client.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::fault::Fault;
 
-/// What one client may have at the same time.
+/// The time for which verdicts are counted.
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// What one client may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientLimits {
-    /// Open connections.
+    /// Open connections at the same time.
     pub connections: usize,
-    /// Questions and queries that wait or are being answered.
+    /// Questions and queries that wait or are being answered at the same time.
     pub questions: usize,
+    /// Verdicts about answers in a minute.
+    pub verdicts: usize,
 }
 
 impl Default for ClientLimits {
     /// A browser opens up to six connections for each tab; an assistant asks a few questions at once.
+    /// Nobody reads thirty answers in a minute.
     fn default() -> Self {
         Self {
             connections: 128,
             questions: 32,
+            verdicts: 30,
         }
     }
 }
@@ -29,7 +37,15 @@ impl Default for ClientLimits {
 /// What the clients use now.
 pub(crate) struct Clients {
     limits: ClientLimits,
-    used: Mutex<HashMap<IpAddr, ClientLimits>>,
+    /// Open connections and questions.
+    used: Mutex<HashMap<IpAddr, [usize; 2]>>,
+    verdicts: Mutex<Verdicts>,
+}
+
+/// The verdicts of the current minute.
+struct Verdicts {
+    begun: Instant,
+    given: HashMap<IpAddr, usize>,
 }
 
 impl Clients {
@@ -37,10 +53,14 @@ impl Clients {
         Arc::new(Self {
             limits,
             used: Mutex::default(),
+            verdicts: Mutex::new(Verdicts {
+                begun: Instant::now(),
+                given: HashMap::new(),
+            }),
         })
     }
 
-    fn used(&self) -> MutexGuard<'_, HashMap<IpAddr, ClientLimits>> {
+    fn used(&self) -> MutexGuard<'_, HashMap<IpAddr, [usize; 2]>> {
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -65,15 +85,6 @@ impl Clients {
 enum Share {
     Connection,
     Question,
-}
-
-impl Share {
-    fn of(self, limits: &mut ClientLimits) -> &mut usize {
-        match self {
-            Self::Connection => &mut limits.connections,
-            Self::Question => &mut limits.questions,
-        }
-    }
 }
 
 /// One client.
@@ -106,15 +117,33 @@ impl Client {
         })
     }
 
+    /// Counts a verdict.
+    ///
+    /// # Errors
+    /// [`Fault`] if the client has given too many in this minute.
+    pub(crate) fn verdict(&self) -> Result<(), Fault> {
+        let most = self.clients.limits.verdicts;
+        let verdicts = self.clients.verdicts.lock();
+        let mut verdicts = verdicts.unwrap_or_else(PoisonError::into_inner);
+        if verdicts.begun.elapsed() >= MINUTE {
+            verdicts.begun = Instant::now();
+            verdicts.given.clear();
+        }
+        let given = verdicts.given.entry(self.address).or_default();
+        if *given >= most {
+            let message = format!("at most {most} verdicts in a minute; say it again in a minute");
+            return Err(Fault::new(429, "too_many", message));
+        }
+        *given += 1;
+        Ok(())
+    }
+
     fn take(&self, share: Share) -> Option<ClientPlace> {
-        let mut limits = self.clients.limits;
+        let limits = &self.clients.limits;
+        let most = [limits.connections, limits.questions][share as usize];
         let mut all = self.clients.used();
-        let none = ClientLimits {
-            connections: 0,
-            questions: 0,
-        };
-        let used = share.of(all.entry(self.address).or_insert(none));
-        (*used < *share.of(&mut limits)).then(|| {
+        let used = &mut all.entry(self.address).or_default()[share as usize];
+        (*used < most).then(|| {
             *used += 1;
             ClientPlace {
                 client: self.clone(),
@@ -134,8 +163,8 @@ impl Drop for ClientPlace {
     fn drop(&mut self) {
         let mut all = self.client.clients.used();
         if let Some(used) = all.get_mut(&self.client.address) {
-            *self.share.of(used) -= 1;
-            if used.connections == 0 && used.questions == 0 {
+            used[self.share as usize] -= 1;
+            if *used == [0, 0] {
                 all.remove(&self.client.address);
             }
         }
@@ -152,6 +181,7 @@ mod tests {
         let clients = Clients::new(ClientLimits {
             connections: 2,
             questions: 1,
+            verdicts: 3,
         });
         let client = |address: &str| clients.client(address.parse().unwrap());
         let one = client("10.0.0.1");
@@ -172,5 +202,12 @@ mod tests {
         assert!(client("2001:db8:0:1::2").question().is_ok());
         drop(network);
         assert!(clients.used().is_empty(), "clients that left are forgotten");
+        let said: Vec<bool> = (0..5).map(|_| one.verdict().is_ok()).collect();
+        assert_eq!(said, [true, true, true, false, false]);
+        assert!(client("10.0.0.2").verdict().is_ok());
+        // The next minute.
+        let ago = Instant::now().checked_sub(MINUTE).unwrap();
+        clients.verdicts.lock().unwrap().begun = ago;
+        assert!(one.verdict().is_ok());
     }
 }

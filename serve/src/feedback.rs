@@ -7,11 +7,14 @@ use toolbox::answer::{AnswerValue, Member};
 
 use crate::explain;
 use crate::fault::Fault;
+use crate::feedback_files::Appended;
 use crate::service::Service;
 use crate::store::StoredAnswer;
 
 /// Right answers that one may give.
 const ANSWERS: usize = 100;
+/// Maximum bytes of the answer that a verdict is about. A larger one is left out of its line.
+const GIVEN: usize = 1 << 14;
 
 /// What somebody says about an answer.
 #[derive(Clone, Debug, Deserialize)]
@@ -36,7 +39,8 @@ pub(crate) enum Verdict {
 /// Keeps what somebody says about an answer.
 ///
 /// # Errors
-/// [`Fault`] if the server keeps no feedback, the answer is not kept any more, or the disk is full.
+/// [`Fault`] if the server keeps no feedback, the answer is not kept any more, or the file or the disk
+/// is full.
 pub(crate) fn keep(service: &Service, request: &FeedbackRequest) -> Result<(), Fault> {
     let Some(files) = &service.feedback else {
         return Err(Fault::unknown(
@@ -56,10 +60,19 @@ pub(crate) fn keep(service: &Service, request: &FeedbackRequest) -> Result<(), F
     }
     let line = line(service, &stored, request)?;
     let is_gold = request.verdict == Verdict::Right || !texts.is_empty();
-    files.append(&line, is_gold).map_err(|error| {
-        tracing::error!("feedback could not be written: {error}");
-        Fault::new(507, "not_saved", "the feedback could not be saved")
-    })
+    match files.append(&line, is_gold) {
+        Ok(Appended::Written | Appended::Known) => Ok(()),
+        Ok(Appended::Full) => {
+            tracing::warn!("the file of feedback is full; move it away and reload the server");
+            let message = "the file of feedback is full; its operator can move it away";
+            Err(Fault::new(507, "feedback_full", message))
+        }
+        Err(error) => {
+            tracing::error!("feedback could not be written: {error}");
+            let message = "the feedback could not be saved";
+            Err(Fault::new(507, "not_saved", message))
+        }
+    }
 }
 
 fn line(
@@ -80,16 +93,21 @@ fn line(
         "verdict": if request.verdict == Verdict::Right { "right" } else { "wrong" },
         "program": stored.answer.program,
     });
-    match (request.verdict, request.answers.is_empty()) {
-        (Verdict::Right, _) => match explain::sparql(kg, stored) {
+    let given = given(&stored.answer.value);
+    match request.verdict {
+        Verdict::Right => match explain::sparql(kg, stored) {
             Ok(query) => line["sparql"] = query.into(),
-            Err(_) => line["answers"] = given(&stored.answer.value),
+            Err(_) => line["answers"] = given.clone(),
         },
-        (Verdict::Wrong, false) => {
+        Verdict::Wrong if !request.answers.is_empty() => {
             let names = request.answers.iter().map(|text| named(kg, text));
             line["answers"] = names.collect();
         }
-        (Verdict::Wrong, true) => line["given"] = given(&stored.answer.value),
+        Verdict::Wrong => {}
+    }
+    // What the verdict is about; `adapt` compares it with other verdicts.
+    if given.to_string().len() <= GIVEN {
+        line["given"] = given;
     }
     Ok(line)
 }

@@ -20,6 +20,7 @@ mod explain;
 mod fault;
 mod feedback;
 mod feedback_files;
+mod given;
 mod http;
 mod lookup;
 mod markdown;

@@ -10,11 +10,19 @@ use crate::store::StoredAnswer;
 
 /// Members of an answer and triples of its evidence that are listed.
 const LISTED: usize = 25;
+/// Most characters of a value or a step: a label has at most 80, a value of a graph may have megabytes.
+const LINE: usize = 1_000;
+/// Most characters of an answer in one line, which may be a table.
+const WHOLE: usize = 20_000;
 
-/// A text of one line in which no character means anything to Markdown.
+/// A text as one line of visible characters, none of which means anything to Markdown.
 pub(crate) fn escaped(text: &str) -> String {
+    escaped_up_to(text, LINE)
+}
+
+fn escaped_up_to(text: &str, most: usize) -> String {
     let mut out = String::new();
-    for (at, c) in text.chars().enumerate() {
+    for (at, c) in kg::one_line(text, most).chars().enumerate() {
         match c {
             // Neither of these does anything in the middle of a line.
             ',' | ';' | '\'' | '"' | '?' => out.push(c),
@@ -23,16 +31,10 @@ pub(crate) fn escaped(text: &str) -> String {
                 out.push('\\');
                 out.push(c);
             }
-            // Line ends and bidirectional marks become spaces.
-            c if c.is_control() || is_mark(c) => out.push(' '),
             c => out.push(c),
         }
     }
     out
-}
-
-fn is_mark(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The answer with its evidence.
@@ -76,7 +78,7 @@ fn value(stored: &StoredAnswer, answer: &Answer) -> String {
             }
             names.join(", ")
         }
-        _ => escaped(&stored.text),
+        _ => escaped_up_to(&stored.text, WHOLE),
     }
 }
 
@@ -117,9 +119,11 @@ mod tests {
             ("- a", r"\- a"),
             ("1. a", r"1\. a"),
             ("www.x.org", r"www\.x\.org"),
-            ("a\u{202e}b", "a b"),
+            ("a\u{202e}\u{200b}\u{e0041}b", "ab"),
+            ("a\u{2028}b\u{85}c", "a b c"),
         ] {
             assert_eq!(escaped(hostile), text);
         }
+        assert_eq!(escaped(&"x".repeat(1 << 20)).chars().count(), LINE);
     }
 }

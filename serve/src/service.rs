@@ -152,8 +152,8 @@ impl Service {
         *self.served.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(served);
     }
 
-    /// Opens every graph again, and every model whose files have changed. What cannot be opened
-    /// stays as it was; the log says why. Questions that have begun end as they began.
+    /// Opens every graph again, every model whose files have changed, and the files of feedback. What
+    /// cannot be opened stays as it was; the log says why. Questions that have begun end as they began.
     ///
     /// The result has a row for each graph and model.
     ///
@@ -192,6 +192,10 @@ impl Service {
             models.push(row);
         }
         self.serve(served);
+        if let Some(Err(error)) = self.feedback.as_ref().map(FeedbackFiles::reopen) {
+            count(&self.metrics.reload_failures);
+            tracing::error!("reload: the files of feedback: {error}; the earlier ones stay");
+        }
         Ok(json!({ "graphs": graphs, "models": models }))
     }
 

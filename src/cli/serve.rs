@@ -79,6 +79,13 @@ pub(crate) struct ServeArgs {
     /// variable KGAGENT_TOKEN].
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+    /// File with the operator's token, which may do everything, and alone opens graphs and models again
+    /// by `POST /api/reload` [default: the variable KGAGENT_OPERATOR_TOKEN].
+    ///
+    /// A server that has only the token of its clients reloads on SIGHUP; one without any token lets
+    /// everybody on this machine reload it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) operator_token_file: Option<PathBuf>,
     /// File with the server's certificate in PEM form, for https; needs --tls-key.
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,
@@ -94,11 +101,14 @@ pub(crate) struct ServeArgs {
     /// File to which feedback of users is appended, as questions in the format `jsonl`.
     ///
     /// Answers that were marked as wrong without a right answer go to FILE with the ending
-    /// `.wrong.jsonl`.
+    /// `.wrong.jsonl`. A verdict is kept once, and each file has at most 16 MiB.
     #[arg(long, value_name = "FILE")]
     pub(crate) feedback: Option<PathBuf>,
     /// Host name under which clients reach the server, besides `localhost` and addresses in numbers;
     /// repeat for more.
+    ///
+    /// Of the addresses in numbers, a server without a token has only those of this machine, such as
+    /// 127.0.0.1; name another one here if it is forwarded to it.
     #[arg(long = "host", value_name = "NAME")]
     pub(crate) hosts: Vec<String>,
     /// Site whose pages may use the server in a visitor's browser, such as `https://wiki.example.org`;
@@ -114,4 +124,8 @@ pub(crate) struct ServeArgs {
     /// Number of connections that one address may have; more are refused with status 429.
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = number::<u16>(1..=10_000))]
     pub(crate) client_connections: u16,
+    /// Number of verdicts about answers that one address may give in a minute; more are refused with
+    /// status 429.
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = number::<u16>(1..=10_000))]
+    pub(crate) client_verdicts: u16,
 }

@@ -2,6 +2,7 @@
 //! program that started this process, over standard input and output.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -17,13 +18,18 @@ pub(crate) fn run(args: &ServeArgs, ui: &Ui) -> Result<ExitStatus> {
     start_log(args.log);
     let reload = ui.catch_interrupts_and_reloads()?;
     let access = AccessRules {
-        token: token(args)?,
+        token: token(args.token_file.as_deref(), "KGAGENT_TOKEN")?,
+        operator_token: token(
+            args.operator_token_file.as_deref(),
+            "KGAGENT_OPERATOR_TOKEN",
+        )?,
         hosts: args.hosts.clone(),
         origins: args.origins.clone(),
         log_requests: args.log_requests,
         limits: ClientLimits {
             connections: usize::from(args.client_connections),
             questions: usize::from(args.client_questions),
+            verdicts: usize::from(args.client_verdicts),
         },
     };
     let service = Service::open(ServiceOptions {
@@ -98,16 +104,16 @@ impl Write for Clean {
     }
 }
 
-/// The token from the file, or else from the environment.
-fn token(args: &ServeArgs) -> Result<Option<String>> {
-    if let Some(path) = &args.token_file {
+/// The token from a file, or else from a variable of the environment.
+fn token(file: Option<&Path>, variable: &str) -> Result<Option<String>> {
+    if let Some(path) = file {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read the token of {}", path.display()))?;
         return Ok(Some(text.trim().to_owned()));
     }
-    match std::env::var("KGAGENT_TOKEN") {
+    match std::env::var(variable) {
         Ok(token) => Ok(Some(token.trim().to_owned())),
         Err(std::env::VarError::NotPresent) => Ok(None),
-        Err(error) => anyhow::bail!("KGAGENT_TOKEN: {error}"),
+        Err(error) => anyhow::bail!("{variable}: {error}"),
     }
 }

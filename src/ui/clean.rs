@@ -6,7 +6,8 @@
 //! stand for the same characters.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
+
+pub(crate) use kg::clean_json;
 
 /// `text` with every character that acts on a terminal as `\u{1b}`; line breaks and tabs stay.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
@@ -28,25 +29,6 @@ fn escaped(text: &str, acts: impl Fn(char) -> bool) -> Cow<'_, str> {
         c => c.to_string(),
     });
     Cow::Owned(shown.collect())
-}
-
-/// Printed JSON with the same characters as `\u001b`, which reads back as the same value. They can
-/// only be inside strings: a value printed in one line has no others.
-pub(crate) fn clean_json(text: &str) -> Cow<'_, str> {
-    if !text.contains(kg::is_unsafe) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if !kg::is_unsafe(c) {
-            out.push(c);
-            continue;
-        }
-        for unit in c.encode_utf16(&mut [0; 2]) {
-            let _ = write!(out, "\\u{unit:04x}");
-        }
-    }
-    Cow::Owned(out)
 }
 
 #[cfg(test)]

@@ -130,6 +130,83 @@ fn what_is_known_or_sure_is_learned() {
 }
 
 #[test]
+fn a_verdict_is_learned_only_if_it_holds_and_somebody_agrees() {
+    let dir = place();
+    let capital = "location.country.capital";
+    let right = |question: &str, entity: &str, relation: &str, given: Option<&str>| {
+        let mut line = asked(question, entity, relation);
+        line["verdict"] = "right".into();
+        line["given"] = given.map(|name| vec![name]).into();
+        line
+    };
+    let mut again = right("capital of Peru?", "peru", capital, Some("lima"));
+    again["id"] = "another".into();
+    let mut broken = right("capital of Italy?", "italy", capital, Some("rome"));
+    broken["sparql"] = "SELECT ?x {".into();
+    let feedback = [
+        right("capital of Peru?", "peru", capital, Some("lima")),
+        again,
+        // The query gives another answer than the one that was called right.
+        right(
+            "capital of Chile?",
+            "chile",
+            "location.country.currency",
+            Some("santiago"),
+        ),
+        broken,
+        // As many say otherwise, here and in the other file.
+        right("capital of Japan?", "japan", capital, Some("tokyo")),
+        right("capital of Egypt?", "egypt", capital, Some("cairo")),
+        json!({"question": "Capital of EGYPT?", "verdict": "wrong", "given": ["cairo"], "answers": ["lima"]}),
+        // Neither the words nor the model say so.
+        right(
+            "capital of Spain?",
+            "spain",
+            "location.country.currency",
+            None,
+        ),
+        json!({"question": "capital of France?", "verdict": "wrong", "given": ["paris"], "answers": ["lima"]}),
+        // A correction that the words give.
+        json!({"question": "capital of Portugal?", "verdict": "wrong", "given": ["porto"], "answers": ["lisbon"]}),
+    ];
+    write(dir.path(), "questions.jsonl", &feedback);
+    let wrong = json!({"question": "capital of Japan?", "verdict": "wrong", "given": ["tokyo"]});
+    write(dir.path(), "questions.wrong.jsonl", &[wrong]);
+    let more = "--tolerance 1 --epochs 1 --instances 0";
+    let more: Vec<&str> = CONTROL.into_iter().chain(more.split(' ')).collect();
+    let (said, errors, code) = adapt(dir.path(), &more);
+    assert_eq!(code, 0, "{said}{errors}");
+    let record: Value = serde_json::from_str(&said).unwrap();
+    let fates = json!({
+        "query-given": 1, "right-answer": 1, "repeated": 1, "does-not-hold": 2, "outvoted": 3,
+        "unconfirmed": 2,
+    });
+    assert_eq!(
+        (&record["fates"], &record["marked_wrong"]),
+        (&fates, &json!(1)),
+        "{record:#}"
+    );
+    let learned = fs::read_to_string(dir.path().join("adapter/questions.jsonl")).unwrap();
+    assert_eq!(learned.lines().count(), 2, "{learned}");
+    // A line without its verdict is the operator's word.
+    let mut trusted = asked("capital of Spain?", "spain", "location.country.currency");
+    trusted["id"] = "checked".into();
+    write(dir.path(), "questions.jsonl", &[trusted]);
+    let (said, errors, code) = adapt(dir.path(), &more);
+    assert_eq!(code, 0, "{said}{errors}");
+    let record: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(record["fates"], json!({ "query-given": 1 }), "{record:#}");
+    let odd = json!({"question": "capital of Peru?", "verdict": "maybe", "answers": ["lima"]});
+    write(dir.path(), "questions.jsonl", &[odd]);
+    let (said, errors, code) = adapt(dir.path(), &more);
+    assert_eq!(code, 2, "{said}{errors}");
+    assert!(
+        errors.contains("questions.jsonl:1") && errors.contains("`verdict`"),
+        "{errors}"
+    );
+}
+
+#[test]
 fn nothing_is_kept_that_answers_control_questions_worse() {
     let dir = place();
     // Wrong on purpose, so that the model learns to answer the control questions wrongly.

@@ -201,13 +201,21 @@ fn a_crash_leaves_whole_lines_of_feedback() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("feedback.jsonl");
     let path = file.display().to_string();
+    let said = AtomicUsize::new(0);
     for _ in 0..3 {
-        let server = Serving::start(&["--feedback", &path]);
+        let server = Serving::start(&["--feedback", &path, "--client-verdicts", "10000"]);
         let (_, asked) = server.post("/api/ask", QUESTION).unwrap();
-        let said = format!(r#"{{"id": {}, "verdict": "right"}}"#, asked["id"]);
+        // The same verdict is kept once, so each names another answer.
+        let say = || {
+            let number = said.fetch_add(1, Ordering::Relaxed);
+            let body = serde_json::json!({
+                "id": asked["id"], "verdict": "wrong", "answers": [format!("answer {number}")],
+            });
+            server.post("/api/feedback", &body.to_string()).is_some()
+        };
         std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| while server.post("/api/feedback", &said).is_some() {});
+                scope.spawn(|| while say() {});
             }
             std::thread::sleep(Duration::from_millis(300));
             server.signal("-KILL");
@@ -218,7 +226,7 @@ fn a_crash_leaves_whole_lines_of_feedback() {
     for line in text.lines() {
         let line: Value =
             serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
-        assert_eq!(line["verdict"], "right");
+        assert_eq!(line["verdict"], "wrong");
     }
 }
 

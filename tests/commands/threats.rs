@@ -357,6 +357,7 @@ fn a_configuration_file_that_nobody_named_neither_writes_nor_sends() {
     for key in [
         "listen = \"0.0.0.0:1\"",
         "token-file = \"t\"",
+        "operator-token-file = \"t\"",
         "host = \"evil.example\"",
     ] {
         place.write("kgagent.toml", &format!("[serve]\n{key}"));

@@ -18,6 +18,7 @@ use crate::answering::{self, AskRequest, Question};
 use crate::clients::Client;
 use crate::fault::Fault;
 use crate::feedback::{self, FeedbackRequest};
+use crate::given;
 use crate::queue::Asker;
 
 pub(super) async fn ask(
@@ -67,12 +68,25 @@ pub(super) fn asker(client: &Client) -> Result<Asker, Fault> {
 
 /// Reads a JSON body. Other media types are refused: a form on a foreign page could send them.
 pub(super) fn read_json<T: DeserializeOwned>(headers: &HeaderMap, body: &[u8]) -> Result<T, Fault> {
+    read_fields(parse_json(headers, body)?)
+}
+
+/// The JSON of a body, whose fields are read by [`read_fields`].
+pub(super) fn parse_json(headers: &HeaderMap, body: &[u8]) -> Result<Value, Fault> {
     if media_type(headers).as_deref() != Some("application/json") {
         let message = "the body must be JSON, with `Content-Type: application/json`";
         return Err(Fault::new(415, "media_type", message));
     }
-    serde_json::from_slice(body)
-        .map_err(|error| Fault::bad("body", format!("the body cannot be read: {error}")))
+    given::parse(body).map_err(|error| unreadable(&error))
+}
+
+/// Reads the fields of a body.
+pub(super) fn read_fields<T: DeserializeOwned>(body: Value) -> Result<T, Fault> {
+    given::read(body).map_err(|error| unreadable(&error))
+}
+
+fn unreadable(error: &dyn std::fmt::Display) -> Fault {
+    Fault::bad("body", format!("the body cannot be read: {error}"))
 }
 
 /// The media type of a body, in lower case and without parameters.
@@ -91,10 +105,12 @@ fn wants_events(headers: &HeaderMap) -> bool {
 
 pub(super) async fn say(
     State(app): State<Arc<App>>,
+    Extension(client): Extension<Client>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Fault> {
     let request: FeedbackRequest = read_json(&headers, &body)?;
+    client.verdict()?;
     let service = Arc::clone(&app.service);
     let kept = tokio::task::spawn_blocking(move || feedback::keep(&service, &request)).await;
     kept.map_err(|_| Fault::internal())??;

@@ -1,8 +1,10 @@
 //! What every request passes first: the host it was sent to, the page it comes from, the token, and
 //! the size and time of its body. And what every response gets: headers for browsers.
 //!
-//! A page of a foreign site cannot use the server through a visitor's browser: it sends a foreign
-//! `Origin`, or, if its name was made to point at this machine (DNS rebinding), a foreign `Host`.
+//! A page of a foreign site cannot use the server through a visitor's browser. Its scripts and forms
+//! send a foreign `Origin`; its pictures, frames and links send none, but browsers say in
+//! `Sec-Fetch-Site` where they come from. A site whose name was made to point at this machine (DNS
+//! rebinding) sends a foreign `Host`. Programs that are no browsers send none of these.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -30,13 +32,31 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
                       connect-src 'self'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 
+/// Where a request comes from, as browsers say: `same-origin`, `same-site`, `cross-site` or `none`.
+const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+/// What kind of request it is.
+const MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+/// What the response is for.
+const DESTINATION: HeaderName = HeaderName::from_static("sec-fetch-dest");
+/// Pages of other sites cannot include a response, such as in a picture or a script.
+const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+/// Pages of other sites that have opened the page cannot reach its window.
+const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+
+/// What only an operator may use.
+const RELOAD: &str = "/api/reload";
+
 /// Who may ask.
 #[derive(Clone, Debug, Default)]
 pub struct AccessRules {
     /// What a client must send as `Authorization: Bearer TOKEN`; without it, every client on this
     /// machine may ask.
     pub token: Option<String>,
-    /// Host names besides `localhost` and addresses in numbers.
+    /// What an operator sends instead, who may do everything. Without it, those who know `token` may
+    /// not open graphs and models again; if there is no `token` either, everybody on this machine may.
+    pub operator_token: Option<String>,
+    /// Host names besides `localhost` and addresses in numbers. Without a token, only loopback addresses
+    /// are taken.
     pub hosts: Vec<String>,
     /// Origins (`https://name` or `https://name:port`) of other sites whose pages may use the server.
     pub origins: Vec<String>,
@@ -50,12 +70,15 @@ impl AccessRules {
     fn check_host(&self, headers: &HeaderMap) -> Result<(), Fault> {
         let host = text(headers, &header::HOST).unwrap_or_default();
         let name = host_name(host);
-        let numeric = name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+        let number: Option<IpAddr> = name.trim_matches(['[', ']']).parse().ok();
         let named = self
             .hosts
             .iter()
             .any(|known| known.eq_ignore_ascii_case(name));
-        if numeric || named || name.eq_ignore_ascii_case("localhost") {
+        // Without a token, other machines cannot connect. Addresses such as 0.0.0.0 lead here as well,
+        // but browsers may not say to them where a request comes from.
+        let own = |number: IpAddr| self.token.is_some() || number.is_loopback();
+        if number.is_some_and(own) || named || name.eq_ignore_ascii_case("localhost") {
             return Ok(());
         }
         Err(Fault::new(
@@ -65,28 +88,35 @@ impl AccessRules {
         ))
     }
 
-    fn check_origin(&self, headers: &HeaderMap) -> Result<(), Fault> {
+    /// Refuses what a page of another site sends.
+    fn check_site(&self, path: &str, headers: &HeaderMap) -> Result<(), Fault> {
         if cors::origin(&self.origins, headers).is_some() {
             return Ok(());
         }
-        let Some(origin) = headers.get(header::ORIGIN) else {
-            return Ok(());
-        };
-        let origin = origin.to_str().unwrap_or_default();
         let host = text(headers, &header::HOST).unwrap_or_default();
-        let from = origin.split_once("://").map_or("", |(_, rest)| rest);
-        if !host.is_empty() && from.eq_ignore_ascii_case(host) {
-            return Ok(());
-        }
+        // The header names this server, as `ORIGIN` or as an address below it.
+        let is_own = |value: &HeaderValue| {
+            let value = value.to_str().unwrap_or_default();
+            let from = value.split_once("://").map_or("", |(_, rest)| rest);
+            let from = from.split('/').next().unwrap_or_default();
+            !host.is_empty() && from.eq_ignore_ascii_case(host)
+        };
+        let own = match (headers.get(header::ORIGIN), headers.get(&SITE)) {
+            (Some(origin), _) => is_own(origin),
+            // `none` is a bookmark or an address that somebody has typed.
+            (None, Some(site)) => {
+                site == "same-origin" || site == "none" || opens_page(path, headers)
+            }
+            // Not a browser, or an old one, which may say which page has a picture or a link.
+            (None, None) => path == "/" || headers.get(header::REFERER).is_none_or(is_own),
+        };
         let message =
             "pages of other sites may not use this server; its operator can allow it with --origin";
-        Err(Fault::new(403, "origin", message))
+        own.then_some(())
+            .ok_or_else(|| Fault::new(403, "origin", message))
     }
 
-    fn check_token(&self, headers: &HeaderMap) -> Result<(), Fault> {
-        let Some(token) = &self.token else {
-            return Ok(());
-        };
+    fn check_token(&self, path: &str, headers: &HeaderMap) -> Result<(), Fault> {
         let given = text(headers, &header::AUTHORIZATION).and_then(|value| {
             let (scheme, given) = value.split_once(' ')?;
             scheme
@@ -94,12 +124,36 @@ impl AccessRules {
                 .then_some(given.trim())
         });
         let given = given.unwrap_or_default();
-        if token.as_bytes().ct_eq(given.as_bytes()).into() {
+        let is_given = |token: &String| bool::from(token.as_bytes().ct_eq(given.as_bytes()));
+        if self.operator_token.as_ref().is_some_and(is_given) {
             return Ok(());
         }
-        let message = "send the server's token as `Authorization: Bearer TOKEN`";
-        Err(Fault::new(401, "token", message))
+        let (token, message) = match (&self.token, &self.operator_token) {
+            (_, Some(operator)) if path == RELOAD => (
+                Some(operator),
+                "send the operator's token as `Authorization: Bearer TOKEN`",
+            ),
+            (token, _) => (
+                token.as_ref(),
+                "send the server's token as `Authorization: Bearer TOKEN`",
+            ),
+        };
+        if token.is_some_and(|token| !is_given(token)) {
+            return Err(Fault::new(401, "token", message));
+        }
+        if path == RELOAD && self.token.is_some() {
+            let message = "only an operator may do this, and the server has no operator's token \
+                           (--operator-token-file); its operator can send it SIGHUP instead";
+            return Err(Fault::new(403, "operator", message));
+        }
+        Ok(())
     }
+}
+
+/// Whether a link of another site opens the page itself, in a window and not in a frame.
+fn opens_page(path: &str, headers: &HeaderMap) -> bool {
+    let says = |name, value| text(headers, &name) == Some(value);
+    path == "/" && says(MODE, "navigate") && says(DESTINATION, "document")
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
@@ -136,6 +190,9 @@ pub(super) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
     set(header::CONTENT_SECURITY_POLICY, POLICY);
     set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     set(header::REFERRER_POLICY, "no-referrer");
+    set(header::X_FRAME_OPTIONS, "DENY");
+    set(RESOURCE_POLICY, "same-origin");
+    set(OPENER_POLICY, "same-origin");
     set(header::CACHE_CONTROL, "no-store");
     if let Some(origin) = named {
         cors::may_read(headers, origin);
@@ -154,9 +211,9 @@ async fn pass(access: &AccessRules, path: &str, request: Request) -> Result<Requ
         return Err(Fault::bad("address", "the address is not UTF-8"));
     }
     access.check_host(request.headers())?;
-    access.check_origin(request.headers())?;
+    access.check_site(path, request.headers())?;
     if !is_open(path) && !cors::asks_first(&request) {
-        access.check_token(request.headers())?;
+        access.check_token(path, request.headers())?;
     }
     let (head, body) = request.into_parts();
     let declared = text(&head.headers, &header::CONTENT_LENGTH);

@@ -49,8 +49,8 @@ impl Server {
     /// Binds an address. Clients that connect now are answered by [`run`](Self::run).
     ///
     /// # Errors
-    /// [`ServeError`] if the address is open to other machines and there is no token, the token is
-    /// too short, or the address cannot be bound.
+    /// [`ServeError`] if the address is open to other machines and there is no token, a token is too
+    /// short or given twice, or the address cannot be bound.
     pub fn bind(
         service: Arc<Service>,
         address: SocketAddr,
@@ -58,10 +58,19 @@ impl Server {
     ) -> Result<Self, ServeError> {
         match &access.token {
             None if !address.ip().is_loopback() => return Err(ServeError::Open(address)),
-            Some(token) if token.chars().count() < TOKEN_LENGTH => {
-                return Err(ServeError::Token(token.chars().count()));
+            Some(token) if Some(token) == access.operator_token.as_ref() => {
+                return Err(ServeError::SameToken);
             }
             _ => {}
+        }
+        for token in [&access.token, &access.operator_token]
+            .into_iter()
+            .flatten()
+        {
+            let length = token.chars().count();
+            if length < TOKEN_LENGTH {
+                return Err(ServeError::Token(length));
+            }
         }
         let io = |what: String| move |source| ServeError::Io { what, source };
         let listener =

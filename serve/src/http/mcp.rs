@@ -1,5 +1,5 @@
-//! `/mcp`: the Model Context Protocol over streamable HTTP, without sessions. Every message is a POST
-//! of its own; a request that wants to hear of its progress is answered by a stream.
+//! `/mcp`: the Model Context Protocol over streamable HTTP, without sessions. Every message, or batch
+//! of messages, is a POST of its own; a request that wants to hear of its progress is answered by a stream.
 
 use std::sync::Arc;
 
@@ -16,7 +16,8 @@ use super::reply::object;
 use crate::clients::Client;
 use crate::fault::Fault;
 use crate::mcp::{
-    Begun, McpError, McpMessage, McpRequest, NO_METHOD, Notify, OTHER_HEADERS, is_known, read,
+    INTERNAL, McpError, McpInput, McpMessage, McpRequest, NO_METHOD, Notify, OTHER_HEADERS,
+    WITH_BATCHES, is_known, read,
 };
 
 pub(super) async fn message(
@@ -37,18 +38,17 @@ pub(super) async fn message(
         let message = "the answer is `application/json`, or `text/event-stream` as well";
         return Err(Fault::new(406, "not_acceptable", message));
     }
-    if let Some(revision) = text(&headers, "mcp-protocol-version").filter(|one| !is_known(one)) {
+    let revision = text(&headers, "mcp-protocol-version");
+    if let Some(revision) = revision.filter(|one| !is_known(one)) {
         let message: Value = serde_json::from_slice(&body).unwrap_or_default();
         let reply = McpError::revision(revision).reply(&message["id"]);
         return Ok(with_status(StatusCode::BAD_REQUEST, &reply));
     }
-    let request = match read(&body) {
-        Ok(McpMessage::Request(request)) => request,
-        Ok(McpMessage::Notification(..)) => {
-            let mut response = Response::new(Body::empty());
-            *response.status_mut() = StatusCode::ACCEPTED;
-            return Ok(response);
-        }
+    // A client of that revision names none.
+    let request = match read(&body, revision.or(Some(WITH_BATCHES))) {
+        Ok(McpInput::One(McpMessage::Request(request))) => request,
+        Ok(McpInput::One(_)) => return Ok(accepted()),
+        Ok(McpInput::Batch(messages)) => return Ok(batch(&app, &client, messages).await),
         Err(reply) => return Ok(with_status(StatusCode::BAD_REQUEST, &reply)),
     };
     if let Err(error) = check_headers(&headers, &request) {
@@ -64,12 +64,12 @@ pub(super) async fn message(
         let notify: Notify =
             Arc::new(move |message: Value| telling.event("message", &message.to_string()));
         let begun = request.begin(&app.service, asker, Some(notify));
-        sender.when_done(finished(begun), move |sender, done| {
+        sender.when_done(begun.finished(), move |sender, done| {
             sender.event("message", &request.reply(done).to_string());
         });
         return Ok(response);
     }
-    let done = finished(request.begin(&app.service, asker, None)).await;
+    let done = request.begin(&app.service, asker, None).finished().await;
     let status = match &done {
         // Earlier revisions have no statuses for errors.
         Err(error) if request.is_stateless() => match error.code {
@@ -81,10 +81,35 @@ pub(super) async fn message(
     Ok(with_status(status, &request.reply(done)))
 }
 
-async fn finished(begun: Begun) -> Result<Value, McpError> {
-    match begun {
-        Begun::Done(done) => done,
-        Begun::Working(pending, result) => result(pending.finished().await),
+/// The answer to messages that need none.
+fn accepted() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::ACCEPTED;
+    response
+}
+
+/// Answers the requests of a batch one after the other, so that it takes no more of the client's share
+/// than a single request.
+async fn batch(app: &App, client: &Client, messages: Vec<Result<McpMessage, Value>>) -> Response {
+    let mut replies = Vec::new();
+    let mut status = StatusCode::BAD_REQUEST;
+    for message in messages {
+        match message {
+            Ok(McpMessage::Request(request)) => {
+                let done = match asker(client) {
+                    Ok(asker) => request.begin(&app.service, asker, None).finished().await,
+                    Err(fault) => Err(McpError::new(INTERNAL, fault.message)),
+                };
+                replies.push(request.reply(done));
+                status = StatusCode::OK;
+            }
+            Ok(_) => status = StatusCode::OK,
+            Err(reply) => replies.push(reply),
+        }
+    }
+    match replies.is_empty() {
+        true => accepted(),
+        false => with_status(status, &replies.into()),
     }
 }
 

@@ -1,4 +1,5 @@
-//! Parameters of an address or a form. Unknown and repeated parameters are errors.
+//! Parameters of an address or a form. Unknown and repeated parameters are errors; one without a
+//! value counts as absent, since forms send every field.
 
 use crate::fault::Fault;
 
@@ -48,13 +49,13 @@ impl Parameters {
 
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value.as_str())
+        let value = found.map(|(_, value)| value.as_str());
+        value.filter(|value| !value.trim().is_empty())
     }
 
     /// A parameter that must be there.
     pub(super) fn need(&self, name: &str) -> Result<&str, Fault> {
         self.get(name)
-            .filter(|value| !value.trim().is_empty())
             .ok_or_else(|| Fault::bad("parameter", format!("the parameter `{name}` is missing")))
     }
 
@@ -63,6 +64,8 @@ impl Parameters {
         let Some(text) = self.get(name) else {
             return Ok(usual);
         };
+        // Some languages write a whole number as `2.0`.
+        let text = text.strip_suffix(".0").unwrap_or(text);
         let number = text.parse().ok().filter(|number| *number <= most);
         number.ok_or_else(|| {
             let message = format!("`{name}` is a whole number up to {most}");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Begun, INTERNAL, McpError, PARAMETERS};
+use super::{Begun, INTERNAL, McpError, PARAMETERS, text};
 use crate::explain;
 use crate::fault::Fault;
 use crate::queue::{Asker, queued};
@@ -49,9 +49,10 @@ pub(super) fn read(service: &Arc<Service>, params: &Value, asker: Asker) -> Begu
     let uri = params["uri"].as_str().unwrap_or_default().to_owned();
     let begun = queued(service, asker, move |service, cancel| {
         cancel?;
-        let value = resource(service, &uri)?;
+        let mut value = resource(service, &uri)?;
+        text::tidy(&mut value);
         Ok(json!({ "contents": [{
-            "uri": uri, "mimeType": "application/json", "text": value.to_string(),
+            "uri": uri, "mimeType": "application/json", "text": text::written(&value),
         }] }))
     });
     match begun {

@@ -1,5 +1,6 @@
-//! The protocol over standard input and output: one message a line. Questions are answered at the
-//! same time; each has its answer when it is done.
+//! The protocol over standard input and output: one message, or one batch, a line. Questions are
+//! answered at the same time; each has its answer when it is done. Those of a batch are answered one
+//! after the other.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, Write};
@@ -8,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use common::cancel::Cancel;
 use serde_json::Value;
 
-use super::{Begun, McpError, McpMessage, McpRequest, NO_REQUEST, Notify, read};
+use super::{Begun, McpError, McpInput, McpMessage, McpRequest, NO_REQUEST, Notify, agreed, read};
 use crate::queue::Asker;
 use crate::service::Service;
 
@@ -25,6 +26,7 @@ pub fn serve_mcp(
     output: impl Write + Send + 'static,
 ) -> io::Result<()> {
     let talk = Talk::new(output);
+    let mut revision = None;
     std::thread::scope(|scope| {
         loop {
             let mut line = Vec::new();
@@ -41,33 +43,43 @@ pub fn serve_mcp(
                 talk.write(&McpError::new(NO_REQUEST, message).reply(&Value::Null))?;
                 continue;
             }
-            match read(&line) {
+            match read(&line, revision) {
                 Err(reply) => talk.write(&reply)?,
-                Ok(McpMessage::Notification(method, params)) => {
-                    if method == "notifications/cancelled" {
-                        talk.cancel(&params["requestId"]);
+                Ok(McpInput::One(McpMessage::Request(request))) => {
+                    if request.method == "initialize" {
+                        revision = Some(agreed(&request.params));
                     }
-                }
-                Ok(McpMessage::Request(request)) => {
-                    let asker = Asker {
-                        cancel: talk.begun(&request.id),
-                        ..Asker::default()
-                    };
-                    match request.begin(service, asker, Some(talk.notify())) {
+                    let cancel = talk.begun(&request.id);
+                    match request.begin(service, asker(cancel), Some(talk.notify())) {
                         Begun::Done(done) => talk.finish(&request, &request.reply(done))?,
-                        Begun::Working(pending, result) => {
+                        working => {
                             let talk = &talk;
                             scope.spawn(move || {
-                                let reply = request.reply(result(pending.wait()));
+                                let reply = request.reply(working.wait());
                                 // The main thread notices a closed output by itself.
                                 let _ = talk.finish(&request, &reply);
                             });
                         }
                     }
                 }
+                Ok(McpInput::One(other)) => talk.note(&other),
+                Ok(McpInput::Batch(messages)) => {
+                    let batch = talk.begun_batch(messages);
+                    let talk = &talk;
+                    scope.spawn(move || {
+                        let _ = talk.answer_batch(service, batch);
+                    });
+                }
             }
         }
     })
+}
+
+fn asker(cancel: Cancel) -> Asker {
+    Asker {
+        cancel,
+        ..Asker::default()
+    }
 }
 
 /// Reads to the end of a line without keeping it.
@@ -108,6 +120,59 @@ impl<W: Write + Send + 'static> Talk<W> {
         let cancel = Cancel::default();
         self.running().insert(id.to_string(), cancel.clone());
         cancel
+    }
+
+    /// Does what a message without an answer asks for.
+    fn note(&self, message: &McpMessage) {
+        if let McpMessage::Notification(method, params) = message
+            && method == "notifications/cancelled"
+        {
+            self.cancel(&params["requestId"]);
+        }
+    }
+
+    /// The requests of a batch with what cancels each, and the replies to what is no message. All of
+    /// them can be cancelled from now on.
+    fn begun_batch(
+        &self,
+        messages: Vec<Result<McpMessage, Value>>,
+    ) -> Vec<Result<(McpRequest, Cancel), Value>> {
+        let mut batch = Vec::new();
+        for message in messages {
+            match message {
+                Ok(McpMessage::Request(request)) => {
+                    let cancel = self.begun(&request.id);
+                    batch.push(Ok((request, cancel)));
+                }
+                Ok(other) => self.note(&other),
+                Err(reply) => batch.push(Err(reply)),
+            }
+        }
+        batch
+    }
+
+    /// Answers the requests of a batch one after the other and writes all replies together.
+    fn answer_batch(
+        &self,
+        service: &Arc<Service>,
+        batch: Vec<Result<(McpRequest, Cancel), Value>>,
+    ) -> io::Result<()> {
+        let mut replies = Vec::new();
+        for message in batch {
+            match message {
+                Ok((request, cancel)) => {
+                    let done = request.begin(service, asker(cancel), None).wait();
+                    if self.running().remove(&request.id.to_string()).is_some() {
+                        replies.push(request.reply(done));
+                    }
+                }
+                Err(reply) => replies.push(reply),
+            }
+        }
+        match replies.is_empty() {
+            true => Ok(()),
+            false => self.write(&replies.into()),
+        }
     }
 
     fn cancel(&self, id: &Value) {

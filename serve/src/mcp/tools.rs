@@ -12,10 +12,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use toolbox::trace::TraceEvent;
 
-use super::{Begun, McpError, Notify, PARAMETERS};
+use super::{Begun, McpError, Notify, PARAMETERS, text};
 use crate::answering::{AskRequest, Question};
 use crate::explain;
 use crate::fault::Fault;
+use crate::given;
 use crate::lookup::{self, Accepted};
 use crate::markdown::plain_step;
 use crate::queue::{Asker, queued};
@@ -148,7 +149,7 @@ pub(super) fn list() -> Value {
         ),
         tool(
             "sparql",
-            "Runs a SPARQL SELECT or ASK query.",
+            "Runs a SPARQL SELECT or ASK query. Values longer than 4,000 characters are cut.",
             "QueryResults",
             &["query"],
             json!({
@@ -198,11 +199,18 @@ pub(super) fn call(
 /// The result of a tool as the protocol has it.
 fn written(done: Result<Value, Fault>) -> Result<Value, McpError> {
     Ok(match done {
-        Ok(value) => json!({
-            "content": [{ "type": "text", "text": value.to_string() }],
-            "structuredContent": value,
-            "isError": false,
-        }),
+        Ok(mut value) => {
+            let cut = text::tidy(&mut value);
+            let mut result = json!({
+                "content": [{ "type": "text", "text": text::written(&value) }],
+                "structuredContent": value,
+                "isError": false,
+            });
+            if cut > 0 {
+                result["_meta"] = json!({ "kgagent/cut": cut });
+            }
+            result
+        }
         Err(fault) => json!({
             "content": [{ "type": "text", "text": format!("{}: {}", fault.code, fault.message) }],
             "isError": true,
@@ -212,7 +220,7 @@ fn written(done: Result<Value, Fault>) -> Result<Value, McpError> {
 }
 
 fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, Fault> {
-    serde_json::from_value(arguments).map_err(|error| Fault::bad("arguments", error.to_string()))
+    given::read(arguments).map_err(|error| Fault::bad("arguments", error))
 }
 
 fn ask(
@@ -251,7 +259,8 @@ fn watcher(notify: Notify, token: Value) -> TraceWatcher {
             notify(json!({
                 "jsonrpc": "2.0", "method": "notifications/progress",
                 "params": {
-                    "progressToken": token, "progress": step, "message": plain_step(call, result),
+                    "progressToken": token, "progress": step,
+                    "message": text::sentence(&plain_step(call, result)),
                 },
             }));
         }
@@ -299,22 +308,28 @@ fn sparql(service: &Service, cancel: &Cancel, arguments: Value) -> Result<Value,
         rows: Some(ResultsFormat::Json),
         triples: None,
     };
-    let (_, bytes) = lookup::query(service, &graph, &args.query, accepted, cancel)?;
+    let done = lookup::query(service, &graph, &args.query, accepted, cancel);
+    let (_, bytes) = done.map_err(|fault| match fault.status {
+        406 => Fault::bad(
+            "refused",
+            "this tool runs SELECT and ASK; the address /sparql/NAME of a server runs CONSTRUCT and DESCRIBE",
+        ),
+        _ => fault,
+    })?;
     let mut value: Value = serde_json::from_slice(&bytes).map_err(|_| Fault::internal())?;
-    let (offset, limit) = (
-        args.offset.unwrap_or(0),
-        args.limit.unwrap_or(MOST).min(MOST),
-    );
-    let mut cut = None;
-    if let Some(rows) = value["results"]["bindings"].as_array_mut() {
+    let offset = args.offset.unwrap_or(0);
+    let limit = args.limit.unwrap_or(MOST).min(MOST);
+    // ASK has no rows.
+    let rows = value.pointer_mut("/results/bindings");
+    if let Some(rows) = rows.and_then(Value::as_array_mut) {
         let all = rows.len();
         let page: Vec<Value> = rows.drain(..).skip(offset).take(limit).collect();
-        cut = (page.len() < all).then_some(all);
+        let cut = page.len() < all;
         *rows = page;
-    }
-    if let Some(all) = cut {
-        value["rows_in_all"] = all.into();
-        value["offset"] = offset.into();
+        if cut {
+            value["rows_in_all"] = all.into();
+            value["offset"] = offset.into();
+        }
     }
     Ok(value)
 }

@@ -64,6 +64,183 @@ fn pages_of_other_sites_are_refused() {
     assert_eq!(reply.header("access-control-allow-origin"), "");
 }
 
+/// What browsers say of a request.
+fn fetched<'a>(site: &'a str, mode: &'a str, destination: &'a str) -> [(&'a str, &'a str); 3] {
+    [
+        ("Sec-Fetch-Site", site),
+        ("Sec-Fetch-Mode", mode),
+        ("Sec-Fetch-Dest", destination),
+    ]
+}
+
+#[test]
+fn pictures_frames_and_links_of_other_sites_are_refused() {
+    let server = Running::plain();
+    let query = "/sparql/demo?query=ASK%7B%7D";
+    let question = "/text2sparql?dataset=demo&question=capital%20of%20peru";
+    let paths = [
+        query,
+        question,
+        "/api/graphs",
+        "/page/main.js",
+        "/livez",
+        "/openapi.json",
+    ];
+    for path in paths {
+        for site in ["cross-site", "same-site", "something-new", ""] {
+            for (mode, destination) in [
+                ("no-cors", "image"),
+                ("no-cors", "script"),
+                ("no-cors", "style"),
+                ("no-cors", "empty"),
+                ("navigate", "iframe"),
+                ("navigate", "document"),
+                ("websocket", "websocket"),
+            ] {
+                let headers = fetched(site, mode, destination);
+                server
+                    .send("GET", path, &headers, "")
+                    .refused(403, "origin");
+            }
+        }
+        // The page itself, a bookmark, and a program that is no browser.
+        for headers in [
+            &fetched("same-origin", "cors", "empty")[..],
+            &fetched("none", "navigate", "document"),
+            &[],
+        ] {
+            assert_eq!(server.send("GET", path, headers, "").status, 200, "{path}");
+        }
+        // Old browsers name only the page that they come from.
+        let own = format!("http://{}/", server.address);
+        let from = |page: &str| server.send("GET", path, &[("Referer", page)], "");
+        assert_eq!(from(&own).status, 200);
+        for page in ["http://evil.example/", "http://127.0.0.1:1/", "about:blank"] {
+            from(page).refused(403, "origin");
+        }
+    }
+    let answered = "kgagent_questions_total{outcome=\"answered\"} 4";
+    server.wait_for(answered);
+    server.wait_for("kgagent_queries_total 4");
+    // A link of another site may open the page, but no frame may show it.
+    let link = fetched("cross-site", "navigate", "document");
+    assert_eq!(server.send("GET", "/", &link, "").status, 200);
+    assert_eq!(
+        server
+            .send("GET", "/", &[("Referer", "http://a.example/")], "")
+            .status,
+        200
+    );
+    for (mode, destination) in [
+        ("navigate", "iframe"),
+        ("no-cors", "image"),
+        ("navigate", ""),
+    ] {
+        let headers = fetched("cross-site", mode, destination);
+        server.send("GET", "/", &headers, "").refused(403, "origin");
+    }
+    // What a page of another site gets in spite of all this, its browser does not show it.
+    let refused = server.send("GET", query, &link, "");
+    for reply in [server.get("/"), server.get(query), refused] {
+        for (name, value) in [
+            ("cross-origin-resource-policy", "same-origin"),
+            ("cross-origin-opener-policy", "same-origin"),
+            ("x-content-type-options", "nosniff"),
+            ("x-frame-options", "DENY"),
+            ("referrer-policy", "no-referrer"),
+            ("cache-control", "no-store"),
+        ] {
+            assert_eq!(reply.header(name), value, "{name}");
+        }
+    }
+}
+
+#[test]
+fn an_address_of_another_machine_leads_here_only_with_a_token() {
+    let server = Running::plain();
+    let status = |server: &Running, host: &str| {
+        let reply = server.send("GET", "/api/graphs", &[("Host", host)], "");
+        reply.status
+    };
+    for host in ["127.0.0.1", "127.8.7.6:1", "[::1]:8765"] {
+        assert_eq!(status(&server, host), 200, "{host}");
+    }
+    // Browsers do not say to these where a request comes from.
+    for host in [
+        "0.0.0.0:8765",
+        "[::]:8765",
+        "192.168.1.5",
+        "[::ffff:0.0.0.0]:1",
+    ] {
+        assert_eq!(status(&server, host), 403, "{host}");
+    }
+    let named = AccessRules {
+        hosts: vec!["192.168.1.5".to_owned()],
+        ..AccessRules::default()
+    };
+    assert_eq!(
+        status(&Running::start(options(), named), "192.168.1.5:80"),
+        200
+    );
+    let access = AccessRules {
+        token: Some(TOKEN.to_owned()),
+        ..AccessRules::default()
+    };
+    assert_eq!(
+        status(&Running::start(options(), access), "192.168.1.5"),
+        401
+    );
+}
+
+#[test]
+fn only_an_operator_opens_graphs_again_where_there_are_tokens() {
+    const OPERATOR: &str = "another-token-of-some-length";
+    let serve = |token: Option<&str>, operator: Option<&str>| {
+        let access = AccessRules {
+            token: token.map(str::to_owned),
+            operator_token: operator.map(str::to_owned),
+            ..AccessRules::default()
+        };
+        Running::start(options(), access)
+    };
+    let send = |server: &Running, method: &str, path: &str, token: &str| {
+        let bearer = format!("Bearer {token}");
+        server.send(method, path, &[("Authorization", &bearer)], "")
+    };
+    let reload = |server: &Running, token| send(server, "POST", "/api/reload", token);
+    let look = |server: &Running, token| send(server, "GET", "/api/graphs", token).status;
+    let both = serve(Some(TOKEN), Some(OPERATOR));
+    reload(&both, TOKEN).refused(401, "token");
+    reload(&both, "").refused(401, "token");
+    assert_eq!(reload(&both, OPERATOR).status, 200);
+    assert_eq!(
+        (look(&both, TOKEN), look(&both, OPERATOR), look(&both, "")),
+        (200, 200, 401)
+    );
+    // Without an operator's token nobody can, which the holder of the other token is told.
+    let clients = serve(Some(TOKEN), None);
+    reload(&clients, TOKEN).refused(403, "operator");
+    reload(&clients, OPERATOR).refused(401, "token");
+    let machine = serve(None, Some(OPERATOR));
+    reload(&machine, "").refused(401, "token");
+    assert_eq!(
+        (reload(&machine, OPERATOR).status, look(&machine, "")),
+        (200, 200)
+    );
+    assert_eq!(reload(&serve(None, None), "").status, 200);
+    let service = Service::open(options()).unwrap();
+    let bind = |token: &str, operator: &str| {
+        let access = AccessRules {
+            token: Some(token.to_owned()),
+            operator_token: Some(operator.to_owned()),
+            ..AccessRules::default()
+        };
+        Server::bind(service.clone(), "127.0.0.1:0".parse().unwrap(), access).err()
+    };
+    assert!(matches!(bind(TOKEN, TOKEN), Some(ServeError::SameToken)));
+    assert!(matches!(bind(TOKEN, "short"), Some(ServeError::Token(5))));
+}
+
 #[test]
 fn pages_of_a_named_site_may_ask_and_read() {
     const SITE: &str = "https://wiki.example.org";
@@ -102,7 +279,11 @@ fn pages_of_a_named_site_may_ask_and_read() {
         let question = r#"{"question": "capital of peru?"}"#;
         server.send("POST", "/api/ask", &[headers, &json].concat(), question)
     };
-    let asked = ask(&[("Origin", SITE), ("Authorization", &bearer)]);
+    let asked = ask(&[
+        ("Origin", SITE),
+        ("Authorization", &bearer),
+        ("Sec-Fetch-Site", "cross-site"),
+    ]);
     assert_eq!(asked.status, 200);
     assert_eq!(asked.header("access-control-allow-origin"), SITE);
     // The site can read why it was refused.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use datagen::read::{QuestionSource, ReadOptions};
 use kg::GraphFolder;
 use serde_json::{Value, json};
-use serve::{AccessRules, ServiceOptions};
+use serve::{AccessRules, ClientLimits, ServiceOptions};
 
 use crate::support::{Running, graph, options, quoted};
 
@@ -487,6 +487,27 @@ fn feedback_becomes_questions_that_can_be_read() {
             .iter()
             .all(|one| one.question == "capital of peru?")
     );
+    // The answer that a verdict is about is in its line, and the same verdict is there once.
+    for (verdict, rows) in [("right", 1), ("wrong", 1)] {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines = text
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let lines: Vec<Value> = lines.filter(|line| line["verdict"] == verdict).collect();
+        assert_eq!(lines.len(), rows);
+        assert_eq!(lines[0]["given"], json!(["lima"]));
+        let again = server
+            .post("/api/ask", r#"{"question": "capital of peru?"}"#)
+            .json();
+        let answers = if verdict == "right" {
+            json!([])
+        } else {
+            json!(["chile"])
+        };
+        let body = json!({ "id": again["id"], "verdict": verdict, "answers": answers });
+        assert_eq!(say(body).json(), json!({ "kept": true }));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    }
     let wrong = std::fs::read_to_string(folder.path().join("feedback.wrong.jsonl")).unwrap();
     assert_eq!(
         serde_json::from_str::<Value>(&wrong).unwrap()["given"],
@@ -498,6 +519,44 @@ fn feedback_becomes_questions_that_can_be_read() {
             &json!({ "id": id, "verdict": "right" }).to_string(),
         )
         .refused(404, "no_feedback");
+}
+
+#[test]
+fn a_client_gives_only_so_many_verdicts_in_a_minute_and_a_full_file_takes_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("feedback.jsonl");
+    let limits = ClientLimits {
+        verdicts: 4,
+        ..ClientLimits::default()
+    };
+    let access = AccessRules {
+        limits,
+        ..AccessRules::default()
+    };
+    let options = ServiceOptions {
+        feedback: Some(path.clone()),
+        ..options()
+    };
+    let server = Running::start(options, access);
+    let asked = server.post("/api/ask", r#"{"question": "capital of peru?"}"#);
+    let id = asked.json()["id"].clone();
+    let say = |answer: &str| {
+        let body = json!({ "id": id, "verdict": "wrong", "answers": [answer] });
+        server.post("/api/feedback", &body.to_string())
+    };
+    assert_eq!(say("a").status, 200);
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    let length = file.metadata().unwrap().len();
+    file.set_len((16 << 20) - 20).unwrap();
+    say("b").refused(507, "feedback_full");
+    // Its operator moves it away and reloads.
+    std::fs::rename(&path, folder.path().join("old.jsonl")).unwrap();
+    assert_eq!(server.post("/api/reload", "").status, 200);
+    assert_eq!(say("c").status, 200);
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), length);
+    assert_eq!(say("d").status, 200);
+    say("e").refused(429, "too_many");
+    assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 2);
 }
 
 /// Keeps the only thread of a server busy as long as the connection is open.

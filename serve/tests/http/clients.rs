@@ -17,6 +17,7 @@ fn limited(connections: usize, questions: usize) -> Running {
         limits: ClientLimits {
             connections,
             questions,
+            ..ClientLimits::default()
         },
         ..AccessRules::default()
     };

@@ -5,6 +5,7 @@ mod access;
 mod answers;
 mod clients;
 mod fuzz;
+mod given;
 mod interface;
 mod mcp;
 mod page;

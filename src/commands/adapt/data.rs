@@ -19,45 +19,94 @@ use toolbox::carrier::plainly;
 use toolbox::link::Linked;
 
 use super::super::datagen::source;
+use super::claims::{Claim, Vote};
 
 /// The variable that stands for the entity of a question.
 const SLOT: &str = "adapted";
 /// Most entities that are looked up for a question.
 const ROWS: usize = 1_000;
 
+/// The questions of a file.
+#[derive(Default)]
+pub(super) struct AskedQuestions {
+    /// Questions without a verdict: whoever wrote the file stands for them.
+    pub(super) questions: Vec<GoldQuestion>,
+    /// Verdicts from which something could be learned.
+    pub(super) claims: Vec<Claim>,
+    /// Verdicts that only call an answer wrong.
+    pub(super) denials: Vec<Vote>,
+}
+
 /// Reads the questions: one a line, or JSON Lines, in which neither `sparql` nor `answers` is
-/// needed. Returns them with the number of lines that say only that an answer was wrong. `place` is
-/// for the questions in the format `jsonl`.
-pub(super) fn questions(
-    path: &Path,
-    graph: &FrozenKg,
-    place: &Path,
-) -> Result<(Vec<GoldQuestion>, usize)> {
-    let text =
-        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let (mut lines, mut wrong) = (String::new(), 0);
-    for (number, line) in (1..).zip(text.lines().map(str::trim)) {
-        let mut value = match line {
-            "" => continue,
-            _ if line.starts_with('{') => serde_json::from_str(line)
-                .with_context(|| format!("{}:{number}: not JSON", path.display()))?,
-            _ => json!({ "question": line }),
-        };
-        if !value["question"].is_string() {
-            bail!("{}:{number}: `question` is missing", path.display());
-        }
+/// needed. Of the file that `serve --feedback` writes next to it, only the verdicts are read. `work`
+/// gets the questions in the format `jsonl`.
+pub(super) fn questions(path: &Path, graph: &FrozenKg, work: &Path) -> Result<AskedQuestions> {
+    let mut asked = AskedQuestions::default();
+    // Lines of questions, and of claims with their votes.
+    let (mut lines, mut claimed, mut votes) = (String::new(), String::new(), Vec::new());
+    for_each_line(path, &mut |mut value| {
+        let vote = Vote::of(graph, &value)?;
         let known = |key: &str| value.get(key).is_some_and(|value| !value.is_null());
         if value["verdict"] == "wrong" && !known("answers") {
-            wrong += 1;
-            continue;
+            asked.denials.extend(vote);
+            return Ok(());
         }
+        let can_be_learned = known("sparql") || known("answers");
         if !known("sparql") {
             value["sparql"] = Value::Null;
         }
-        lines.push_str(&format!("{value}\n"));
-    }
-    if lines.is_empty() {
+        match vote.filter(|_| can_be_learned) {
+            Some(vote) => {
+                votes.push(vote);
+                claimed.push_str(&format!("{value}\n"));
+            }
+            None => lines.push_str(&format!("{value}\n")),
+        }
+        Ok(())
+    })?;
+    if lines.is_empty() && claimed.is_empty() {
         bail!("{} has no question to learn from", path.display());
+    }
+    let wrong = path.with_extension("wrong.jsonl");
+    if wrong != path && wrong.is_file() {
+        for_each_line(&wrong, &mut |value| {
+            asked.denials.extend(Vote::of(graph, &value)?);
+            Ok(())
+        })?;
+    }
+    asked.questions = read(&lines, graph, &work.join("read.jsonl"))?;
+    let claims = read(&claimed, graph, &work.join("claims.jsonl"))?;
+    let claims = claims.into_iter().zip(votes);
+    let claims = claims.map(|(question, vote)| Claim { question, vote });
+    asked.claims = claims.collect();
+    Ok(asked)
+}
+
+/// Reads the lines of a file, each of which is a question or an object with one.
+fn for_each_line(path: &Path, each: &mut dyn FnMut(Value) -> Result<()>) -> Result<()> {
+    let text =
+        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    for (number, line) in (1..).zip(text.lines().map(str::trim)) {
+        let place = || format!("{}:{number}", path.display());
+        let value: Value = match line {
+            "" => continue,
+            _ if line.starts_with('{') => {
+                serde_json::from_str(line).with_context(|| format!("{}: not JSON", place()))?
+            }
+            _ => json!({ "question": line }),
+        };
+        if !value["question"].is_string() {
+            bail!("{}: `question` is missing", place());
+        }
+        each(value).with_context(place)?;
+    }
+    Ok(())
+}
+
+/// The questions of lines in the format `jsonl`, one for each line.
+fn read(lines: &str, graph: &FrozenKg, place: &Path) -> Result<Vec<GoldQuestion>> {
+    if lines.is_empty() {
+        return Ok(Vec::new());
     }
     write_file(place, lines.as_bytes())?;
     let source = format!("jsonl={}", place.display());
@@ -68,7 +117,7 @@ pub(super) fn questions(
         let label = graph.by_name(answer).and_then(|node| graph.label(node));
         *answer = label.unwrap_or_else(|| answer.clone());
     }
-    Ok((read, wrong))
+    Ok(read)
 }
 
 /// The questions with the same about other entities: each with one entity becomes a template that

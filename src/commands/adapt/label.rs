@@ -28,6 +28,10 @@ pub(super) enum Fate {
     GivesUp,
     NotAnswered,
     NoQuery,
+    Repeated,
+    DoesNotHold,
+    Outvoted,
+    Unconfirmed,
 }
 
 impl Fate {
@@ -42,6 +46,12 @@ impl Fate {
             Self::GivesUp => "left out: the decision is to give up",
             Self::NotAnswered => "left out: not answered",
             Self::NoQuery => "left out: the program has no query",
+            Self::Repeated => "left out: the same verdict as before",
+            Self::DoesNotHold => "left out: a verdict whose query does not give its answer",
+            Self::Outvoted => "left out: a verdict that as many others contradict",
+            Self::Unconfirmed => {
+                "left out: a verdict with which neither the words nor the model agree"
+            }
         }
     }
 }
@@ -101,12 +111,9 @@ pub(super) fn label(
     let mut answered = predictions.iter().zip(&traces).peekable();
     let labelled = questions.iter().map(|question| {
         let mut labelled = Labelled {
-            id: question.id.clone(),
-            question: question.question.clone(),
             fate: Fate::QueryGiven,
-            probability: None,
-            program: Vec::new(),
             learned: known(question).then(|| question.clone()),
+            ..Labelled::left_out(question, Fate::NotAnswered)
         };
         if !known(question) {
             // Questions that are too long are skipped.
@@ -121,6 +128,18 @@ pub(super) fn label(
 }
 
 impl Labelled {
+    /// A question that is not learned.
+    pub(super) fn left_out(question: &GoldQuestion, fate: Fate) -> Self {
+        Self {
+            id: question.id.clone(),
+            question: question.question.clone(),
+            fate,
+            probability: None,
+            program: Vec::new(),
+            learned: None,
+        }
+    }
+
     /// Chooses a program for a question without a query.
     fn choose(
         &mut self,

@@ -1,7 +1,8 @@
 //! `kgagent adapt`: a model learns from the questions that people ask. It answers them in decide
-//! mode and learns the programs that are known to be right or that the decision is sure of. The
-//! result is kept only if control questions are answered as well as before.
+//! mode and learns the programs that are known to be right or that the decision is sure of. Verdicts
+//! of other people are checked first. The result is kept only if control questions are answered as well as before.
 
+mod claims;
 mod data;
 mod label;
 
@@ -21,6 +22,8 @@ use kg::{FrozenKg, Kg};
 use serde::Serialize;
 use serde_json::{Value, json};
 use toolbox::agent::Agent;
+use toolbox::call::ToolTable;
+use toolbox::prompt::Template;
 use toolbox::rank::Ranker;
 use train::{Algorithm, Base, LoraConfig, Method, Summary, TrainConfig, partial_folder};
 
@@ -118,19 +121,23 @@ impl Adapting<'_> {
 
     fn run(&self) -> Result<ExitStatus> {
         let (args, ui) = (self.args, self.ui);
-        let place = self.work.join("read.jsonl");
-        let (mut questions, wrong) = data::questions(&args.questions, &self.graph, &place)?;
-        let controls = self.controls(&mut questions)?;
+        let asked = data::questions(&args.questions, &self.graph, &self.work)?;
         let before = self.open(&args.model)?;
         if let Some(warning) = before.other_ranker(self.ranker.as_ref()) {
             ui.warn(&warning);
         }
+        let witnesses = [self.words(), self.setting(AgentKind::KgAgent, &before)?];
+        let checked = claims::check(&self.graph, asked.claims, &asked.denials, &witnesses, ui)?;
+        let mut questions = asked.questions;
+        questions.extend(checked.confirmed);
+        let controls = self.controls(&mut questions)?;
         let setting = self.setting(AgentKind::KgAgentDecide(Deciding::default()), &before)?;
-        let labelled = label::label(&self.graph, &questions, &setting, args.sure, ui)?;
+        let mut labelled = label::label(&self.graph, &questions, &setting, args.sure, ui)?;
+        labelled.extend(checked.left_out);
         let learned = labelled.iter().filter_map(|one| one.learned.clone());
         let learned: Vec<GoldQuestion> = learned.collect();
         let mut record = json!({
-            "settings": self.settings(), "marked_wrong": wrong, "fates": fates(&labelled),
+            "settings": self.settings(), "marked_wrong": asked.denials.len(), "fates": fates(&labelled),
             "questions": labelled,
         });
         let (mut checks, mut worse) = (Vec::new(), Vec::new());
@@ -162,6 +169,18 @@ impl Adapting<'_> {
         let model = LocalModel::open(folder);
         let model = model.with_context(|| format!("cannot load the model {}", folder.display()))?;
         Ok(Arc::new(model))
+    }
+
+    /// The words alone, as a server without a model answers.
+    fn words(&self) -> Setting {
+        let template = Template {
+            tools: ToolTable::Extended,
+            ..Template::of(Agent::KgAgent)
+        };
+        let agent = AgentKind::Words(Deciding::default());
+        let mut setting = Setting::new(agent, Planning::Unneeded, template, EntitySource::Linked);
+        setting.ranker = Arc::clone(&self.ranker);
+        setting
     }
 
     fn setting(&self, agent: AgentKind, model: &Arc<LocalModel>) -> Result<Setting> {

@@ -49,6 +49,13 @@ pub(in crate::commands) struct Prediction {
     pub(in crate::commands) value: AnswerValue,
 }
 
+impl Prediction {
+    /// Whether it has the gold answers and no others.
+    pub(in crate::commands) fn is_exact(&self) -> bool {
+        self.scores.exact >= 1.0
+    }
+}
+
 /// A candidate of a decision with its terms; `datagen weights` reads it.
 #[derive(Serialize, Deserialize)]
 pub(in crate::commands) struct JudgedCandidate {

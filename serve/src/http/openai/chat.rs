@@ -11,14 +11,15 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use toolbox::trace::TraceEvent;
 
+use super::form::AnswerForm;
 use super::turns::{ChatAsk, ChatTurn, asked};
-use super::{StreamOptions, to_model, usage, with_id};
+use super::{to_model, usage, with_id};
 use crate::answering::{self, AskRequest, Question};
 use crate::clients::Client;
 use crate::clock::now;
 use crate::fault::Fault;
 use crate::http::App;
-use crate::http::ask::{asker, read_json};
+use crate::http::ask::{asker, parse_json, read_fields};
 use crate::http::events::{EventSender, stream};
 use crate::http::reply::{object, openai_error};
 use crate::markdown;
@@ -26,15 +27,11 @@ use crate::queue::Asker;
 use crate::service::Service;
 use crate::store::StoredAnswer;
 
-/// A request; fields of other servers are ignored.
+/// What is asked; [`AnswerForm`] reads the other fields.
 #[derive(Deserialize)]
 struct ChatRequest {
     model: String,
     messages: Vec<ChatTurn>,
-    #[serde(default)]
-    stream: bool,
-    #[serde(default)]
-    stream_options: Option<StreamOptions>,
 }
 
 pub(in crate::http) async fn chat(
@@ -43,19 +40,17 @@ pub(in crate::http) async fn chat(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Fault> {
-    let request: ChatRequest = read_json(&headers, &body)?;
+    let body = parse_json(&headers, &body)?;
+    let form = AnswerForm::of(&body)?;
+    let request: ChatRequest = read_fields(body)?;
     let service = &app.service;
     let model = request.model.as_str();
     let (text, about) = match asked(&request.messages)? {
         ChatAsk::Question(text, about) => (text, about),
         ChatAsk::Task(result) => {
             to_model(service, model, String::new())?;
-            return Ok(done_task(
-                &service.answers.id(),
-                model,
-                &result,
-                request.stream,
-            ));
+            let id = service.answers.id();
+            return Ok(done_task(&id, model, &result, &form));
         }
     };
     let question = AskRequest {
@@ -65,14 +60,13 @@ pub(in crate::http) async fn chat(
     let question = Question::of(service, question)?;
     let asker = asker(&client)?;
     let id = question.id().to_owned();
-    let response = if request.stream {
-        let usage = (request.stream_options).is_some_and(|options| options.include_usage);
-        streamed(service, question, asker, model, usage)?
+    let response = if form.stream {
+        streamed(service, question, asker, model, form)?
     } else {
         let stored = answering::ask(service, question, asker, None)?
             .finished()
             .await?;
-        object(&whole(&stored, model))
+        object(&whole(&stored, model, &form))
     };
     Ok(with_id(response, &id))
 }
@@ -85,41 +79,45 @@ fn reasoning(stored: &StoredAnswer) -> String {
     steps.collect()
 }
 
-/// A completion with this message.
-fn completion(id: &str, model: &str, message: &Value) -> Value {
+/// A completion with this message and the reason for its end.
+fn completion(id: &str, model: &str, message: &Value, finish: &str) -> Value {
     json!({
         "id": format!("chatcmpl-{id}"), "object": "chat.completion", "created": now(),
         "model": model,
         "choices": [{
-            "index": 0, "finish_reason": "stop", "logprobs": null, "message": message,
+            "index": 0, "finish_reason": finish, "logprobs": null, "message": message,
         }],
     })
 }
 
-fn whole(stored: &StoredAnswer, model: &str) -> Value {
+fn whole(stored: &StoredAnswer, model: &str, form: &AnswerForm) -> Value {
+    let answer = markdown::answer(stored);
+    let (content, finish) = form.cut(&answer);
     let message = json!({
-        "role": "assistant", "content": markdown::answer(stored),
-        "reasoning_content": reasoning(stored), "refusal": null,
+        "role": "assistant", "content": content, "reasoning_content": reasoning(stored),
+        "refusal": null,
     });
-    let mut whole = completion(&stored.id, model, &message);
+    let mut whole = completion(&stored.id, model, &message, finish);
     whole["usage"] = usage(stored);
     whole["kgagent"] = stored.object.clone();
     whole
 }
 
 /// The response to work of the chat program itself.
-fn done_task(id: &str, model: &str, result: &str, stream_it: bool) -> Response {
-    if !stream_it {
-        let message = json!({ "role": "assistant", "content": result, "refusal": null });
-        let mut whole = completion(id, model, &message);
-        whole["usage"] = json!({ "prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0 });
+fn done_task(id: &str, model: &str, result: &str, form: &AnswerForm) -> Response {
+    let (content, finish) = form.cut(result);
+    let usage = json!({ "prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0 });
+    if !form.stream {
+        let message = json!({ "role": "assistant", "content": content, "refusal": null });
+        let mut whole = completion(id, model, &message, finish);
+        whole["usage"] = usage;
         return object(&whole);
     }
     let (sender, response) = stream();
     let chunks = Chunks::new(sender, id, model);
-    chunks.send(&json!({ "role": "assistant", "content": result }), None);
-    chunks.send(&json!({}), Some("stop"));
-    chunks.sender.data("[DONE]");
+    chunks.send(&json!({ "role": "assistant", "content": content }), None);
+    chunks.send(&json!({}), Some(finish));
+    chunks.end(form, &usage);
     response
 }
 
@@ -145,16 +143,23 @@ impl Chunks {
         self.sender.data(&chunk.to_string());
     }
 
-    fn finish(&self, stored: &StoredAnswer, with_usage: bool) {
-        self.send(&json!({ "content": markdown::answer(stored) }), None);
+    fn finish(&self, stored: &StoredAnswer, form: &AnswerForm) {
+        let answer = markdown::answer(stored);
+        let (content, finish) = form.cut(&answer);
+        self.send(&json!({ "content": content }), None);
         let mut last = self.head.clone();
-        last["choices"] = json!([{ "index": 0, "delta": {}, "finish_reason": "stop" }]);
+        last["choices"] = json!([{ "index": 0, "delta": {}, "finish_reason": finish }]);
         last["kgagent"] = stored.object.clone();
         self.sender.data(&last.to_string());
-        if with_usage {
+        self.end(form, &usage(stored));
+    }
+
+    /// Ends the stream, with the numbers of tokens if the client wants them.
+    fn end(&self, form: &AnswerForm, usage: &Value) {
+        if form.usage {
             let mut chunk = self.head.clone();
             chunk["choices"] = json!([]);
-            chunk["usage"] = usage(stored);
+            chunk["usage"] = usage.clone();
             self.sender.data(&chunk.to_string());
         }
         self.sender.data("[DONE]");
@@ -166,7 +171,7 @@ fn streamed(
     question: Question,
     asker: Asker,
     model: &str,
-    with_usage: bool,
+    form: AnswerForm,
 ) -> Result<Response, Fault> {
     let (sender, response) = stream();
     let chunks = Chunks::new(sender.clone(), question.id(), model);
@@ -180,7 +185,7 @@ fn streamed(
     let pending = answering::ask(service, question, asker, Some(watcher))?;
     chunks.send(&json!({ "role": "assistant", "content": "" }), None);
     sender.when_done(pending.finished(), move |sender, done| match done {
-        Ok(stored) => chunks.finish(&stored, with_usage),
+        Ok(stored) => chunks.finish(&stored, &form),
         Err(fault) => sender.data(&openai_error(&fault).to_string()),
     });
     Ok(response)

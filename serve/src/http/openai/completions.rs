@@ -9,27 +9,24 @@ use axum::response::Response;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{StreamOptions, to_model, usage, with_id};
+use super::form::AnswerForm;
+use super::{to_model, usage, with_id};
 use crate::answering::{self, Question};
 use crate::clients::Client;
 use crate::clock::now;
 use crate::fault::Fault;
 use crate::http::App;
-use crate::http::ask::{asker, read_json};
+use crate::http::ask::{asker, parse_json, read_fields};
 use crate::http::events::stream;
 use crate::http::reply::{object, openai_error};
 use crate::markdown;
 use crate::store::StoredAnswer;
 
-/// A request; fields of other servers are ignored.
+/// What is asked; [`AnswerForm`] reads the other fields.
 #[derive(Deserialize)]
 struct CompletionRequest {
     model: String,
     prompt: Value,
-    #[serde(default)]
-    stream: bool,
-    #[serde(default)]
-    stream_options: Option<StreamOptions>,
 }
 
 pub(in crate::http) async fn complete(
@@ -38,7 +35,9 @@ pub(in crate::http) async fn complete(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, Fault> {
-    let request: CompletionRequest = read_json(&headers, &body)?;
+    let body = parse_json(&headers, &body)?;
+    let form = AnswerForm::of(&body)?;
+    let request: CompletionRequest = read_fields(body)?;
     let prompt = match &request.prompt {
         Value::Array(prompts) if prompts.len() == 1 => prompts[0].as_str(),
         one => one.as_str(),
@@ -51,19 +50,18 @@ pub(in crate::http) async fn complete(
     )?;
     let id = question.id().to_owned();
     let pending = answering::ask(service, question, asker(&client)?, None)?;
-    if !request.stream {
+    if !form.stream {
         let stored = pending.finished().await?;
-        let mut whole = part(&stored, &request.model);
+        let mut whole = part(&stored, &request.model, &form);
         whole["usage"] = usage(&stored);
         return Ok(with_id(object(&whole), &id));
     }
-    let with_usage = (request.stream_options).is_some_and(|options| options.include_usage);
     let (sender, response) = stream();
     sender.when_done(pending.finished(), move |sender, done| match done {
         Ok(stored) => {
-            let chunk = part(&stored, &request.model);
+            let chunk = part(&stored, &request.model, &form);
             sender.data(&chunk.to_string());
-            if with_usage {
+            if form.usage {
                 let mut last = chunk;
                 last["choices"] = json!([]);
                 last["usage"] = usage(&stored);
@@ -77,12 +75,14 @@ pub(in crate::http) async fn complete(
 }
 
 /// The answer as one part, which is all of it.
-fn part(stored: &StoredAnswer, model: &str) -> Value {
+fn part(stored: &StoredAnswer, model: &str, form: &AnswerForm) -> Value {
+    let answer = markdown::answer(stored);
+    let (text, finish) = form.cut(&answer);
     json!({
         "id": format!("cmpl-{}", stored.id), "object": "text_completion", "created": now(),
         "model": model,
         "choices": [{
-            "index": 0, "text": markdown::answer(stored), "finish_reason": "stop", "logprobs": null,
+            "index": 0, "text": text, "finish_reason": finish, "logprobs": null,
         }],
         "kgagent": stored.object,
     })

@@ -1,10 +1,12 @@
 //! `/v1`: the interface of OpenAI, so that chat programs can ask. A model is named `AGENT@GRAPH`, or
 //! `AGENT:MODEL@GRAPH` for another model than the first.
 //!
-//! Sampling options, tools and system turns are accepted and change nothing.
+//! Turns of the system are accepted and change nothing. Tools of the client are never called, which the
+//! choice `auto` allows. [`form`] says which other fields are obeyed, refused or of no effect.
 
 mod chat;
 mod completions;
+mod form;
 mod turns;
 
 use std::sync::Arc;
@@ -12,7 +14,6 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use toolbox::trace::TraceEvent;
 
@@ -25,12 +26,6 @@ use crate::store::StoredAnswer;
 
 pub(super) use chat::chat;
 pub(super) use completions::complete;
-
-#[derive(Deserialize)]
-struct StreamOptions {
-    #[serde(default)]
-    include_usage: bool,
-}
 
 /// The names of all models.
 fn names(service: &Service) -> Vec<String> {

@@ -13,6 +13,15 @@ const PRONOUNS: [&str; 12] = [
 ];
 /// Verbs after which, or before which, `there` stands for nothing.
 const EXISTING: [&str; 6] = ["is", "are", "was", "were", "has", "have"];
+/// Who says a turn. Only the user and the answers before are read.
+const ROLES: [&str; 6] = [
+    "system",
+    "developer",
+    "user",
+    "assistant",
+    "tool",
+    "function",
+];
 /// Longest title of a chat, in characters.
 const TITLE: usize = 60;
 
@@ -38,6 +47,17 @@ pub(super) enum ChatAsk {
 /// # Errors
 /// [`Fault`] if no user asks, or something else than text.
 pub(super) fn asked(turns: &[ChatTurn]) -> Result<ChatAsk, Fault> {
+    if let Some(other) = turns
+        .iter()
+        .find(|turn| !ROLES.contains(&turn.role.as_str()))
+    {
+        let message = format!(
+            "there is no role `{}`; there are {}",
+            other.role,
+            ROLES.join(", ")
+        );
+        return Err(Fault::bad("messages", message));
+    }
     let at = turns.iter().rposition(|turn| turn.role == "user");
     let at = at.ok_or_else(|| Fault::bad("messages", "`messages` has no turn of a user"))?;
     let question = text(&turns[at].content)?;
