@@ -12,6 +12,7 @@ mod cli;
 mod commands;
 mod config;
 mod exit;
+mod identity;
 mod ui;
 
 use std::process::ExitCode;

@@ -10,16 +10,19 @@ use flate2::Crc;
 
 use crate::fs::{FsError, parent_of};
 
-/// The start of every journal, followed by the fingerprint. A change of the layout changes the
-/// number.
-const MAGIC: &str = "kgagent journal 1 ";
+/// The start of every journal, followed by the program and the fingerprint of the work. A change of
+/// the layout changes the number.
+const MAGIC: &str = "kgagent journal 2 ";
+
+/// The start of the journals of every layout.
+const ANY_MAGIC: &str = "kgagent journal ";
+
+/// The program of records that do not depend on a build: what others said, such as the replies of a
+/// server.
+pub const ANY_PROGRAM: &str = "any";
 
 /// Bytes before a payload: piece (8), length (4) and checksum (4).
 const HEAD: usize = 16;
-
-/// Upper bound for the fingerprint line, so that a file that is not a journal does not fill the
-/// memory.
-const LINE_BYTES: u64 = 4096;
 
 /// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +40,17 @@ pub enum JournalError {
     #[error("{}: this is not a file of kgagent's unfinished work; move it away, or name another output", path.display())]
     Foreign {
         /// The file.
+        path: PathBuf,
+    },
+    /// Another build wrote it. Two builds may give different results for the same work, so their
+    /// records are never mixed.
+    #[error(
+        "{}: another build of kgagent began this work, and its results may differ from those of this \
+         one; finish it with that build, or remove the file to begin anew",
+        path.display()
+    )]
+    OtherBuild {
+        /// The journal.
         path: PathBuf,
     },
     /// A record is damaged.
@@ -74,13 +88,18 @@ struct Inner {
 
 impl Journal {
     /// Opens the journal of the work with this `fingerprint` (one line) and returns the records in
-    /// it. A journal of different work is emptied; the first truncated or damaged record ends the
-    /// journal.
+    /// it. `program` (one word) identifies the build that does the work, or is [`ANY_PROGRAM`]. A
+    /// journal of different work is emptied, one of another build is refused; the first truncated
+    /// or damaged record ends the journal.
     ///
     /// # Errors
-    /// [`JournalError::Io`], [`JournalError::Busy`], and [`JournalError::Foreign`] for a file that
-    /// is not a journal.
-    pub fn open(path: &Path, fingerprint: &str) -> Result<(Self, Vec<JournalEntry>), JournalError> {
+    /// [`JournalError::Io`], [`JournalError::Busy`], [`JournalError::OtherBuild`], and
+    /// [`JournalError::Foreign`] for a file that is not a journal.
+    pub fn open(
+        path: &Path,
+        program: &str,
+        fingerprint: &str,
+    ) -> Result<(Self, Vec<JournalEntry>), JournalError> {
         let io = |error| FsError::at(path)(error);
         let mut file = OpenOptions::new()
             .read(true)
@@ -98,16 +117,20 @@ impl Journal {
             }
             Err(std::fs::TryLockError::Error(source)) => return Err(io(source).into()),
         }
-        // A process that was killed while it wrote the first line leaves a part of MAGIC.
-        let size = file.metadata().map_err(io)?.len();
-        let known = usize::try_from(size).map_or(MAGIC.len(), |size| size.min(MAGIC.len()));
-        if !starts_with(&mut file, &MAGIC[..known]).map_err(io)? {
-            return Err(JournalError::Foreign {
-                path: path.to_owned(),
+        let ours = format!("{MAGIC}{program} ");
+        let mut starts = |text: &str| starts_with(&mut file, text).map_err(io);
+        // A process that was killed while it wrote the first line leaves a part of it.
+        if !starts(&ours)? {
+            let path = path.to_owned();
+            return Err(match starts(ANY_MAGIC)? {
+                true => JournalError::OtherBuild { path },
+                false => JournalError::Foreign { path },
             });
         }
-        let head = format!("{MAGIC}{fingerprint}\n");
-        let (entries, end) = if starts_with(&mut file, &head).map_err(io)? {
+        let head = format!("{ours}{fingerprint}\n");
+        let size = file.metadata().map_err(io)?.len();
+        let whole = size >= head.len() as u64;
+        let (entries, end) = if whole && starts_with(&mut file, &head).map_err(io)? {
             scan(&mut file, head.len() as u64).map_err(io)?
         } else {
             (Vec::new(), 0)
@@ -135,12 +158,13 @@ impl Journal {
     /// Those of [`Self::open`].
     pub fn of_output(
         out: &Path,
+        program: &str,
         fingerprint: &str,
     ) -> Result<(Self, Vec<JournalEntry>), JournalError> {
         let path = out.with_added_extension("partial");
         let parent = parent_of(&path);
         fs::create_dir_all(&parent).map_err(FsError::at(&parent))?;
-        Self::open(&path, fingerprint)
+        Self::open(&path, program, fingerprint)
     }
 
     /// Removes the file of finished work.
@@ -216,11 +240,12 @@ fn checksum(piece: u64, payload: &[u8]) -> u32 {
     crc.sum()
 }
 
+/// Whether a file starts with `head`, or is the beginning of it.
 fn starts_with(file: &mut File, head: &str) -> std::io::Result<bool> {
     let mut found = Vec::new();
     file.seek(SeekFrom::Start(0))?;
-    Read::take(&mut *file, (head.len() as u64).min(LINE_BYTES)).read_to_end(&mut found)?;
-    Ok(found == head.as_bytes())
+    Read::take(&mut *file, head.len() as u64).read_to_end(&mut found)?;
+    Ok(head.as_bytes().starts_with(&found))
 }
 
 /// The intact records after the first line, and the end of the last one.
@@ -267,7 +292,7 @@ mod tests {
     fn complete_records_survive_and_truncated_ones_are_dropped() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal");
-        let (journal, entries) = Journal::open(&path, "work a").unwrap();
+        let (journal, entries) = Journal::open(&path, "p", "work a").unwrap();
         assert!(entries.is_empty());
         for piece in [3, 1, 2] {
             let entry = journal
@@ -278,7 +303,7 @@ mod tests {
                 format!("piece {piece}").into_bytes()
             );
         }
-        let busy = Journal::open(&path, "work a").unwrap_err().to_string();
+        let busy = Journal::open(&path, "p", "work a").unwrap_err().to_string();
         assert!(busy.contains("another run"), "{busy}");
         drop(journal);
 
@@ -287,11 +312,11 @@ mod tests {
         // appended.
         for cut in 0..whole.len() {
             std::fs::write(&path, &whole[..cut]).unwrap();
-            let (journal, entries) = Journal::open(&path, "work a").unwrap();
+            let (journal, entries) = Journal::open(&path, "p", "work a").unwrap();
             let last = journal.append(9, b"more").unwrap();
             assert_eq!(journal.read(&last).unwrap(), b"more");
             drop(journal);
-            let (_, again) = Journal::open(&path, "work a").unwrap();
+            let (_, again) = Journal::open(&path, "p", "work a").unwrap();
             assert_eq!(pieces(&again), [pieces(&entries), vec![9]].concat());
         }
     }
@@ -300,7 +325,7 @@ mod tests {
     fn damage_truncates_the_journal_and_different_work_empties_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal");
-        let (journal, _) = Journal::open(&path, "a").unwrap();
+        let (journal, _) = Journal::open(&path, "p", "a").unwrap();
         journal.append(0, b"first").unwrap();
         let second = journal.append(1, b"second").unwrap();
         let at = usize::try_from(second.at).unwrap();
@@ -312,11 +337,38 @@ mod tests {
             Err(JournalError::Damaged { piece: 1, .. })
         ));
         drop(journal);
-        assert_eq!(pieces(&Journal::open(&path, "a").unwrap().1), [0]);
-        assert!(Journal::open(&path, "b").unwrap().1.is_empty());
+        assert_eq!(pieces(&Journal::open(&path, "p", "a").unwrap().1), [0]);
+        assert!(Journal::open(&path, "p", "b").unwrap().1.is_empty());
         assert!(
-            Journal::open(&path, "a").unwrap().1.is_empty(),
+            Journal::open(&path, "p", "a").unwrap().1.is_empty(),
             "records of different work are removed"
         );
+    }
+
+    #[test]
+    fn the_records_of_another_build_are_refused_and_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal");
+        let refused = |program: &str, work: &str| {
+            let before = std::fs::read(&path).unwrap();
+            let error = Journal::open(&path, program, work).unwrap_err();
+            assert!(matches!(error, JournalError::OtherBuild { .. }), "{error}");
+            assert_eq!(std::fs::read(&path).unwrap(), before);
+        };
+        let (journal, _) = Journal::open(&path, "build1", "a").unwrap();
+        journal.append(7, b"answer").unwrap();
+        drop(journal);
+        // Neither a build of the same name with more letters, nor one with fewer.
+        for program in ["build2", "build", "build12", ANY_PROGRAM] {
+            refused(program, "a");
+        }
+        refused("build2", "b");
+        assert_eq!(pieces(&Journal::open(&path, "build1", "a").unwrap().1), [7]);
+        // Journals of earlier layouts name no build.
+        std::fs::write(&path, "kgagent journal 1 a\n").unwrap();
+        refused("build1", "a");
+        std::fs::write(&path, "my thesis").unwrap();
+        let foreign = Journal::open(&path, "build1", "a").unwrap_err();
+        assert!(matches!(foreign, JournalError::Foreign { .. }), "{foreign}");
     }
 }

@@ -46,6 +46,8 @@ pub struct GenerateOptions {
     pub synth: Option<SynthExtras>,
     /// Counts of the rewordings among the questions, for the report.
     pub reworded: Option<RewordCounts>,
+    /// Identifies the build that makes the data; a build does not continue the work of another.
+    pub program: String,
 }
 
 impl Default for GenerateOptions {
@@ -64,6 +66,7 @@ impl Default for GenerateOptions {
             select: SelectOptions::default(),
             synth: None,
             reworded: None,
+            program: "unknown".to_owned(),
         }
     }
 }

@@ -28,23 +28,71 @@ const LONGEST: usize = 400;
 /// Failures before the first success after which the model counts as broken.
 const HOPELESS: usize = 5;
 
-/// Writes questions in other words, for example with a language model.
+/// Writes questions in other words, for example with a language model. Its replies are kept as they
+/// are and read in every run, so that another build may read them in another way.
 pub trait Reworder: Sync {
-    /// What the wordings depend on besides the question: the model and its prompt.
+    /// What the replies depend on besides the question: the model and its prompts.
     fn fingerprint(&self) -> String;
-    /// About `wanted` other wordings of a question, which should hold every text of `keep`
-    /// unchanged.
+    /// The build that computes the replies, or [`common::journal::ANY_PROGRAM`] if a server does.
+    fn program(&self) -> String;
+    /// The reply to a request for about `wanted` other wordings of a question, which should hold
+    /// every text of `keep` unchanged.
     ///
     /// # Errors
     /// A message, if the model fails.
-    fn reword(&self, question: &str, keep: &[String], wanted: usize)
-    -> Result<Vec<String>, String>;
-    /// Which of the programs, counted from 0, answers the question; `None` if none does or the
-    /// reply names none. Asked only with [`RewordOptions::check`].
+    fn reword(&self, question: &str, keep: &[String], wanted: usize) -> Result<String, String>;
+    /// The wordings in such a reply, at most `wanted`.
+    fn wordings(&self, reply: &str, wanted: usize) -> Vec<String>;
+    /// The reply to the question which of the programs answers a question. Asked only with
+    /// [`RewordOptions::check`].
     ///
     /// # Errors
     /// A message, if the model fails.
-    fn pick(&self, question: &str, programs: &[String]) -> Result<Option<usize>, String>;
+    fn pick(&self, question: &str, programs: &[String]) -> Result<String, String>;
+    /// The program in such a reply, counted from 0 and below `programs`; `None` if it names none.
+    fn picked(&self, reply: &str, programs: usize) -> Option<usize>;
+}
+
+/// The replies that the model has given, now and in earlier runs.
+struct Replies {
+    journal: Journal,
+    known: HashMap<u64, JournalEntry>,
+    tally: Tally,
+}
+
+impl Replies {
+    fn open(cache: &Path, reworder: &dyn Reworder) -> Result<Self, Error> {
+        let fingerprint = reworder.fingerprint().replace('\n', " ");
+        let (journal, known) = Journal::open(cache, &reworder.program(), &fingerprint)?;
+        Ok(Self {
+            journal,
+            known: known.into_iter().map(|one| (one.piece, one)).collect(),
+            tally: Tally::default(),
+        })
+    }
+
+    /// The reply to a request and whether it was known; `None` if the model fails.
+    fn get(
+        &self,
+        request: u64,
+        ask: impl FnOnce() -> Result<String, String>,
+    ) -> Result<Option<(String, bool)>, Error> {
+        let read = |entry| String::from_utf8(self.journal.read(entry).ok()?).ok();
+        if let Some(reply) = self.known.get(&request).and_then(read) {
+            return Ok(Some((reply, true)));
+        }
+        match ask() {
+            Ok(reply) => {
+                self.tally.success();
+                self.journal.append(request, reply.as_bytes())?;
+                Ok(Some((reply, false)))
+            }
+            Err(message) => {
+                self.tally.failure(message)?;
+                Ok(None)
+            }
+        }
+    }
 }
 
 /// Options of rewording.
@@ -181,10 +229,8 @@ pub fn reworded(
     progress: &(dyn Fn(usize, usize) + Sync),
     stop: &AtomicBool,
 ) -> Result<(Vec<GoldQuestion>, RewordCounts), Error> {
-    let fingerprint = reworder.fingerprint().replace('\n', " ");
-    let (journal, known) = Journal::open(cache, &fingerprint)?;
-    let known: HashMap<u64, JournalEntry> = known.into_iter().map(|one| (one.piece, one)).collect();
-    let (done, tally) = (AtomicUsize::new(0), Tally::default());
+    let replies = Replies::open(cache, reworder)?;
+    let done = AtomicUsize::new(0);
     let one = |question: &GoldQuestion| {
         if stop.load(Ordering::Relaxed) {
             return Err(Error::Stopped {
@@ -196,24 +242,14 @@ pub fn reworded(
             None => Written::Nothing,
             Some(original) => {
                 let asked = (&question.question, &original.keep, options.wanted);
-                let piece = hash::number(0, "reword", &format!("{asked:?}"));
-                let cached = known
-                    .get(&piece)
-                    .and_then(|entry| serde_json::from_slice(&journal.read(entry).ok()?).ok());
-                match cached {
-                    Some(texts) => Written::Texts(original, texts, true),
-                    None => match reworder.reword(asked.0, asked.1, asked.2) {
-                        Ok(texts) => {
-                            tally.success();
-                            journal
-                                .append(piece, serde_json::json!(texts).to_string().as_bytes())?;
-                            Written::Texts(original, texts, false)
-                        }
-                        Err(message) => {
-                            tally.failure(message)?;
-                            Written::Failed
-                        }
-                    },
+                let request = hash::number(0, "reword", &format!("{asked:?}"));
+                let ask = || reworder.reword(asked.0, asked.1, asked.2);
+                match replies.get(request, ask)? {
+                    Some((reply, known)) => {
+                        let texts = reworder.wordings(&reply, options.wanted);
+                        Written::Texts(original, texts, known)
+                    }
+                    None => Written::Failed,
                 }
             }
         };
@@ -248,14 +284,13 @@ pub fn reworded(
         }
     }
     if options.check {
-        let cache = (&journal, &known);
         let inputs: HashSet<&str> = questions.iter().map(|one| one.id.as_str()).collect();
         all = meaning::checked(
             kg,
             (all, &inputs),
             reworder,
             options,
-            cache,
+            &replies,
             stop,
             &mut counts,
         )?;

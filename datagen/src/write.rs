@@ -32,6 +32,7 @@ use crate::question::GoldQuestion;
 use crate::record::{QuestionOutcome, Record};
 use crate::report::Report;
 use crate::select::{DatasetPart, Fate};
+use crate::verify::VerifyOptions;
 use crate::{Error, limits, read, reword, synth, word_pairs};
 
 /// Files that identify a data folder.
@@ -60,7 +61,7 @@ pub fn write_dataset(
     let partial = out.with_added_extension("partial");
     fs::create_dir_all(&partial).map_err(Error::io(&partial))?;
     let fingerprint = run_fingerprint(&chosen, kg, options);
-    let (journal, found) = Journal::open(&partial.join("journal"), &fingerprint)?;
+    let (journal, found) = Journal::open(&partial.join("journal"), &options.program, &fingerprint)?;
     let done = process_missing(&journal, &found, &chosen, kg, options, progress, stop)?;
     report.resumed = found.len();
 
@@ -210,7 +211,6 @@ fn process_missing(
             .split(|byte| *byte == b'\n')
             .next()
             .unwrap_or_default();
-        // A record that fails to parse comes from another build; its question is processed again.
         if let (Ok(record), Some(place)) = (
             serde_json::from_slice(head),
             usize::try_from(entry.piece)
@@ -258,15 +258,23 @@ fn journal_error(error: serde_json::Error) -> Error {
     Error::io(Path::new("journal"))(error.into())
 }
 
-/// A hash of everything that the records depend on; a journal with another hash is discarded. It
+/// A hash of everything that the records depend on besides the program; a journal with another hash is discarded. It
 /// leaves out the selection options, so that a mixture or a split can change without verifying
 /// again.
 fn run_fingerprint(chosen: &[&GoldQuestion], kg: &dyn Kg, options: &GenerateOptions) -> String {
     let mut hasher = Sha256::new();
-    let verify = &options.verify;
+    let VerifyOptions {
+        limits,
+        ties,
+        abstain,
+        tools,
+        shown,
+        max_steps,
+        deadline,
+        ranker,
+    } = &options.verify;
     let fixed = json!([
-        env!("CARGO_PKG_VERSION"),
-        kg.content_hash(),
+        kg.fingerprint(),
         options
             .templates()
             .iter()
@@ -274,13 +282,14 @@ fn run_fingerprint(chosen: &[&GoldQuestion], kg: &dyn Kg, options: &GenerateOpti
             .collect::<Vec<_>>(),
         options.seed,
         options.abstain,
-        verify.ties,
-        verify.abstain,
-        verify.shown,
-        verify.ranker.name(),
-        verify.max_steps,
-        verify.limits.rows,
-        verify.limits.deadline.as_millis() as u64,
+        ties,
+        abstain,
+        tools,
+        shown,
+        ranker.name(),
+        max_steps,
+        deadline.as_millis() as u64,
+        format!("{limits:?}"),
     ]);
     hasher.update(fixed.to_string());
     for question in chosen {

@@ -24,6 +24,13 @@ pub trait Kg: Send + Sync {
     /// SHA-256 (hex) over the sorted terms and triples of the graph: equal graphs have equal
     /// hashes.
     fn content_hash(&self) -> &str;
+    /// What answers depend on: the content, the owner's settings and the hidden relations.
+    fn fingerprint(&self) -> String {
+        let schema = self.schema();
+        let settings = format!("{:?} {:?}", schema.settings, schema.hidden);
+        let settings = common::hash::number(0, "settings", &settings);
+        format!("{} {settings:016x}", self.content_hash())
+    }
     /// The term behind an id.
     fn term(&self, node: NodeId) -> Term;
     /// The id of a term; `None` if the graph does not contain it.

@@ -279,6 +279,15 @@ pub(crate) fn base_folder(adapter: &Path, base: &str) -> Result<PathBuf, ModelEr
     })
 }
 
+/// The folder of the base of the adapter in this folder; `None` if it is not an adapter, or its base is
+/// not found.
+#[must_use]
+pub fn base_of(adapter: &Path) -> Option<PathBuf> {
+    let config = read_json(&adapter.join(CONFIG)).ok()?;
+    let config = AdapterConfig::from_json(&config).ok()?;
+    base_folder(adapter, &config.base).ok()
+}
+
 /// Writes the files of an adapter into a staged folder: the factors in `weights` and the embedding,
 /// if it is there. Skips other tensors.
 ///

@@ -19,6 +19,7 @@ use super::datagen::source;
 use super::{graph, output};
 use crate::cli::KgSubgraphArgs;
 use crate::exit::ExitStatus;
+use crate::identity;
 use crate::ui::{Ui, header, seconds};
 
 pub(crate) fn run(args: &KgSubgraphArgs, ui: &Ui) -> Result<ExitStatus> {
@@ -49,10 +50,10 @@ pub(crate) fn run(args: &KgSubgraphArgs, ui: &Ui) -> Result<ExitStatus> {
     let fingerprint = common::hash::number(
         0,
         "subgraph",
-        &json!([graph.content_hash(), format!("{options:?}"), names]).to_string(),
+        &json!([graph.fingerprint(), format!("{options:?}"), names]).to_string(),
     );
     let fingerprint = format!("neighbourhoods {fingerprint:016x}");
-    let (journal, found) = Journal::of_output(&args.out, &fingerprint)?;
+    let (journal, found) = Journal::of_output(&args.out, identity::program(), &fingerprint)?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(args.threads.unwrap_or(0))
         .build()?;

@@ -551,13 +551,14 @@ fn the_quick_demo_runs_the_whole_pipeline() {
     assert!(read("data/wordings.txt") == read("model/wordings.txt"));
     assert!(read("data/words.tsv") == read("model/words.tsv"));
     for (name, part, least) in [
-        ("new-entities", &metrics, 5),
-        ("new-wordings", &metrics["new_wordings"], 3),
+        ("new-entities", &metrics, 165),
+        ("new-wordings", &metrics["new_wordings"], 135),
     ] {
         assert!(part["n"].as_u64().unwrap() > 200);
         assert_eq!(part["invalid_calls"], 0);
         // A model that always gives up is right where there is no answer, and a guess may be right
-        // for yes or no: only entities show that it has learned. Measured: 14 and 7.
+        // for yes or no: only entities count. Measured: 173 and 143. Other processors round
+        // otherwise in training, hence the distance.
         let predictions = read(&format!("eval/{name}/predictions.jsonl"));
         let right = String::from_utf8(predictions)
             .unwrap()
@@ -634,20 +635,26 @@ fn a_killed_generation_resumes_to_the_same_bytes() {
         );
     }
     assert!(size() > 200_000);
-    let out = place.run(&[
-        "datagen",
-        "gold",
-        "--kg",
-        "graph",
-        "--source",
-        &source,
-        "--per-template",
-        "4",
-        "--out",
-        "parts",
-        "--threads",
-        "3",
-    ]);
+    let again: Vec<&str> = [
+        "datagen gold --kg graph --per-template 4 --out parts --threads 3 --source"
+            .split(' ')
+            .collect(),
+        vec![&*source],
+    ]
+    .concat();
+    let (elsewhere, begun) = (tempfile::tempdir().unwrap(), size());
+    let out = Command::new(super::support::other_build(elsewhere.path()))
+        .args(&again)
+        .current_dir(place.0.path())
+        .output()
+        .unwrap();
+    let said = text(&out.stderr);
+    assert!(
+        code(&out) == 2 && said.contains("journal: another build of kgagent began this work"),
+        "{said}"
+    );
+    assert_eq!(size(), begun);
+    let out = place.run(&again);
     assert_eq!(code(&out), 0, "{}", text(&out.stderr));
     assert!(
         text(&out.stdout).contains("had been done before"),

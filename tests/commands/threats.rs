@@ -417,6 +417,22 @@ fn an_interrupted_evaluation_keeps_what_is_answered_and_continues() {
         "{printed}"
     );
     assert!(partial.exists() && !place.path().join("result").exists());
+    // Another build may answer otherwise, so it neither continues nor discards this work.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let other = super::support::other_build(elsewhere.path());
+    let begun = fs::read(&partial).unwrap();
+    let same = eval("result", "1");
+    let output = Command::new(&other)
+        .args(same.get_args())
+        .current_dir(place.path())
+        .output()
+        .unwrap();
+    let (code, said) = self::printed(&output);
+    assert!(
+        code == 2 && said.contains("result.partial: another build of kgagent began this work"),
+        "{said}"
+    );
+    assert_eq!(fs::read(&partial).unwrap(), begun);
     asked();
     let output = eval("result", "8").output().unwrap();
     assert_eq!(

@@ -159,13 +159,25 @@ fn a_signal_finishes_the_step_and_saves() {
             "{said}"
         );
         assert!(partial.exists() && !dir.path().join(signal).exists());
-        let output = train(dir.path(), signal, &["--resume", "auto"])
+        // A training is hours of work, so another build continues it, too, and says so.
+        let elsewhere = tempfile::tempdir().unwrap();
+        let same = train(dir.path(), signal, &["--resume", "auto"]);
+        let program = match signal {
+            "INT" => same.get_program().into(),
+            _ => super::support::other_build(elsewhere.path()),
+        };
+        let output = Command::new(program)
+            .args(same.get_args())
+            .current_dir(dir.path())
             .output()
             .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(
-            output.status.success()
-                && String::from_utf8_lossy(&output.stdout).contains("continuing after step")
+            output.status.success() && said.contains("continuing after step"),
+            "{said}"
         );
+        let noted = said.contains("another build of kgagent wrote this checkpoint");
+        assert_eq!(noted, signal == "TERM", "{said}");
         let model = |name: &str| fs::read(dir.path().join(name).join("model.safetensors")).unwrap();
         assert!(model(signal) == model("whole"), "{signal}");
     }

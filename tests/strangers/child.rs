@@ -208,7 +208,7 @@ fn kept(
 ) -> Result<(), String> {
     let after = files(world.0.path());
     for (name, hash) in before {
-        let unfinished = |bytes: &Vec<u8>| bytes.starts_with(b"kgagent journal 1 ");
+        let unfinished = |bytes: &Vec<u8>| bytes.starts_with(b"kgagent journal ");
         let ours = sent.files.iter().any(|(file, bytes)| {
             name.strip_prefix("work/") == Some(file)
                 && file.ends_with(".partial")

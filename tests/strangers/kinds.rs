@@ -339,7 +339,7 @@ fn trace(base: &Base, at: usize, rng: &mut Rng) -> Sent {
 /// Unfinished work of somebody else, or of a damaged disk.
 fn journal(base: &Base, at: usize, rng: &mut Rng) -> Sent {
     let graph = base.text("g");
-    let good: &[u8] = b"kgagent journal 1 subgraph 0123456789abcdef\n\0\0\0\0\0\0\0\0\x05\0\0\0\x12\x34\x56\x78abcde";
+    let good: &[u8] = b"kgagent journal 2 any neighbourhoods 0123456789abcdef\n\0\0\0\0\0\0\0\0\x05\0\0\0\x12\x34\x56\x78abcde";
     let known: [&dyn Fn() -> Vec<u8>; 4] = [
         &|| bytes("half of my thesis"),
         &|| [good, &[0xff; 64]].concat(),

@@ -34,6 +34,20 @@ pub(crate) fn run(place: &Path, args: &[&str]) -> (String, String, i32) {
     )
 }
 
+/// Makes another build of the program: a copy with one more byte, which runs as the program does. A
+/// shell writes it: a file that this process has open for writing could not be run.
+#[cfg(unix)]
+pub(crate) fn other_build(folder: &Path) -> PathBuf {
+    let other = folder.join("kgagent-of-another-build");
+    let made = Command::new("sh")
+        .args(["-c", "cp \"$0\" \"$1\" && printf x >> \"$1\""])
+        .arg(env!("CARGO_BIN_EXE_kgagent"))
+        .arg(&other)
+        .status();
+    assert!(made.unwrap().success());
+    other
+}
+
 /// Copies a folder with everything in it.
 pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();

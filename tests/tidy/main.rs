@@ -1,7 +1,9 @@
 //! The invariants of ARCHITECTURE.md as tests over the source tree.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod asserting;
 mod dependencies;
+mod functions;
 mod modules;
 mod rules;
 mod sizes;

@@ -15,6 +15,9 @@ use crate::{TrainError, tensorboard};
 pub(crate) struct CheckpointState {
     /// Format version of the folder.
     pub(crate) version: u32,
+    /// The build that wrote it; empty in those of earlier builds.
+    #[serde(default)]
+    pub(crate) program: String,
     /// Completed optimizer steps. Together with the seed this determines the position in the data.
     pub(crate) step: usize,
     /// Seconds trained so far.

@@ -173,6 +173,9 @@ pub struct TrainConfig {
     pub validate_epochs: bool,
     /// Limit of memory in bytes; a run with a higher estimate is rejected before its first step.
     pub memory_limit: Option<u64>,
+    /// Identifies the build that trains, so that a run that another build continues says so.
+    #[serde(skip)]
+    pub program: String,
     /// The kind of device.
     pub processor: Processor,
     /// Number of devices that share every batch: replicas on threads of the CPU, or GPUs 0 to
@@ -225,6 +228,7 @@ impl Default for TrainConfig {
             resume: false,
             validate_epochs: false,
             memory_limit: None,
+            program: "unknown".to_owned(),
             processor: Processor::Cpu,
             devices: None,
             precision: None,

@@ -215,6 +215,9 @@ mod tests {
             &[("f", Term::Literal(kg::term::Literal::plain(text)))],
         )
         .unwrap();
-        assert!(parse_query(&filled).is_ok(), "{filled}");
+        // It is still one text, and the query still has one pattern.
+        let literal = Term::Literal(kg::term::Literal::plain(text)).to_string();
+        let expected = parse_query(&format!("SELECT ?x {{ ?x <a:p> {literal} }}"));
+        assert_eq!(parse_query(&filled).unwrap(), expected.unwrap(), "{filled}");
     }
 }

@@ -1,15 +1,14 @@
 //! The check of what rewordings mean: the model sees a rewording with the program of its question and
 //! programs that differ from it in one relation, and has to pick the right one.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::hash;
-use common::journal::{Journal, JournalEntry};
 use kg::Kg;
 use rayon::prelude::*;
 
-use super::{RewordCounts, RewordOptions, Reworder, Tally};
+use super::{Replies, RewordCounts, RewordOptions, Reworder};
 use crate::question::GoldQuestion;
 use crate::{Error, verify};
 
@@ -28,48 +27,31 @@ enum Meaning {
 }
 
 /// Removes the rewordings for which the model does not pick the program of their question. Questions
-/// with an id among `inputs` are no rewordings of this run and stay. Choices that the journal knows
-/// are not asked for again.
+/// with an id among `inputs` are no rewordings of this run and stay.
 pub(super) fn checked(
     kg: &dyn Kg,
     (questions, inputs): (Vec<GoldQuestion>, &HashSet<&str>),
     reworder: &dyn Reworder,
     options: &RewordOptions,
-    (journal, known): (&Journal, &HashMap<u64, JournalEntry>),
+    replies: &Replies,
     stop: &AtomicBool,
     counts: &mut RewordCounts,
 ) -> Result<Vec<GoldQuestion>, Error> {
-    let tally = Tally::default();
     let one = |question: &GoldQuestion| -> Result<Meaning, Error> {
         if inputs.contains(question.id.as_str()) {
             return Ok(Meaning::Original);
         }
         if stop.load(Ordering::Relaxed) {
-            let (done, total) = (tally.asked(), counts.kept);
+            let (done, total) = (replies.tally.asked(), counts.kept);
             return Err(Error::Stopped { done, total });
         }
         let Some((programs, right)) = choices(kg, question, options) else {
             return Ok(Meaning::Unchecked);
         };
         let asked = (&question.question, &programs);
-        let piece = hash::number(0, "reword-check", &format!("{asked:?}"));
-        let cached = known
-            .get(&piece)
-            .and_then(|entry| serde_json::from_slice(&journal.read(entry).ok()?).ok());
-        let picked: Option<usize> = match cached {
-            Some(picked) => picked,
-            None => match reworder.pick(asked.0, asked.1) {
-                Ok(picked) => {
-                    tally.success();
-                    journal.append(piece, serde_json::json!(picked).to_string().as_bytes())?;
-                    picked
-                }
-                Err(message) => {
-                    tally.failure(message)?;
-                    None
-                }
-            },
-        };
+        let request = hash::number(0, "reword-check", &format!("{asked:?}"));
+        let reply = replies.get(request, || reworder.pick(asked.0, asked.1))?;
+        let picked = reply.and_then(|(reply, _)| reworder.picked(&reply, programs.len()));
         Ok(if picked == Some(right) {
             Meaning::Right
         } else {

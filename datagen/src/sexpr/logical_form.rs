@@ -136,12 +136,23 @@ impl LogicalForm {
     }
 }
 
+/// Whether a text may be the IRI of a datatype, which a query can contain.
+fn is_datatype(text: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_graphic() && !b"<>\"{}|^`\\%[]".contains(&byte);
+    let scheme = text.split_once(':').map_or("", |(scheme, _)| scheme);
+    text.bytes().all(fits)
+        && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
 /// A literal written `value^^datatype`, quoted or not; without a datatype a number or a text.
 pub(crate) fn literal_of(text: &str) -> Literal {
     let (lexical, datatype) = text
         .rsplit_once("^^")
+        .map(|(lexical, datatype)| (lexical, datatype.trim_matches(['<', '>'])))
+        .filter(|(_, datatype)| is_datatype(datatype))
         .map_or((text, None), |(lexical, datatype)| {
-            (lexical, Some(datatype.trim_matches(['<', '>'])))
+            (lexical, Some(datatype))
         });
     let lexical = lexical
         .strip_prefix('"')

@@ -4,26 +4,31 @@ use std::collections::BTreeSet;
 
 use kg::{Kg, clean, fold};
 use toolbox::exec::Value;
+use toolbox::metrics::Reading;
 
 use super::gold::describe;
 
-/// Requires the answer to be the published one by label or name, ignoring case and underscores.
+/// Requires the answer to be the published one by label or name, ignoring case and underscores, or by
+/// value (docs/metrics.md, *Equal answers*).
 pub(super) fn compare_published(
     kg: &dyn Kg,
     value: &Value,
     published: &[String],
 ) -> Result<(), String> {
     let wanted: BTreeSet<String> = published.iter().map(|text| fold(&clean(text))).collect();
+    let one = |ours: &Reading| match wanted.first().filter(|_| wanted.len() == 1) {
+        Some(text) if Reading::of_text(text).same(ours) => Ok(()),
+        _ => Err(format!(
+            "{} instead of {}",
+            describe(kg, value),
+            published.join("|")
+        )),
+    };
     let nodes = match value {
         Value::Set(nodes) => nodes,
-        Value::Int(_) | Value::Bool(_) | Value::Table(_) => {
-            let ours = describe(kg, value);
-            return if wanted.len() == 1 && wanted.contains(&ours) {
-                Ok(())
-            } else {
-                Err(format!("{ours} instead of {}", published.join("|")))
-            };
-        }
+        Value::Int(number) => return one(&Reading::of_number(*number)),
+        Value::Bool(truth) => return one(&Reading::of_truth(*truth)),
+        Value::Table(_) => return one(&Reading::of_text(&describe(kg, value))),
     };
     let mut met: BTreeSet<String> = BTreeSet::new();
     let mut unpublished = None;
@@ -33,6 +38,13 @@ pub(super) fn compare_published(
             kg.label(node).map(|label| fold(&label)),
             Some(fold(&clean(&name))),
         ];
+        let term = kg.term(node);
+        let literal = term.as_literal().map(|literal| literal.lexical.clone());
+        let read = literal.map(|text| Reading::named(&term, text));
+        let is = |text: &&String| {
+            read.as_ref()
+                .is_some_and(|read| Reading::of_text(text).same(read))
+        };
         let before = met.len();
         let mut known = false;
         for text in texts
@@ -42,6 +54,10 @@ pub(super) fn compare_published(
         {
             known = true;
             met.insert(text);
+        }
+        if !known && let Some(text) = wanted.iter().find(is) {
+            known = true;
+            met.insert(text.clone());
         }
         if !known && met.len() == before {
             unpublished = Some(name);

@@ -160,8 +160,21 @@ fn invalid_expressions_are_refused_with_their_position() {
 proptest::proptest! {
     /// Any text is an expression or an error.
     #[test]
-    fn no_expression_panics(text in "[()R\" a-z.^0-9]{0,40}|.{0,30}") {
-        let _ = sexpr(&text);
-        let _ = sexpr(&format!("(AND barge.port {text})"));
+    fn any_expression_is_a_query_or_an_error(text in "[()R\" a-z.^0-9]{0,40}|.{0,30}") {
+        for text in [text.clone(), format!("(AND barge.port {text})")] {
+            match sexpr(&text) {
+                Ok(query) => assert!(query.to_string().starts_with("SELECT"), "{text}: {query}"),
+                Err(error) => assert!(!error.to_string().is_empty(), "{text}"),
+            }
+        }
+    }
+}
+
+/// What cannot be the IRI of a datatype is a part of the text.
+#[test]
+fn only_an_iri_is_a_datatype() {
+    for text in ["\"\"\"^^\"", "\"a\"^^b", "a^^b^"] {
+        let query = sexpr(text).unwrap().to_string();
+        assert!(kg::parse_query(&query).is_ok(), "{text}: {query}");
     }
 }

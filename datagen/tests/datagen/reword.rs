@@ -36,20 +36,40 @@ struct Writes<F> {
     write: F,
     /// The program that it picks; without it nothing is checked.
     pick: Option<Pick>,
+    program: &'static str,
     calls: AtomicUsize,
+}
+
+fn options(check: bool) -> RewordOptions {
+    RewordOptions {
+        wanted: 2,
+        concurrency: 3,
+        check,
+        verify: VerifyOptions::default(),
+    }
 }
 
 impl<F: Fn(&str, &[String]) -> Result<Vec<String>, String> + Sync> Reworder for Writes<F> {
     fn fingerprint(&self) -> String {
         "a test".to_owned()
     }
-    fn reword(&self, question: &str, keep: &[String], _: usize) -> Result<Vec<String>, String> {
-        self.calls.fetch_add(1, Ordering::Relaxed);
-        (self.write)(question, keep)
+    fn program(&self) -> String {
+        self.program.to_owned()
     }
-    fn pick(&self, question: &str, programs: &[String]) -> Result<Option<usize>, String> {
+    fn reword(&self, question: &str, keep: &[String], _: usize) -> Result<String, String> {
         self.calls.fetch_add(1, Ordering::Relaxed);
-        Ok(self.pick.and_then(|pick| pick(question, programs)))
+        Ok((self.write)(question, keep)?.join("\n"))
+    }
+    fn wordings(&self, reply: &str, _: usize) -> Vec<String> {
+        reply.split('\n').map(str::to_owned).collect()
+    }
+    fn pick(&self, question: &str, programs: &[String]) -> Result<String, String> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        let picked = self.pick.and_then(|pick| pick(question, programs));
+        Ok(picked.map_or("none".to_owned(), |picked| picked.to_string()))
+    }
+    fn picked(&self, reply: &str, _: usize) -> Option<usize> {
+        reply.parse().ok()
     }
 }
 
@@ -72,14 +92,10 @@ fn checked(
     let reworder = Writes {
         write,
         pick,
+        program: "build",
         calls: AtomicUsize::new(0),
     };
-    let options = RewordOptions {
-        wanted: 2,
-        concurrency: 3,
-        check: pick.is_some(),
-        verify: VerifyOptions::default(),
-    };
+    let options = options(pick.is_some());
     let stop = AtomicBool::new(false);
     let (all, counts) = reworded(kg, questions, &reworder, &options, cache, &|_, _| {}, &stop)?;
     Ok((all, counts, reworder.calls.into_inner()))
@@ -124,6 +140,31 @@ fn a_wording_that_keeps_its_names_becomes_a_question_behind_its_original() {
     assert_eq!((calls, counts.cached), (counts.questions, 0));
     let (again, known, calls) = run();
     assert_eq!((again, calls, known.cached), (all, 0, counts.questions));
+}
+
+/// A server's replies are those of the server, whichever build asked; a model that this program
+/// computes may reply otherwise in another build.
+#[test]
+fn replies_that_a_build_computed_are_refused_by_another() {
+    let kg = demo();
+    let asked = questions(&kg, 5);
+    let dir = tempfile::tempdir().unwrap();
+    let run = |cache: &str, program: &'static str| {
+        let reworder = Writes {
+            write: |question: &str, _: &[String]| Ok(vec![format!("please say: {question}")]),
+            program,
+            pick: None,
+            calls: AtomicUsize::new(0),
+        };
+        let (stop, cache) = (AtomicBool::new(false), dir.path().join(cache));
+        let options = options(false);
+        let made = reworded(&kg, &asked, &reworder, &options, &cache, &|_, _| {}, &stop);
+        made.map(|_| reworder.calls.into_inner())
+    };
+    assert!(run("computed", "build1").unwrap() > 0);
+    let error = run("computed", "build2").unwrap_err().to_string();
+    assert!(error.contains("another build of kgagent"), "{error}");
+    assert_eq!(run("computed", "build1").unwrap(), 0);
 }
 
 #[test]

@@ -171,8 +171,16 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_harmless(text in "\\PC*") {
-            let _ = Decimal::parse(&text);
+        fn only_texts_with_digits_are_numbers(text in "\\PC*|[-+ .eE0-9INF]{0,8}") {
+            let number = Decimal::parse(&text);
+            let digits = text.bytes().any(|byte| byte.is_ascii_digit());
+            prop_assert!(number.is_none() || digits || text.contains("INF"), "{text}: {number:?}");
+            // The sign is all that two numbers with the same digits differ in.
+            if let Some(number) = number.filter(|_| !text.contains(['-', '+'])) {
+                let negative = Decimal::parse(&format!("-{}", text.trim()));
+                let turned = negative.map(|negative| (-negative.sign, negative.digits));
+                prop_assert_eq!(turned, Some((number.sign, number.digits)));
+            }
         }
     }
 }

@@ -113,7 +113,7 @@ impl Adapting<'_> {
         json!({
             "model": args.model, "questions": args.questions, "data": args.data,
             "controls": args.controls, "ranker": self.ranker.name(),
-            "graph": self.graph.content_hash(), "hold_back": args.hold_back,
+            "graph": self.graph.fingerprint(), "hold_back": args.hold_back,
             "tolerance": args.tolerance, "sure": args.sure, "instances": args.instances,
             "replay": args.replay, "epochs": args.epochs, "lr": args.lr, "seed": args.seed,
         })

@@ -16,6 +16,7 @@ use toolbox::prompt::{Layout, Template};
 
 use super::reword::with_rewordings;
 use crate::cli::{RewordArgs, SampleArgs};
+use crate::identity;
 use crate::ui::Ui;
 
 /// Writes the dataset of `questions` to `out`; `run` records where they came from.
@@ -31,6 +32,10 @@ pub(in crate::commands) fn generate(
     let progress = |done: usize, total: usize| {
         stage.set_length(total as u64);
         stage.set_position(done as u64);
+    };
+    let options = &GenerateOptions {
+        program: identity::program().to_owned(),
+        ..options.clone()
     };
     let report = datagen::write_dataset(out, questions, graph, options, run, &progress, ui.stop())
         .map_err(|error| match error {

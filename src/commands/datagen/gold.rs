@@ -100,8 +100,7 @@ fn prepare(args: &GoldArgs, graph: &dyn Kg) -> Result<(Vec<GoldQuestion>, Genera
         valid: args.select.valid,
         hold_out: read(&args.hold_out, Some(graph), &reading)?,
         select: selection(&args.select),
-        synth: None,
-        reworded: None,
+        ..GenerateOptions::default()
     };
     Ok((questions, options))
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use common::journal::ANY_PROGRAM;
 use common::transcript::{Part, Turn};
 use datagen::question::GoldQuestion;
 use datagen::reword::{RewordCounts, RewordOptions, Reworder, reworded};
@@ -16,6 +17,7 @@ use kg::Kg;
 use toolbox::prompts::{REWORD, REWORD_CHECK, hash_of};
 
 use crate::cli::{RewordArgs, server_key};
+use crate::identity;
 use crate::ui::Ui;
 
 /// Maximum tokens of a reply.
@@ -59,6 +61,10 @@ impl ModelReworder {
                 ", model {}, temperature {}, seed {seed}",
                 args.reword_model, args.reword_temperature
             ));
+        } else {
+            let files = identity::of_model(Path::new(model)).join("\n");
+            let files = common::hash::number(0, "model", &files);
+            fingerprint.push_str(&format!(", files {files:016x}"));
         }
         // Of both prompts, so that turning the check on keeps the wordings of earlier runs.
         let prompts = hash_of(&[REWORD, REWORD_CHECK]);
@@ -83,12 +89,14 @@ impl Reworder for ModelReworder {
         self.fingerprint.clone()
     }
 
-    fn reword(
-        &self,
-        question: &str,
-        keep: &[String],
-        wanted: usize,
-    ) -> Result<Vec<String>, String> {
+    fn program(&self) -> String {
+        match self.model {
+            Model::Served(_) => ANY_PROGRAM.to_owned(),
+            Model::Local(_) => identity::program().to_owned(),
+        }
+    }
+
+    fn reword(&self, question: &str, keep: &[String], wanted: usize) -> Result<String, String> {
         let keep = if keep.is_empty() {
             "none".to_owned()
         } else {
@@ -99,10 +107,14 @@ impl Reworder for ModelReworder {
             ("keep", Part::kg(keep)),
             ("question", Part::user(question)),
         ])];
-        Ok(lines(&self.reply(&turns)?, wanted))
+        self.reply(&turns)
     }
 
-    fn pick(&self, question: &str, programs: &[String]) -> Result<Option<usize>, String> {
+    fn wordings(&self, reply: &str, wanted: usize) -> Vec<String> {
+        lines(reply, wanted)
+    }
+
+    fn pick(&self, question: &str, programs: &[String]) -> Result<String, String> {
         let shown: Vec<String> = (1..)
             .zip(programs)
             .map(|(number, program)| format!("{number}.\n{program}"))
@@ -111,7 +123,11 @@ impl Reworder for ModelReworder {
             ("programs", Part::kg(shown.join("\n\n"))),
             ("question", Part::user(question)),
         ])];
-        Ok(picked(&self.reply(&turns)?, programs.len()))
+        self.reply(&turns)
+    }
+
+    fn picked(&self, reply: &str, programs: usize) -> Option<usize> {
+        picked(reply, programs)
     }
 }
 

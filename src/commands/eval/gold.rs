@@ -1,6 +1,6 @@
 //! Gold answers in a form that can be compared with predictions.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use datagen::question::{GoldQuery, GoldQuestion};
 use datagen::verify;
@@ -10,7 +10,7 @@ use kg::spargebra::term::Variable;
 use kg::term::{Literal, Term};
 use kg::{Kg, QueryAnswer, QueryLimits, fold};
 use toolbox::answer::{Answer, AnswerValue, CELL_SEPARATOR, Member};
-use toolbox::metrics::Answers;
+use toolbox::metrics::{Answers, Reading};
 
 /// The gold answers of a question.
 pub(super) struct GoldAnswers {
@@ -32,9 +32,13 @@ impl GoldAnswers {
             .as_ref()
             .filter(|_| question.answers_bind || only)
         {
-            let ids: BTreeSet<String> = labels.iter().map(|answer| fold(answer)).collect();
+            let readings = labels
+                .iter()
+                .map(|text| vec![Reading::of_text(&fold(text))]);
+            let answers = Answers::of_readings(readings.collect(), labels.clone());
             // Aliases belong to a single answer.
-            let aliases = match (&question.query, labels.first().filter(|_| ids.len() == 1)) {
+            let only_one = labels.first().filter(|_| answers.ids.len() == 1);
+            let aliases = match (&question.query, only_one) {
                 (GoldQuery::AnswersOnly { aliases }, Some(answer)) => aliases
                     .iter()
                     .map(|alias| (alias.clone(), answer.clone()))
@@ -44,10 +48,8 @@ impl GoldAnswers {
             return Ok(Self {
                 answers: Answers {
                     rows: labels.iter().map(|answer| vec![fold(answer)]).collect(),
-                    ids,
-                    labels: labels.clone(),
                     aliases,
-                    ..Answers::default()
+                    ..answers
                 },
                 by_label: true,
             });
@@ -65,18 +67,19 @@ impl GoldAnswers {
                     return Ok(Self::of_rows(graph, &rows, ranks));
                 }
                 let values = rows.iter().map(|row| cells(row, &value));
-                let terms: BTreeMap<String, &Term> = rows
-                    .iter()
-                    .filter_map(|row| row.first()?.as_ref())
-                    .map(|term| (comparable(term), term))
+                let bound =
+                    |(row, _): &(&Vec<Option<Term>>, usize)| row.iter().any(Option::is_some);
+                let ranks = rows.iter().zip(ranks).filter(bound).map(|(_, rank)| rank);
+                let terms = rows.iter().filter_map(|row| row.first()?.as_ref());
+                let labels: BTreeMap<String, String> = terms
+                    .clone()
+                    .map(|term| (comparable(term), label(graph, term)))
                     .collect();
-                let labels = terms.values().map(|term| label(graph, term)).collect();
+                let readings = terms.map(|term| vec![reading(term)]).collect();
                 Answers {
-                    ids: terms.into_keys().collect(),
-                    labels,
                     rows: values.collect(),
-                    ranks,
-                    ..Answers::default()
+                    ranks: ranks.collect(),
+                    ..Answers::of_readings(readings, labels.into_values().collect())
                 }
             }
         };
@@ -91,13 +94,13 @@ impl GoldAnswers {
         let labels = rows
             .iter()
             .map(|row| cells(row, &|term| label(graph, term)).join(CELL_SEPARATOR));
+        let read = |cell: &Option<Term>| cell.as_ref().map_or_else(no_value, reading);
+        let readings = rows.iter().map(|row| row.iter().map(read).collect());
         Self {
             answers: Answers {
-                ids: row_ids(rows.iter().map(|row| cells(row, &comparable))),
-                labels: labels.collect(),
                 rows: rows.iter().map(|row| cells(row, &value)).collect(),
                 ranks,
-                ..Answers::default()
+                ..Answers::of_readings(readings.collect(), labels.collect())
             },
             by_label: false,
         }
@@ -113,23 +116,14 @@ impl GoldAnswers {
 
     /// A prediction in the form of the gold answers.
     pub(super) fn comparable(&self, answer: &Answer) -> Answers {
-        let id = |member: &Member| {
-            if self.by_label {
-                fold(&member.label)
-            } else {
-                comparable(&member.term)
-            }
-        };
-        let ids = match &answer.value {
-            AnswerValue::Set(members) => members.iter().map(id).collect(),
-            // Answers of one column are a set, however they were found.
-            AnswerValue::Table(table) if table.columns.len() == 1 => {
-                table.rows.iter().flatten().map(id).collect()
-            }
+        let read = |member: &Member| self.reading(member);
+        let readings: Vec<Vec<Reading>> = match &answer.value {
+            AnswerValue::Set(members) => members.iter().map(|one| vec![read(one)]).collect(),
             AnswerValue::Table(table) => {
-                row_ids(table.rows.iter().map(|row| row.iter().map(id).collect()))
+                let rows = table.rows.iter();
+                rows.map(|row| row.iter().map(read).collect()).collect()
             }
-            AnswerValue::Number(_) => return Answers::of_labels(answer.texts()),
+            AnswerValue::Number(number) => return Answers::of_number(*number),
             AnswerValue::Truth(truth) => return Answers::of_truth(*truth),
         };
         let cell = |member: &Member| {
@@ -148,12 +142,41 @@ impl GoldAnswers {
             AnswerValue::Number(_) | AnswerValue::Truth(_) => Vec::new(),
         };
         Answers {
-            ids,
-            labels: answer.texts(),
             rows,
-            ..Answers::default()
+            ..Answers::of_readings(readings, answer.texts())
         }
     }
+
+    /// A member in the form of the gold answers. A data set may also list an entity by its name or IRI.
+    fn reading(&self, member: &Member) -> Reading {
+        if member.is_empty_cell() {
+            return no_value();
+        }
+        if !self.by_label {
+            return reading(&member.term);
+        }
+        let mut others = vec![fold(&member.name)];
+        if let Term::Iri(iri) = &member.term {
+            others.push(fold(iri));
+        }
+        let label = fold(&member.label);
+        let text = match self.answers.ids.contains(&label) {
+            true => label,
+            false => (others.into_iter())
+                .find(|other| self.answers.ids.contains(other))
+                .unwrap_or(label),
+        };
+        Reading::named(&member.term, text)
+    }
+}
+
+/// An empty cell.
+fn no_value() -> Reading {
+    Reading::of_text("")
+}
+
+fn reading(term: &Term) -> Reading {
+    Reading::of_term(term, comparable(term))
 }
 
 /// The cells of a row as texts. An empty cell is an empty text.
@@ -261,23 +284,6 @@ fn with_keys(pattern: &GraphPattern, keys: &mut Vec<Variable>) -> Option<GraphPa
     }
 }
 
-/// One text per row. A row that occurs again gets a number, so that repetitions count.
-fn row_ids(rows: impl Iterator<Item = Vec<String>>) -> BTreeSet<String> {
-    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-    let mut ids = BTreeSet::new();
-    for row in rows {
-        let text = row.join("\t");
-        let times = seen.entry(text.clone()).or_default();
-        *times += 1;
-        ids.insert(if *times > 1 {
-            format!("{text}\t×{times}")
-        } else {
-            text
-        });
-    }
-    ids
-}
-
 /// The labels of the gold answers.
 ///
 /// # Errors
@@ -315,7 +321,7 @@ fn written(literal: &Literal) -> String {
     }
 }
 
-/// A term as text for comparison. Numbers are compared by value, so that a computed number equals a gold literal.
+/// The exact form of a term. An integer is its digits, as a computed number is.
 fn comparable(term: &Term) -> String {
     match term.as_literal() {
         Some(literal)

@@ -2,8 +2,7 @@
 //! `OUT.AGENT.partial` with several agents. The same command continues from there.
 
 use std::collections::HashMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -25,6 +24,7 @@ use super::question::EvaluatedQuestion;
 use super::result::Prediction;
 use super::setting::{Planning, Setting};
 use crate::cli::EvalArgs;
+use crate::identity;
 
 /// The parts of an evaluation that all its agents share.
 pub(super) struct Work<'a> {
@@ -74,6 +74,8 @@ impl<'a> Work<'a> {
         ranker: &dyn Ranker,
     ) -> Self {
         let model = args.model.as_deref().unwrap_or_default();
+        // An oracle or a server has no files here.
+        let files = identity::of_model(Path::new(model));
         let answering = &args.answering;
         let asked = (args.entities, args.exclude_topics, args.withhold);
         let answered = (
@@ -82,11 +84,10 @@ impl<'a> Work<'a> {
             answering.device,
         );
         let fixed = json!([
-            env!("CARGO_PKG_VERSION"),
-            graph.content_hash(),
+            graph.fingerprint(),
             ranker.name(),
             model,
-            state_of(Path::new(model)),
+            files,
             format!("{asked:?} {answered:?} {:?}", answering.remote),
         ]);
         Self {
@@ -99,7 +100,7 @@ impl<'a> Work<'a> {
     /// The answered questions of an agent.
     ///
     /// # Errors
-    /// If the file cannot be opened, is in use, or is not ours.
+    /// If the file cannot be opened, is in use, is not ours, or is of another build of the program.
     pub(super) fn of_agent(&self, setting: &Setting) -> Result<Unfinished> {
         let mut out = self.args.out.clone();
         if self.settings > 1 {
@@ -111,7 +112,7 @@ impl<'a> Work<'a> {
         let template = setting.template.hash();
         let work = json!([self.fixed, setting.agent, template, served, prompts]).to_string();
         let fingerprint = format!("evaluation {:016x}", hash::number(0, "eval", &work));
-        let (journal, found) = Journal::of_output(&out, &fingerprint)?;
+        let (journal, found) = Journal::of_output(&out, identity::program(), &fingerprint)?;
         Ok(Unfinished {
             journal,
             found: found.into_iter().map(|one| (one.piece, one)).collect(),
@@ -121,7 +122,7 @@ impl<'a> Work<'a> {
 }
 
 impl Unfinished {
-    /// The result of a question, if it was answered before. A record of another build is ignored.
+    /// The result of a question, if it was answered before.
     pub(super) fn get(&self, question: &GoldQuestion) -> Option<EvaluatedQuestion> {
         let entry = self.found.get(&piece(question))?;
         let bytes = self.journal.read(entry).ok()?;
@@ -182,19 +183,4 @@ impl Unfinished {
 /// The number of a question in the journal: a hash of everything that its result depends on.
 fn piece(question: &GoldQuestion) -> u64 {
     hash::number(0, "question", &format!("{question:?}"))
-}
-
-/// Names, sizes and times of a model's files, so that another model in the same place is another
-/// evaluation.
-fn state_of(model: &Path) -> Vec<String> {
-    let files = fs::read_dir(model).into_iter().flatten().flatten();
-    let paths = files.map(|file| file.path()).chain([model.to_path_buf()]);
-    let state = |path: PathBuf| {
-        let data = fs::metadata(&path).ok()?;
-        let modified = data.modified().ok();
-        Some(format!("{} {} {modified:?}", path.display(), data.len()))
-    };
-    let mut all: Vec<String> = paths.filter_map(state).collect();
-    all.sort_unstable();
-    all
 }

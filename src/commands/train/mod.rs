@@ -12,6 +12,7 @@ use train::{Base, Estimate, Summary, TrainConfig, TrainError, TrainEvent, TrainP
 use super::output;
 use crate::cli::TrainArgs;
 use crate::exit::ExitStatus;
+use crate::identity;
 use crate::ui::{StageProgress, Ui, seconds};
 
 pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<ExitStatus> {
@@ -157,6 +158,10 @@ pub(super) fn train_model(
     let mut shown = TrainDisplay {
         stage: ui.progress("train", "step", None),
         ui,
+    };
+    let config = &TrainConfig {
+        program: identity::program().to_owned(),
+        ..config.clone()
     };
     let summary = train::train(config, base, &dataset, out, &mut shown, ui.stop());
     shown.stage.finish_and_clear();

@@ -140,7 +140,7 @@ pub fn journal(bytes: &[u8]) {
     }
     let file = scratch().join("journal");
     must(fs::write(&file, bytes));
-    if let Ok((journal, found)) = Journal::open(&file, "fuzz 1") {
+    if let Ok((journal, found)) = Journal::open(&file, "fuzz", "1") {
         for entry in found {
             let _ = journal.read(&entry);
         }
@@ -244,7 +244,7 @@ pub(super) fn trace_files() -> Vec<Vec<u8>> {
 
 pub(super) fn journals() -> Vec<Vec<u8>> {
     let file = scratch().join("good-journal");
-    let (journal, _) = must(Journal::open(&file, "fuzz 1"));
+    let (journal, _) = must(Journal::open(&file, "fuzz", "1"));
     must(journal.append(1, b"first"));
     must(journal.append(2, &[7; 300]));
     drop(journal);

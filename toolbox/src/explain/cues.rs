@@ -177,15 +177,7 @@ pub(super) fn degree_word(all: &[String]) -> Option<usize> {
 /// With `listed`, two things stand in front of the question: `Bach, Handel: who was the elder`.
 pub(super) fn degrees(all: &[String], listed: bool) -> [Option<[Extreme; 2]>; 2] {
     let (mut extreme, mut either) = (None, None);
-    // Not `3 or more`, `50 or older`.
-    let or = all.iter().enumerate().any(|(i, word)| {
-        let next = all.get(i + 1).map_or("", String::as_str);
-        let more = matches!(next, "more" | "less" | "fewer" | "above" | "below");
-        let degree = adjective(next).map(|(_, degree)| degree);
-        let versus = matches!(word.as_str(), "vs" | "versus");
-        versus || word == "or" && !more && degree != Some(Degree::Comparative)
-    }) || listed
-        || chooses_between(all);
+    let or = joins_choices(all) || listed || chooses_between(all);
     // "When did it first open."
     let when = follows(all, "when", &["did"]);
     // Where the words end that say how a list is sorted.
@@ -230,37 +222,7 @@ pub(super) fn degrees(all: &[String], listed: bool) -> [Option<[Extreme; 2]>; 2]
             }
             continue;
         };
-        // "how long did it last", "last name".
-        let which = all.iter().any(|word| word == "which" || word == "that");
-        let ends = i + 1 == all.len() && !or && (word == "last" || word == "first" && !which);
-        // `that last more than 60 minutes`.
-        let lasts = word == "last"
-            && before != "the"
-            && matches!(
-                next,
-                "more" | "less" | "longer" | "at" | "over" | "under" | "between" | "for" | "about"
-            )
-            || word == "last"
-                && matches!(before, "that" | "which" | "to" | "they")
-                && (number_of_word(next).is_some()
-                    || next.bytes().all(|byte| byte.is_ascii_digit()));
-        // `the first night` of a play is no extreme, nor is `the first floor`.
-        let fixed = matches!(word.as_str(), "first" | "last")
-            && matches!(
-                next,
-                "night" | "floor" | "aid" | "class" | "lady" | "prize" | "prizes" | "place"
-            );
-        if ends || fixed || lasts {
-            continue;
-        }
-        // "When was it first opened": the start, not the first one of several.
-        // "The first animated film" is an extreme.
-        let noun = matches!(
-            before,
-            "the" | "a" | "his" | "her" | "its" | "their" | "my" | "our" | "your" | "s"
-        );
-        let verb = next.ends_with("ed") || happens(next) || when;
-        if matches!(word.as_str(), "first" | "last") && !noun && verb {
+        if is_no_end(all, i, or, when) {
             continue;
         }
         let degree = match before {
@@ -278,6 +240,52 @@ pub(super) fn degrees(all: &[String], listed: bool) -> [Option<[Extreme; 2]>; 2]
         either = extreme;
     }
     [extreme, either]
+}
+
+/// Whether `or` joins two things: not `3 or more`, `50 or older`.
+fn joins_choices(all: &[String]) -> bool {
+    all.iter().enumerate().any(|(i, word)| {
+        let next = all.get(i + 1).map_or("", String::as_str);
+        let more = matches!(next, "more" | "less" | "fewer" | "above" | "below");
+        let degree = adjective(next).map(|(_, degree)| degree);
+        let versus = matches!(word.as_str(), "vs" | "versus");
+        versus || word == "or" && !more && degree != Some(Degree::Comparative)
+    })
+}
+
+/// Whether `first` or `last` at `i` is no extreme. `or` says that things are chosen from, `when` that the question
+/// begins with `when did`.
+fn is_no_end(all: &[String], i: usize, or: bool, when: bool) -> bool {
+    let word = all[i].as_str();
+    let before = i.checked_sub(1).map_or("", |before| all[before].as_str());
+    let next = all.get(i + 1).map_or("", String::as_str);
+    // "how long did it last", "last name".
+    let which = all.iter().any(|word| word == "which" || word == "that");
+    let ends = i + 1 == all.len() && !or && (word == "last" || word == "first" && !which);
+    // `that last more than 60 minutes`.
+    let lasts = word == "last"
+        && before != "the"
+        && matches!(
+            next,
+            "more" | "less" | "longer" | "at" | "over" | "under" | "between" | "for" | "about"
+        )
+        || word == "last"
+            && matches!(before, "that" | "which" | "to" | "they")
+            && (number_of_word(next).is_some() || next.bytes().all(|byte| byte.is_ascii_digit()));
+    // `the first night` of a play is no extreme, nor is `the first floor`.
+    let fixed = matches!(word, "first" | "last")
+        && matches!(
+            next,
+            "night" | "floor" | "aid" | "class" | "lady" | "prize" | "prizes" | "place"
+        );
+    // "When was it first opened": the start, not the first one of several.
+    // "The first animated film" is an extreme.
+    let noun = matches!(
+        before,
+        "the" | "a" | "his" | "her" | "its" | "their" | "my" | "our" | "your" | "s"
+    );
+    let verb = next.ends_with("ed") || happens(next) || when;
+    ends || fixed || lasts || matches!(word, "first" | "last") && !noun && verb
 }
 
 /// Whether a word behind `first` is a verb: `it first hit the cinemas`.

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! question, cues, adjective        what the question asks; focus: the word that names the answer; yes_no: whether it judges
-//! asked_word, name_parts           its words; first and last names
+//! question_text, asked_word, name_parts  its words; first and last names
 //! marks, mentions                  question words; what stands around the mentions of entities
 //! vocabulary, phrases, table       the words of relations; translation probabilities (learn makes them)
 //! naming, relations, flags         what names of relations and classes mean; the words of a relation, and of one with truths
@@ -61,6 +61,7 @@ mod phrases;
 mod plan;
 mod possessive;
 mod question;
+mod question_text;
 mod read;
 mod relations;
 mod roles;

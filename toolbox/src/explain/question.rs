@@ -8,31 +8,23 @@ use super::around_numbers::{AroundNumber, around_numbers};
 use super::asked_word::AskedWord;
 use super::compared::{Compared, compared};
 use super::cues::{
-    amounts, comparison, counts, degree_word, degrees, gives_range, is_of_century, joins_by_or,
-    negates, rank, whole_words,
+    amounts, comparison, counts, degree_word, degrees, gives_range, joins_by_or, negates,
 };
-use super::embedded::{after_own_words, asks_kind, courtesy, is_journey, request};
-use super::focus::{BE, COUNTING, QUESTION_WORDS, focus, is_content, is_extreme, is_noun};
+use super::embedded::{asks_kind, courtesy, request};
+use super::focus::{BE, COUNTING, QUESTION_WORDS, focus, is_extreme, is_noun};
 use super::marks::{asking_marks, base};
 use super::mentions;
-use super::name_parts::name_part;
 use super::naming::{is_anybody, names_people};
 use super::plan::bit;
+use super::question_text::QuestionText;
 use super::table::WordTables;
 use super::text_part::{TextPart, text_part};
-use super::totals::{amount_names, asks_for_most, is_amount};
-use super::vocabulary::is_chatter;
-use super::yes_no::{asks_for_any, ends_with_tag, judges, tells};
-use crate::link::{
-    Linked, has_date, is_code_of, is_month, is_short_code, is_size, number_of_word,
-    words_of_nation, words_of_sex,
-};
+use super::totals::asks_for_most;
+use super::yes_no::{asks_for_any, judges, tells};
+use crate::link::Linked;
 
 /// Words that ask for keys.
 const KEYS: &str = "number numbers no nr id ids code codes key keys identifier";
-
-/// How surely a word that may be written as a code must mean a relation to mean no code: `published`.
-const KNOWN: f32 = 0.3;
 
 /// An analysed question.
 #[derive(Clone, Debug, Default)]
@@ -144,35 +136,11 @@ impl Asked {
         is_relation: &dyn Fn(&[String]) -> bool,
         tables: &WordTables,
     ) -> Self {
-        let bare = mentions::blanked(question, linked, tables);
-        let mut placed = whole_words(&bare);
-        for (_, word) in &mut placed {
-            if word == "whereabouts" {
-                "where".clone_into(word);
-            }
-            if let Some((_, meant)) = typos.iter().find(|(typo, _)| typo == word) {
-                word.clone_from(meant);
-            }
-        }
-        let all: Vec<String> = placed.iter().map(|(_, word)| word.clone()).collect();
-        // `the total point` of a game that has `total_points`
-        let named = amount_names(&all, |words| {
-            let several = || {
-                let (last, before) = words.split_last()?;
-                let mut all = before.to_vec();
-                all.push(format!("{last}s"));
-                Some(is_relation(&all))
-            };
-            is_relation(words) || words.len() > 1 && several() == Some(true)
-        });
-        let mut counted = all.clone();
-        for (word, _) in counted.iter_mut().zip(&named).filter(|(_, named)| **named) {
-            word.clear();
-        }
-        let of_names = placed.iter().zip(&named).filter(|(_, named)| **named);
+        let text = QuestionText::of(question, linked, typos, is_relation, tables);
+        let all = &text.all;
         let mut asked = Self {
-            count: counts(&counted),
-            amounts: of_names.map(|((at, _), _)| *at).collect(),
+            count: counts(&text.counted()),
+            amounts: text.amounts(),
             judge: judges(question),
             tells: tells(question),
             is: (all.first()).is_some_and(|word| BE.contains(&word.as_str())),
@@ -180,223 +148,168 @@ impl Asked {
             part: text_part(question),
             ..Self::default()
         };
-        let values: Vec<Vec<String>> = (linked.values.iter())
-            .map(|value| {
-                // `norwegian` is of the value `NO`, `asian` of `Asia`.
-                let of_nation = words_of_nation(&value.lexical).iter().cloned();
-                let of_sex = words_of_sex(&value.lexical).map(str::to_owned);
-                (words(&value.lexical).into_iter().chain(of_nation))
-                    .chain(of_sex)
-                    .collect()
-            })
-            .collect();
-        // `weddings` are of the value `Wedding`.
-        let one = |word: &str| word.strip_suffix('s').unwrap_or(word).to_owned();
-        let of_value = |word: &String| {
-            let same = |part: &String| part == word || *part == one(word);
-            let said = values.iter().position(|value| value.iter().any(same));
-            said.or_else(|| {
-                let written = |text: &str| all.contains(&text.to_lowercase());
-                let meant = || adjective(word).is_none() && tables.known(&base(word)) < KNOWN;
-                let codes = |text: &str| {
-                    is_short_code(text) && is_code_of(text, word) && !written(text) && meant()
-                };
-                (linked.values.iter()).position(|value| codes(&value.lexical))
-            })
-        };
-        let stems: Vec<String> = all.iter().map(|word| base(word)).collect();
-        let ranked = rank(&all);
+        asked.read_words(&text, names);
+        for mark in asking_marks(&text.bare, &text.placed) {
+            asked.push(AskedWord {
+                stem: mark.to_owned(),
+                word: mark.trim_start_matches('#').replace('-', " "),
+                at: text.bare.len(),
+                ..AskedWord::default()
+            });
+        }
+        asked.initials = text.initials();
+        asked.read_degrees(&text);
+        asked.read_comparisons(&text);
+        asked.read_kinds_of_answer(&text);
+        asked.read_mentions(question, linked);
+        asked.read_choice(question, linked);
+        asked.read_focus(&text);
+        asked
+    }
+
+    /// Reads the content words.
+    fn read_words(&mut self, text: &QuestionText<'_>, names: &[String]) {
         // `Please check whether` says nothing.
-        let polite = courtesy(&all);
-        let mut skip = request(&all).max(polite);
-        let tagged = ends_with_tag(question);
-        let begin = after_own_words(question);
-        for (index, (at, word)) in placed.iter().enumerate() {
+        let mut skip = request(&text.all).max(courtesy(&text.all));
+        for (index, (at, word)) in text.placed.iter().enumerate() {
             if skip > 0 {
                 skip -= 1;
                 continue;
             }
-            if asked.part.as_ref().is_some_and(|part| part.covers(*at)) {
+            if self.part.as_ref().is_some_and(|part| part.covers(*at)) {
                 continue;
             }
-            let value = of_value(word);
-            let tag = index + 1 == placed.len() && tagged;
-            // `which languages count as official`
-            let counts_as = word.starts_with("count")
-                && matches!(all.get(index + 1).map(String::as_str), Some("as" | "among"));
-            // `I fancy seeing it in person`
-            let person = word == "person" && index > 0 && all[index - 1] == "in";
-            // `I'd love to know`
-            let love = word == "love" && all.get(index + 1).is_some_and(|next| next == "to");
-            if value.is_none()
-                && (*at < begin || person || tag || counts_as || love || is_journey(&all, index))
-            {
+            let value = text.value_of(word);
+            if value.is_none() && text.is_aside(index) {
                 continue;
             }
-            let phrase = || tables.phrase(&all[index..], &stems[index..]);
-            // The graph's own name for it means more than a phrase: `sits on`.
-            let phrase = || phrase().filter(|&of| !is_relation(&all[index..index + of]));
-            // `the mean pay in each department` is no `pay in`.
-            let phrase = || phrase().filter(|&of| !is_of_each(&all, index + of));
-            let phrase = || phrase().map(|of| (stems[index..index + of].join(" "), of));
-            let part = name_part(&all, index).map(|(part, of)| (base(part), of));
-            if let (Some((stem, length)), None) = (part.or_else(phrase), value) {
-                asked.push(AskedWord {
+            if let (Some((stem, length)), None) = (text.phrase(index), value) {
+                self.push(AskedWord {
                     stem,
-                    word: all[index..index + length].join(" "),
+                    word: text.all[index..index + length].join(" "),
                     at: *at,
                     ..AskedWord::default()
                 });
                 skip = length - 1;
                 continue;
             }
-            let total = named[index] || word == "total" && is_amount(&all, index);
-            if asked.count && value.is_none() && COUNTING.contains(&word.as_str()) && !total {
+            let counting = self.count && COUNTING.contains(&word.as_str());
+            if value.is_none() && (counting && !text.is_total(index) || text.is_empty(index)) {
                 continue;
             }
-            // `what does she do`: what she does is her job.
-            let job = word == "do" && value.is_none() && mentions::asks_for_job(&all[..index])
-                || word == "why";
-            let cast = value.is_none() && mentions::asks_for_cast(&placed, &all, index);
-            // `else` says which answers are asked for, and `over the years` asks for no year.
-            let ever = word == "years" && all[..index].ends_with(&["over".into(), "the".into()])
-                || word == "days" && all[..index].ends_with(&["these".into()])
-                || word == "right" && all.get(index + 1).is_some_and(|next| next == "now")
-                || is_around_us(&all, index);
-            // `what do people pay with`: anybody does.
-            let anybody = matches!(word.as_str(), "people" | "folks" | "locals")
-                && index > 0
-                && matches!(all[index - 1].as_str(), "do" | "did" | "can");
-            let kind = asks_kind(&all, index);
-            // A column may be called so.
-            let column =
-                matches!(word.as_str(), "kind" | "sort") && is_relation(&all[index..=index]);
-            let empty = !is_content(word) && !kind && !column
-                || is_chatter(word)
-                || matches!(word.as_str(), "else" | "fewest")
-                || ever
-                || anybody;
-            if value.is_none() && !job && !cast && empty {
-                continue;
-            }
-            if kind {
+            if asks_kind(&text.all, index) {
                 // Nobody asks for a novel.
                 skip = 2;
             }
+            let cast = value.is_none() && text.asks_for_cast(index);
             let stem = base(if cast { "starring" } else { word });
-            // Numbers are explained by being used, not by a relation's name.
-            let month = has_date(&linked.values) && is_month(word);
-            let number = month
-                || !word.chars().any(char::is_alphabetic)
-                || is_size(word)
-                || is_of_century(&all, index)
-                || ranked.is_some_and(|(at, _)| at == index)
-                || number_of_word(word).is_some_and(|number| number > 1);
-            if number || value.is_none() && names.contains(&stem) {
+            if text.is_number(index) || value.is_none() && names.contains(&stem) {
                 continue;
             }
-            let own = typos
-                .iter()
-                .any(|(typo, meant)| typo == meant && typo == word);
-            let meant = if own { None } else { tables.meant(&stem) };
-            asked.push(AskedWord {
-                stem: meant.unwrap_or(stem),
+            self.push(AskedWord {
+                stem: text.meant(word, stem),
                 word: word.clone(),
                 at: *at,
                 value,
-                named: value.is_none() && mentions::has_capital(question, *at),
+                named: value.is_none() && mentions::has_capital(text.question, *at),
                 adjective: adjective(word).map(|(found, _)| found),
             });
         }
-        for mark in asking_marks(&bare, &placed) {
-            asked.push(AskedWord {
-                stem: mark.to_owned(),
-                word: mark.trim_start_matches('#').replace('-', " "),
-                at: bare.len(),
-                ..AskedWord::default()
-            });
-        }
-        asked.initials = (2..=5)
-            .flat_map(|length| all.windows(length))
-            .map(|part| {
-                let initials = part.iter().filter_map(|word| word.chars().next());
-                let stems: Vec<String> = part.iter().map(|word| base(word)).collect();
-                (initials.collect(), stems)
-            })
-            // `date and total` is no `date`, whose stem is `dat`.
-            .filter(|(initials, stems): &(String, _)| !stems.contains(initials))
-            .collect();
-        [asked.extreme, asked.either] = degrees(&all[polite..], lists_choices(question, linked));
+    }
+
+    /// Reads extremes: `the second longest`.
+    fn read_degrees(&mut self, text: &QuestionText<'_>) {
+        let all = &text.all;
+        let listed = lists_choices(text.question, text.linked);
+        [self.extreme, self.either] = degrees(&all[courtesy(all)..], listed);
         let how = |pair: &[String]| {
             let plain = adjective(&pair[1]).is_some_and(|(_, degree)| degree == Degree::Plain);
             pair[0] == "how" && plain
         };
-        asked.extreme_value = asked.extreme.is_some() && all.windows(2).any(how);
-        let superlative = degree_word(&all).filter(|_| asked.extreme.is_some());
-        asked.superlative = superlative.and_then(|at| asked.index(&all[at]));
-        asked.rank = ranked.map_or(1, |(_, rank)| rank);
-        asked.most_of = asks_for_most(&all);
-        asked.compare = comparison(&all);
-        asked.or_clause = joins_by_or(&all);
-        asked.compared = compared(&bare, &all, &linked.values);
-        asked.numbers = around_numbers(&placed, &linked.values, |at| asked.placed(at));
-        asked.between = gives_range(&all);
-        asked.than = all.iter().any(|word| word == "than");
-        asked.than_entity = mentions::compared_with(question, linked);
-        asked.negated = negates(&all);
+        self.extreme_value = self.extreme.is_some() && all.windows(2).any(how);
+        let superlative = degree_word(all).filter(|_| self.extreme.is_some());
+        self.superlative = superlative.and_then(|at| self.index(&all[at]));
+        self.rank = text.ranked.map_or(1, |(_, rank)| rank);
+        self.most_of = asks_for_most(all);
+    }
+
+    /// Reads what is compared, and what is left out.
+    fn read_comparisons(&mut self, text: &QuestionText<'_>) {
+        let (all, values) = (&text.all, &text.linked.values);
+        self.compare = comparison(all);
+        self.or_clause = joins_by_or(all);
+        self.compared = compared(&text.bare, all, values);
+        self.numbers = around_numbers(&text.placed, values, |at| self.placed(at));
+        self.between = gives_range(all);
+        self.than = all.iter().any(|word| word == "than");
+        self.negated = negates(all);
         // `other_details` are no others.
         let column = (0..all.len()).any(|at| {
             all[at] == "other"
-                && (at + 2..=all.len().min(at + 4)).any(|to| is_relation(&all[at..to]))
+                && (at + 2..=all.len().min(at + 4)).any(|to| (text.is_relation)(&all[at..to]))
         });
-        asked.others = !column && mentions::asks_for_others(&all);
-        asked.has_question_word = all
-            .iter()
-            .any(|word| QUESTION_WORDS.contains(&word.as_str()));
+        self.others = !column && mentions::asks_for_others(all);
+    }
+
+    /// Reads words that say what kind of answer is asked for.
+    fn read_kinds_of_answer(&mut self, text: &QuestionText<'_>) {
+        let all = &text.all;
         let is = |list: &[&str]| all.iter().any(|word| list.contains(&word.as_str()));
-        asked.times = is(&["times", "often"]);
+        self.has_question_word = is(QUESTION_WORDS);
+        self.times = is(&["times", "often"]);
         let key = |word: &String| KEYS.split(' ').any(|key| key == word);
         let of = |at: usize| all.get(at + 1).is_some_and(|next| next == "of");
         // `the largest number of people` asks for no key.
-        asked.keys = (0..all.len()).any(|at| key(&all[at]) && !(all[at] == "number" && of(at)));
-        asked.same = mentions::asks_for_common(&all);
-        asked.both = is(&["both"]) || mentions::are_joined(question, linked);
-        asked.any_of = mentions::are_alternatives(question, linked);
-        asked.joined = is(&["and", "both", "also", "too", "&"]);
-        asked.exists = asked.judge && asks_for_any(&all);
-        // `Is it the Elbe or the Loire that is longer?` asks for one of them.
-        let texts = || asked.compared.iter().any(|one| one.or.is_some());
-        let chosen = asked.either.is_some()
-            && !asked.than
-            && (mentions::or_between(question, linked) || texts());
-        asked.chosen = chosen;
-        asked.judge &= !chosen;
-        asked.tells &= !chosen;
-        asked.place = mentions::stand_for_places(question, linked);
-        asked.within = (0..linked.entities.len())
+        self.keys = (0..all.len()).any(|at| key(&all[at]) && !(all[at] == "number" && of(at)));
+        self.same = mentions::asks_for_common(all);
+        self.both = is(&["both"]) || mentions::are_joined(text.question, text.linked);
+        self.joined = is(&["and", "both", "also", "too", "&"]);
+        self.exists = self.judge && asks_for_any(all);
+        self.amount = amounts(all);
+    }
+
+    /// Reads what is said of the linked entities.
+    fn read_mentions(&mut self, question: &str, linked: &Linked) {
+        let entities = || 0..linked.entities.len();
+        self.than_entity = mentions::compared_with(question, linked);
+        self.any_of = mentions::are_alternatives(question, linked);
+        self.place = mentions::stand_for_places(question, linked);
+        self.within = entities()
             .filter(|&entity| mentions::stands_within(question, linked, entity))
             .fold(0, |all, entity| all | bit(entity));
-        asked.heading = (0..linked.entities.len())
+        self.heading = entities()
             .map(|entity| mentions::heading(question, linked, entity))
             .collect();
-        asked.verbs = (0..linked.entities.len())
+        self.verbs = entities()
             .map(|entity| mentions::verb_before(question, linked, entity))
             .collect();
-        asked.mentions = (0..linked.entities.len())
-            .map(|entity| linked.span(entity))
-            .collect();
-        asked.focus = focus(&bare, &placed).and_then(|word| asked.index(&placed[word].1));
-        let focus = asked.focus.and_then(|at| asked.words.get(at));
-        asked.focus_is_noun = focus.is_some_and(|word| is_noun(&placed, word.at));
-        asked.extreme_of_focus = focus.is_some_and(|word| is_extreme(&placed, word.at));
-        asked.wants_place =
+        self.mentions = entities().map(|entity| linked.span(entity)).collect();
+    }
+
+    /// Reads whether one of two things is asked for: `Is it the Elbe or the Loire that is longer?`.
+    fn read_choice(&mut self, question: &str, linked: &Linked) {
+        let texts = || self.compared.iter().any(|one| one.or.is_some());
+        let chosen = self.either.is_some()
+            && !self.than
+            && (mentions::or_between(question, linked) || texts());
+        self.chosen = chosen;
+        self.judge &= !chosen;
+        self.tells &= !chosen;
+    }
+
+    /// Reads which word names what is asked for.
+    fn read_focus(&mut self, text: &QuestionText<'_>) {
+        let (all, placed) = (&text.all, &text.placed);
+        self.focus = focus(&text.bare, placed).and_then(|word| self.index(&placed[word].1));
+        let focus = self.focus.and_then(|at| self.words.get(at));
+        self.focus_is_noun = focus.is_some_and(|word| is_noun(placed, word.at));
+        self.extreme_of_focus = focus.is_some_and(|word| is_extreme(placed, word.at));
+        self.wants_place =
             focus.is_some_and(|word| matches!(word.word.as_str(), "birthplace" | "hometown"));
         let people =
             |word: &AskedWord| names_people(word.word.split(' ').next().unwrap_or_default());
-        asked.wants_people =
+        self.wants_people =
             all.windows(2).any(|pair| is_anybody(&pair[0], &pair[1])) || focus.is_some_and(people);
-        asked.amount = amounts(&all);
-        asked
     }
 
     /// Whether a name is the initials of a word and its neighbours, as 1 or 0: `gnp` is a gross
@@ -472,24 +385,6 @@ fn lists_choices(question: &str, linked: &Linked) -> bool {
         .is_some_and(|word| matches!(word.as_str(), "of" | "between" | "among"));
     spans.windows(2).all(joined)
         && (of || before.is_empty() && behind.starts_with([':', '-', ',', ';', '–']))
-}
-
-/// Whether the word at `at` only says that something is here: `mechanics working here`, `jobs on record`.
-fn is_around_us(all: &[String], at: usize) -> bool {
-    let back = at.checked_sub(1).map_or("", |at| all[at].as_str());
-    let next = all.get(at + 1).map_or("", String::as_str);
-    match all[at].as_str() {
-        "work" | "works" | "working" => next == "here",
-        "record" | "file" => back == "on",
-        _ => false,
-    }
-}
-
-/// Whether the word before `at` belongs to `each` behind it: `in each department`.
-fn is_of_each(all: &[String], at: usize) -> bool {
-    let each = |word: &String| matches!(word.as_str(), "each" | "every");
-    let in_of = |word: &String| matches!(word.as_str(), "in" | "by" | "for" | "from" | "to" | "of");
-    all.get(at).is_some_and(each) && in_of(&all[at - 1])
 }
 
 #[cfg(test)]

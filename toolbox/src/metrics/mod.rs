@@ -5,6 +5,7 @@
 mod answers;
 mod bootstrap;
 mod mean;
+mod reading;
 mod rows;
 mod score;
 mod text;
@@ -12,5 +13,6 @@ mod text;
 pub use answers::Answers;
 pub use bootstrap::{ConfidenceInterval, difference, intervals};
 pub use mean::{Metrics, Scored};
+pub use reading::Reading;
 pub use score::{SCORES, Scores, score};
 pub use text::{fold_tog, kqa_equal, normalise};

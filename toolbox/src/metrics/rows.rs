@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::answers::Answers;
+use super::reading::Equated;
 
 /// Columns of which Spider's execution accuracy tries every order. The script tries any number;
 /// with more columns this one compares them in the order in which they stand.
@@ -12,17 +13,17 @@ const COLUMNS: usize = 7;
 /// Whether the predicted rows stand in the order of the gold query: rows with equal keys may change
 /// places. Rows that are not the gold rows are in no such order. Without gold ranks any order is
 /// right.
-pub(super) fn in_order(predicted: &Answers, gold: &Answers) -> bool {
-    if gold.ranks.is_empty() {
+pub(super) fn in_order(rows: &Equated, ranks: &[usize]) -> bool {
+    if ranks.is_empty() {
         return true;
     }
-    if predicted.rows.len() != gold.rows.len() || gold.ranks.len() != gold.rows.len() {
+    if rows.predicted.len() != rows.gold.len() || ranks.len() != rows.gold.len() {
         return false;
     }
     let mut at = 0;
-    for equal in gold.ranks.chunk_by(|a, b| a == b) {
+    for equal in ranks.chunk_by(|a, b| a == b) {
         let until = at + equal.len();
-        if !same_bag(&predicted.rows[at..until], &gold.rows[at..until]) {
+        if !same_bag(&rows.predicted[at..until], &rows.gold[at..until]) {
             return false;
         }
         at = until;
@@ -132,18 +133,19 @@ pub(super) fn text2sparql_f1(predicted: &Answers, gold: &Answers) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Answers, score};
+    use super::super::{Answers, Reading, score};
 
     fn answers(rows: &[&[&str]], ranks: &[usize]) -> Answers {
         let rows: Vec<Vec<String>> = (rows.iter())
             .map(|row| row.iter().map(|cell| (*cell).to_owned()).collect())
             .collect();
+        let read = |row: &Vec<String>| row.iter().map(|cell| Reading::of_text(cell)).collect();
+        let labels = rows.iter().map(|row| row.join(" | ")).collect();
+        let readings = rows.iter().map(read).collect();
         Answers {
-            ids: rows.iter().map(|row| row.join("\t")).collect(),
-            labels: rows.iter().map(|row| row.join(" | ")).collect(),
             rows,
             ranks: ranks.to_vec(),
-            ..Answers::default()
+            ..Answers::of_readings(readings, labels)
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::answers::Answers;
+use super::reading::{Equated, ids_of};
 use super::rows;
 use super::text::{fold_tog, kqa_equal, normalise};
 
@@ -95,35 +96,45 @@ scores! {
     spider_execution,
     /// The F1 of the TEXT2SPARQL challenge.
     text2sparql_f1,
+    /// `exact` on exact terms: text, datatype and language.
+    exact_strict,
+    /// `f1` on exact terms.
+    f1_strict,
 }
 
 /// Scores a prediction against gold answers. In this project's own definitions only an empty
 /// prediction matches an empty gold set; the published scorers keep their own behaviour.
 #[must_use]
 pub fn score(predicted: &Answers, gold: &Answers) -> Scores {
-    let mut scores = own(predicted, gold);
+    let equated = Equated::of(&predicted.readings, &gold.readings);
+    let mut scores = own(predicted, gold, &equated);
     let common = predicted.ids.intersection(&gold.ids).count() as f64;
-    scores.webqsp_f1 = if gold.ids.is_empty() { 1.0 } else { scores.f1 };
+    scores.webqsp_f1 = if gold.ids.is_empty() {
+        1.0
+    } else {
+        scores.f1_strict
+    };
     let over = |n: usize| rounded(common / (n as f64 + TRIAD_EPSILON), 4);
     (scores.triad_precision, scores.triad_recall) =
         (over(predicted.ids.len()), over(gold.ids.len()));
     let (p, r) = (scores.triad_precision, scores.triad_recall);
     scores.triad_f1 = rounded(p * r * 2.0 / (p + r + TRIAD_EPSILON), 3);
     rog(&mut scores, &predicted.labels, &gold.labels);
-    scores.exact_order = scores.exact * truth(rows::in_order(predicted, gold));
+    scores.exact_order = scores.exact * truth(rows::in_order(&equated, &gold.ranks));
     scores.spider_execution = truth(rows::spider_execution(predicted, gold));
     scores.text2sparql_f1 = rows::text2sparql_f1(predicted, gold);
     scores
 }
 
 /// This project's own definitions.
-fn own(predicted: &Answers, gold: &Answers) -> Scores {
+fn own(predicted: &Answers, gold: &Answers, equated: &Equated) -> Scores {
     let none = |answers: &Answers| answers.ids.is_empty() && answers.labels.is_empty();
     if none(gold) || none(predicted) {
         let one = f64::from(u8::from(none(gold) && none(predicted)));
         return Scores::from_values([one; SCORES.len()]);
     }
-    let sets = overlap(&predicted.ids, &gold.ids);
+    let (ours, theirs) = (ids_of(&equated.predicted), ids_of(&equated.gold));
+    let sets = overlap(&ours, &theirs);
     let canonical = |label: &String| {
         let folded = fold_tog(label);
         gold.aliases
@@ -161,12 +172,12 @@ fn own(predicted: &Answers, gold: &Answers) -> Scores {
     };
     Scores {
         hits_at_1: sets.precision,
-        hits_at_1_sampled: sampled(&predicted.ids, &gold.ids),
+        hits_at_1_sampled: sampled(&ours, &theirs),
         hits_any: truth(sets.precision > 0.0),
         f1: sets.f1,
         precision: sets.precision,
         recall: sets.recall,
-        exact: truth(predicted.ids == gold.ids),
+        exact: truth(ours == theirs),
         f1_alias: by_label.f1,
         exact_alias: truth(by_label.precision == 1.0 && by_label.recall == 1.0),
         em_strict: share(&|label| plain.contains(&fold_tog(label))),
@@ -177,6 +188,8 @@ fn own(predicted: &Answers, gold: &Answers) -> Scores {
             each_equals_some(&predicted.labels, &gold.labels)
                 && each_equals_some(&gold.labels, &predicted.labels),
         ),
+        exact_strict: truth(predicted.ids == gold.ids),
+        f1_strict: overlap(&predicted.ids, &gold.ids).f1,
         ..Scores::default()
     }
 }

@@ -196,9 +196,13 @@ proptest! {
     }
 
     #[test]
-    fn parsers_never_panic(text in "\\PC{0,60}|[a-z_]{0,8}\\([v0-9, <>\"\\\\=~\\[\\]]{0,20}\\)?") {
-        let _ = parse_call(&text);
-        let _ = parse_program(&text);
+    fn any_text_that_is_read_is_printed_and_read_back(text in "\\PC{0,60}|[a-z_]{0,8}\\([v0-9, <>\"\\\\=~\\[\\]]{0,20}\\)?") {
+        if let Ok(call) = parse_call(&text) {
+            prop_assert_eq!(parse_call(&call.to_string()).unwrap(), call);
+        }
+        if let Ok(calls) = parse_program(&text) {
+            prop_assert_eq!(parse_program(&print_program(&calls)).unwrap(), calls);
+        }
     }
 
     #[test]

@@ -751,10 +751,13 @@ proptest! {
     }
 
     #[test]
-    fn no_text_panics(text in ".{0,80}") {
-        let _ = parse_triples(&text);
-        let _ = text.parse::<QueryTemplate>();
-        let _ = text.parse::<AnswerType>();
+    fn any_text_that_is_read_is_written_and_read_back(text in ".{0,80}|\\PC{0,20}(<[^>]{0,9}>|, ?){0,6}\\PC{0,20}") {
+        if let Ok(triples) = parse_triples(&text) {
+            prop_assert_eq!(parse_triples(&print_triples(&triples)), Ok(triples));
+        }
+        if let Ok(template) = text.parse::<QueryTemplate>() {
+            prop_assert_eq!(template.to_string().parse(), Ok(template));
+        }
     }
 
     #[test]

@@ -97,6 +97,7 @@ pub fn train(
     let model = build(config, &base, estimate.longest, device)?;
     let state = CheckpointState {
         version: checkpoint::VERSION,
+        program: config.program.clone(),
         step: 0,
         seconds: 0.0,
         config: comparable(config, &base, &model),

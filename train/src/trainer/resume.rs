@@ -55,7 +55,15 @@ impl TrainingRun<'_> {
                 state.step,
                 path.display()
             )));
-            self.state = state;
+            let program = self.config.program.clone();
+            if program != state.program {
+                progress.event(&TrainEvent::Note(
+                    "another build of kgagent wrote this checkpoint: the model may differ from that \
+                     of either build alone"
+                        .to_owned(),
+                ));
+            }
+            self.state = CheckpointState { program, ..state };
             for (step, path) in damaged {
                 // Renamed, so that it does not count as one of the checkpoints to keep.
                 let _ = fs::rename(path, self.partial.join(format!("damaged-{step}")));

@@ -287,38 +287,7 @@ impl TableWriter<'_> {
                 left,
                 right,
                 expression,
-            } => {
-                // OPTIONAL never removes a row. A variable that only it binds is a column with
-                // empty cells.
-                let known = visible(left);
-                let new = visible(right);
-                // `BOUND(?x)` makes the OPTIONAL that binds it one that every row has.
-                let always = always_bound(right);
-                let bound = |filter: &&Expression| match filter {
-                    Expression::Bound(variable) => {
-                        let name = variable.as_str();
-                        always.iter().any(|one| one == name) && !known.iter().any(|one| one == name)
-                    }
-                    _ => false,
-                };
-                if body.filters.iter().any(bound) {
-                    if let Some(condition) = expression {
-                        conjuncts(condition, &mut body.filters);
-                    }
-                    self.flatten(left, body, wanted)?;
-                    return self.flatten(right, body, wanted);
-                }
-                // What another OPTIONAL may leave open, this one may bind.
-                if open(left).iter().any(|name| new.contains(name)) {
-                    return Err(Refusal::OptionalAnswer);
-                }
-                let mut new = new.iter().filter(|name| !known.contains(name));
-                if new.any(|name| wanted.contains(name)) {
-                    let one = Self::optional(right, &known).filter(|_| expression.is_none());
-                    body.optional.push(one.ok_or(Refusal::OptionalAnswer)?);
-                }
-                self.flatten(left, body, wanted)
-            }
+            } => self.left_join(left, right, expression.as_ref(), body, wanted),
             GraphPattern::Extend {
                 inner,
                 variable,
@@ -349,15 +318,13 @@ impl TableWriter<'_> {
                 let [variable] = &variables[..] else {
                     return Err(Refusal::Unsupported);
                 };
-                let mut terms = Vec::new();
-                for row in bindings {
-                    terms.push(match row.first() {
-                        Some(Some(GroundTerm::NamedNode(iri))) => {
-                            Term::Iri(iri.as_str().to_owned())
-                        }
-                        _ => return Err(Refusal::Unsupported),
-                    });
-                }
+                let term = |row: &Vec<Option<GroundTerm>>| match row.first() {
+                    Some(Some(GroundTerm::NamedNode(iri))) => {
+                        Ok(Term::Iri(iri.as_str().to_owned()))
+                    }
+                    _ => Err(Refusal::Unsupported),
+                };
+                let terms = bindings.iter().map(term).collect::<Result<_, _>>()?;
                 body.values.push((variable.as_str().to_owned(), terms));
                 Ok(())
             }
@@ -373,6 +340,46 @@ impl TableWriter<'_> {
             }
             _ => Err(Refusal::Unsupported),
         }
+    }
+
+    /// Adds an OPTIONAL. It never removes a row. A variable that only it binds is a column with empty
+    /// cells.
+    fn left_join<'q>(
+        &mut self,
+        left: &'q GraphPattern,
+        right: &'q GraphPattern,
+        condition: Option<&'q Expression>,
+        body: &mut Body<'q>,
+        wanted: &Wanted,
+    ) -> Result<(), Refusal> {
+        let known = visible(left);
+        let new = visible(right);
+        // `BOUND(?x)` makes the OPTIONAL that binds it one that every row has.
+        let always = always_bound(right);
+        let bound = |filter: &&Expression| match filter {
+            Expression::Bound(variable) => {
+                let name = variable.as_str();
+                always.iter().any(|one| one == name) && !known.iter().any(|one| one == name)
+            }
+            _ => false,
+        };
+        if body.filters.iter().any(bound) {
+            if let Some(condition) = condition {
+                conjuncts(condition, &mut body.filters);
+            }
+            self.flatten(left, body, wanted)?;
+            return self.flatten(right, body, wanted);
+        }
+        // What another OPTIONAL may leave open, this one may bind.
+        if open(left).iter().any(|name| new.contains(name)) {
+            return Err(Refusal::OptionalAnswer);
+        }
+        let mut new = new.iter().filter(|name| !known.contains(name));
+        if new.any(|name| wanted.contains(name)) {
+            let one = Self::optional(right, &known).filter(|_| condition.is_none());
+            body.optional.push(one.ok_or(Refusal::OptionalAnswer)?);
+        }
+        self.flatten(left, body, wanted)
     }
 }
 

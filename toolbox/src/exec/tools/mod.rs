@@ -52,15 +52,7 @@ impl Session<'_> {
             args.get(i)
                 .map_or_else(|| Err(missing(call)), |arg| self.set(arg))
         };
-        let value = |members: Vec<NodeId>, inputs: Vec<EntSet>| -> Result<Done, ToolError> {
-            if members.len() > limits::SET_SIZE {
-                return Err(ToolError::TooLarge {
-                    limit: limits::SET_SIZE,
-                });
-            }
-            let set = Value::Set(sorted(self.without_excluded(members)));
-            Ok(Done::new(Observation::Value(set), inputs))
-        };
+        let value = |members: Vec<NodeId>, inputs: Vec<EntSet>| self.found(members, inputs);
         match call.tool {
             Tool::GetRelation => {
                 let from = set(0)?;
@@ -77,15 +69,7 @@ impl Session<'_> {
                 let from = set(0)?;
                 let (relation, forward) =
                     self.bound_relation(call, &from, call.tool == Tool::GetTailEntity)?;
-                let mut members = Vec::new();
-                let mut clock = self.clock.clone();
-                for &node in from.iter() {
-                    clock.tick()?;
-                    members.extend_from_slice(&self.step(node, relation, forward));
-                }
-                let mut done = value(members, vec![from])?;
-                done.walked = Some((relation, forward));
-                Ok(done)
+                self.walk(from, relation, forward)
             }
             Tool::GetEntityByType => {
                 let class = self.class(args.first().ok_or_else(|| missing(call))?)?;
@@ -151,6 +135,30 @@ impl Session<'_> {
             }
             Tool::End => self.end(args.first().ok_or_else(|| missing(call))?),
         }
+    }
+
+    /// A set as a result.
+    fn found(&self, members: Vec<NodeId>, inputs: Vec<EntSet>) -> Result<Done, ToolError> {
+        if members.len() > limits::SET_SIZE {
+            return Err(ToolError::TooLarge {
+                limit: limits::SET_SIZE,
+            });
+        }
+        let set = Value::Set(sorted(self.without_excluded(members)));
+        Ok(Done::new(Observation::Value(set), inputs))
+    }
+
+    /// What a relation leads to.
+    fn walk(&self, from: EntSet, relation: Relation, forward: bool) -> Result<Done, ToolError> {
+        let mut members = Vec::new();
+        let mut clock = self.clock.clone();
+        for &node in from.iter() {
+            clock.tick()?;
+            members.extend_from_slice(&self.step(node, relation, forward));
+        }
+        let mut done = self.found(members, vec![from])?;
+        done.walked = Some((relation, forward));
+        Ok(done)
     }
 
     /// The members of all sets after this call, if they are not too many.

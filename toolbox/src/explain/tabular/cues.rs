@@ -31,68 +31,109 @@ const EXCEPTED: &str = "for those the ones that who which had have has with";
 impl Reader<'_> {
     /// Reads a cue and returns how many tokens it has.
     pub(super) fn cue(&mut self, at: usize) -> Option<usize> {
-        let next = self.word(at + 1).to_owned();
-        let word = self.tokens[at].word.clone();
         let read = self.on_average(at).or_else(|| self.number_before(at));
-        if let Some(read) = read.or_else(|| self.number_of(at)) {
+        let read = read.or_else(|| self.number_of(at));
+        let read = read.or_else(|| self.both_ends(at));
+        let read = read.or_else(|| self.number_of_extremes(at));
+        let read = read.or_else(|| self.number_of_best(at));
+        if let Some(read) = read.or_else(|| self.order_of_ends(at)) {
             return Some(read);
         }
-        if let Some(read) = self.both_ends(at) {
-            return Some(read);
+        if let Some(aggregate) = self.aggregate(at) {
+            return Some(self.computed(at, aggregate));
         }
-        // `the three largest cities`, `the three most expensive ones`.
-        let most = usize::from(next == "most");
+        let word = self.tokens[at].word.clone();
+        if matches!(word.as_str(), "revenue" | "turnover" | "takings")
+            && matches!(self.word(at + 1), "by" | "per")
+        {
+            // `revenue by country`: a sum of what is called so.
+            self.begin(Role::Computed(Aggregate::Sum));
+            return None;
+        }
+        let read = self.key(at).or_else(|| self.order(at));
+        let read = read.or_else(|| self.most(at));
+        if read.is_some() {
+            return read;
+        }
+        if is_one_of(&word, DIFFERENT) {
+            self.close();
+            let computed = |one: &Phrase| matches!(one.role, Role::Computed(_));
+            let before = (at.saturating_sub(3)..at).any(|at| self.word(at) == "for");
+            if before && self.request.phrases.iter().any(computed) {
+                // `the largest area for different continents`.
+                self.begin(Role::Key);
+                self.request.grouped = true;
+            }
+            return Some(1);
+        }
+        self.left_out(at)
+    }
+
+    /// Reads `the three largest cities`, `the three most expensive ones`.
+    fn number_of_extremes(&mut self, at: usize) -> Option<usize> {
+        let most = usize::from(self.word(at + 1) == "most");
         let measure = adjective(self.word(at + 1 + most));
         let measure = measure.filter(|(_, degree)| most == 1 || *degree == Degree::Superlative);
-        let first = number(&word).filter(|&first| first <= LARGEST_COUNT);
+        let first = number(self.word(at)).filter(|&first| first <= LARGEST_COUNT);
         // `concerts of 2023, earliest first`
         let joined = self.tokens.get(at + 1).is_some_and(|next| !next.apart);
-        if let (Some(first), Some((found, _)), true) = (first, measure, joined) {
-            self.request.first = Some(first);
-            self.request.order = Some(found.extremes[0] == Extreme::Max);
-            self.begin(Role::Order);
-            self.add(&self.tokens[at + 1 + most], None);
-            // `publications with the 3 lowest prices`: the next words say of what.
-            if !matches!(self.before_article(at), "with" | "have" | "having") {
-                self.begin(Role::Column);
-            }
-            return Some(2 + most);
-        }
-        // `the three best paid employees`.
-        let paid = at + 2;
-        let best = match next.as_str() {
-            "best" | "highest" => Some(true),
-            "worst" | "lowest" => Some(false),
-            _ => None,
+        let (Some(first), Some((found, _)), true) = (first, measure, joined) else {
+            return None;
         };
-        if let (Some(first), Some(last)) = (number(&word), best)
-            && (self.word(paid) == "paid" || self.word(paid).ends_with("ed"))
-        {
-            self.request.first = Some(first);
-            self.request.order = Some(last);
-            self.begin(Role::Order);
-            self.add(&self.tokens[paid], None);
+        self.request.first = Some(first);
+        self.request.order = Some(found.extremes[0] == Extreme::Max);
+        self.begin(Role::Order);
+        self.add(&self.tokens[at + 1 + most], None);
+        // `publications with the 3 lowest prices`: the next words say of what.
+        if !matches!(self.before_article(at), "with" | "have" | "having") {
             self.begin(Role::Column);
-            return Some(3);
         }
-        if let Some((order, read)) = sorts(&self.tokens[at..]) {
-            // `from the cheapest to the dearest`, `oldest first`.
-            self.request.sorted = self.request.sorted.or(Some(order));
-            self.request.order = Some(order[0] == Extreme::Max);
-            self.begin(Role::Order);
-            // `from the lowest to the highest salary`: the next words say of what.
-            if !matches!(word.as_str(), "lowest" | "highest") {
-                self.add(&self.tokens[at], None);
-                self.begin(Role::Column);
-            }
-            return Some(read);
+        Some(2 + most)
+    }
+
+    /// Reads `the three best paid employees`.
+    fn number_of_best(&mut self, at: usize) -> Option<usize> {
+        let paid = at + 2;
+        let last = match self.word(at + 1) {
+            "best" | "highest" => true,
+            "worst" | "lowest" => false,
+            _ => return None,
+        };
+        let first = number(self.word(at))?;
+        if self.word(paid) != "paid" && !self.word(paid).ends_with("ed") {
+            return None;
         }
-        let aggregate = match word.as_str() {
+        self.request.first = Some(first);
+        self.request.order = Some(last);
+        self.begin(Role::Order);
+        self.add(&self.tokens[paid], None);
+        self.begin(Role::Column);
+        Some(3)
+    }
+
+    /// Reads `from the cheapest to the dearest`, `oldest first`.
+    fn order_of_ends(&mut self, at: usize) -> Option<usize> {
+        let (order, read) = sorts(&self.tokens[at..])?;
+        self.request.sorted = self.request.sorted.or(Some(order));
+        self.request.order = Some(order[0] == Extreme::Max);
+        self.begin(Role::Order);
+        // `from the lowest to the highest salary`: the next words say of what.
+        if !matches!(self.word(at), "lowest" | "highest") {
+            self.add(&self.tokens[at], None);
+            self.begin(Role::Column);
+        }
+        Some(read)
+    }
+
+    /// What the word at `at` computes of numbers.
+    fn aggregate(&self, at: usize) -> Option<Aggregate> {
+        let next = self.word(at + 1);
+        match self.word(at) {
             "average" | "mean" | "avg" if !self.is_named_column(at) => Some(Aggregate::Average),
             // `the average and maximum total` of bills is of what they call so.
             // And the `total score` is what is called `total`.
             "total" if self.is_computed() && self.is_empty() || is_amount(self.tokens, at) => None,
-            "total" if self.tokens[at].in_name && is_value(&next) => None,
+            "total" if self.tokens[at].in_name && is_value(next) => None,
             _ if self.is_named_column(at) => None,
             "total" | "sum" | "combined" => Some(Aggregate::Sum),
             "much" if self.asks_in_all(at) => Some(Aggregate::Sum),
@@ -108,20 +149,13 @@ impl Reader<'_> {
             "highest" if self.is_value_asked(at) => Some(Aggregate::Max),
             "lowest" if self.is_value_asked(at) => Some(Aggregate::Min),
             _ => None,
-        };
-        if let Some(aggregate) = aggregate {
-            return Some(self.computed(at, aggregate));
         }
-        if matches!(word.as_str(), "revenue" | "turnover" | "takings")
-            && matches!(next.as_str(), "by" | "per")
-        {
-            // `revenue by country`: a sum of what is called so.
-            self.begin(Role::Computed(Aggregate::Sum));
-            return None;
-        }
-        if let Some(read) = self.key(at) {
-            return Some(read);
-        }
+    }
+
+    /// Reads what rows are ordered by: `ordered by year`, `the top 5`.
+    fn order(&mut self, at: usize) -> Option<usize> {
+        let next = self.word(at + 1).to_owned();
+        let word = self.tokens[at].word.clone();
         match word.as_str() {
             // `order all stations by year`
             "order" | "sort" | "rank" if at == 0 => Some(1),
@@ -155,81 +189,76 @@ impl Reader<'_> {
                 self.begin(Role::Order);
                 Some(1)
             }
+            _ => None,
+        }
+    }
+
+    /// Reads what there is most of: `the most common reason`, `booked most often`, `the fewest novels`.
+    fn most(&mut self, at: usize) -> Option<usize> {
+        let next = self.word(at + 1).to_owned();
+        let word = self.tokens[at].word.clone();
+        let extreme = match word.as_str() {
+            "most" | "more" => Extreme::Max,
+            "least" | "fewest" | "fewer" => Extreme::Min,
+            _ => return None,
+        };
+        let (role, read) = match word.as_str() {
             // `which country do most of our customers come from`.
             "most" if next == "of" && self.is_asked_of(at) => {
-                let our = self
-                    .tokens
-                    .get(at + 2)
-                    .is_some_and(|token| token.content.is_none());
-                self.request.most = Some(Extreme::Max);
-                self.begin(Role::Counted);
-                Some(2 + usize::from(our))
+                let our = self.tokens.get(at + 2);
+                let our = our.is_some_and(|token| token.content.is_none());
+                (Some(Role::Counted), 2 + usize::from(our))
             }
             // `the most common reason`.
             "most" | "least" if is_one_of(&next, COMMON) => {
-                let most = word == "most";
-                self.request.most = Some(if most { Extreme::Max } else { Extreme::Min });
-                self.begin(Role::Column);
                 // `the most common type of status`
                 let kind = is_one_of(self.word(at + 2), "type types kind kinds sort")
                     && self.word(at + 3) == "of";
-                Some(if kind { 4 } else { 2 })
+                (Some(Role::Column), if kind { 4 } else { 2 })
             }
             // `booked most often`.
-            "most" | "least" if is_one_of(&next, OFTEN) && self.count_last() => {
-                let most = word == "most";
-                self.request.most = Some(if most { Extreme::Max } else { Extreme::Min });
-                Some(2)
-            }
+            "most" | "least" if is_one_of(&next, OFTEN) && self.count_last() => (None, 2),
             // `which author wrote more novels, Woolf or Joyce`
             "more" | "fewer" if self.chooses && next != "than" && self.counts_next(at) => {
-                let more = word == "more";
-                self.request.most = Some(if more { Extreme::Max } else { Extreme::Min });
-                self.begin(Role::Counted);
-                Some(1)
+                (Some(Role::Counted), 1)
             }
-            "most" | "fewest" | "least" if self.counts_next(at) => {
-                let most = word == "most";
-                self.request.most = Some(if most { Extreme::Max } else { Extreme::Min });
-                self.begin(Role::Counted);
-                Some(1)
-            }
-            _ if is_one_of(&word, DIFFERENT) => {
-                self.close();
-                let computed = |one: &Phrase| matches!(one.role, Role::Computed(_));
-                let before = (at.saturating_sub(3)..at).any(|at| self.word(at) == "for");
-                if before && self.request.phrases.iter().any(computed) {
-                    // `the largest area for different continents`.
-                    self.begin(Role::Key);
-                    self.request.grouped = true;
-                }
-                Some(1)
-            }
-            _ if matches!(word.as_str(), "no" | "except" | "excluding")
-                || word == "free" && next == "of"
-                || is_negation(&word) =>
-            {
-                let degree = adjective(&next).map(|(_, degree)| degree);
-                let compared = matches!(next.as_str(), "more" | "less" | "fewer" | "later")
-                    || degree == Some(Degree::Comparative);
-                let all: Vec<String> = self.tokens.iter().map(|one| one.word.clone()).collect();
-                if compared || at == 0 || falls_short(&all, at) {
-                    return None;
-                }
-                self.request.without = true;
-                self.begin(Role::Without);
-                // What is left out may be an entity: `without Diane Keaton`.
-                self.open_phrase(self.tokens[at].at);
-                // `except for those that had a wedding`
-                let filler = |at: &usize| is_one_of(self.word(*at), EXCEPTED);
-                let fillers = match word.as_str() {
-                    "except" | "excluding" => (at + 1..).take_while(filler).count(),
-                    _ => usize::from(word == "free"),
-                };
-                Some(1 + fillers)
-            }
-            _ => None,
+            "most" | "fewest" | "least" if self.counts_next(at) => (Some(Role::Counted), 1),
+            _ => return None,
+        };
+        self.request.most = Some(extreme);
+        if let Some(role) = role {
+            self.begin(role);
         }
+        Some(read)
+    }
+
+    /// Reads what is left out: `without`, `except for those that had a wedding`.
+    fn left_out(&mut self, at: usize) -> Option<usize> {
+        let next = self.word(at + 1).to_owned();
+        let word = self.tokens[at].word.clone();
+        let leaves_out = matches!(word.as_str(), "no" | "except" | "excluding")
+            || word == "free" && next == "of"
+            || is_negation(&word);
+        if !leaves_out {
+            return None;
+        }
+        let degree = adjective(&next).map(|(_, degree)| degree);
+        let compared = matches!(next.as_str(), "more" | "less" | "fewer" | "later")
+            || degree == Some(Degree::Comparative);
+        let all: Vec<String> = self.tokens.iter().map(|one| one.word.clone()).collect();
+        if compared || at == 0 || falls_short(&all, at) {
+            return None;
+        }
+        self.request.without = true;
+        self.begin(Role::Without);
+        // What is left out may be an entity: `without Diane Keaton`.
+        self.open_phrase(self.tokens[at].at);
+        let filler = |at: &usize| is_one_of(self.word(*at), EXCEPTED);
+        let fillers = match word.as_str() {
+            "except" | "excluding" => (at + 1..).take_while(filler).count(),
+            _ => usize::from(word == "free"),
+        };
+        Some(1 + fillers)
     }
 
     /// Whether `by` at `at` says who did something: `held by members`, `by Irish writers`.
