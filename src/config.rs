@@ -6,8 +6,6 @@
 //! `KGAGENT_API_KEY`), which certificates are trusted, or who may ask `serve`. The program prints
 //! the options that such a file sets.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
@@ -123,13 +121,12 @@ impl ConfigFile {
     /// The command with the file's values as defaults.
     fn defaults(&self, command: Command) -> Result<Command> {
         let path = self.path.display();
-        let mut text = String::new();
-        File::open(&self.path)
-            .and_then(|file| file.take(FILE_BYTES + 1).read_to_string(&mut text))
-            .with_context(|| format!("cannot read {path}"))?;
-        if text.len() as u64 > FILE_BYTES {
-            bail!("{path} has more than {FILE_BYTES} bytes and is not a configuration file");
-        }
+        let text = match common::input::read_to_string(&self.path, FILE_BYTES) {
+            Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
+                bail!("{path} has more than {FILE_BYTES} bytes and is not a configuration file")
+            }
+            text => text.with_context(|| format!("cannot read {path}"))?,
+        };
         let table: toml::Table = text
             .parse()
             .with_context(|| format!("{path} is not TOML"))?;

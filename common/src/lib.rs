@@ -6,6 +6,7 @@
 //! * [`fs`]: files and folders that are replaced atomically.
 //! * [`hash`]: pseudo-random numbers from names.
 //! * [`hex`]: hashes as text.
+//! * [`input`]: text files that people give, compressed or with a byte order mark.
 //! * [`journal`]: an append-only record of completed work.
 //! * [`listing`]: what a command may replace.
 //! * [`rng`]: random numbers that are the same on every machine and in every version.
@@ -17,6 +18,7 @@ pub mod cancel;
 pub mod fs;
 pub mod hash;
 pub mod hex;
+pub mod input;
 pub mod journal;
 pub mod listing;
 pub mod rng;

@@ -43,7 +43,9 @@ pub use indexing::normal_names;
 pub use label::{
     clean, clean_json, fold, is_unsafe, one_line, percent_decode, placed_words, words,
 };
-pub use load::{GraphFormat, GraphSource, LoadError, LoadOptions, LoadProgress};
+pub use load::{
+    GraphFormat, GraphSource, LoadError, LoadOptions, LoadProgress, Skipped, SkippedStatement,
+};
 pub use names::text_iri;
 pub use readable::readable_name;
 pub use schema::{INTERVAL_ENDS, IntervalRelation, Schema, Settings, is_meta_class, row_key};

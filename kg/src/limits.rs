@@ -35,9 +35,19 @@ pub const QUERY_JOINTS: usize = 400;
 /// Real queries have fewer than thirty.
 pub const QUERY_PATTERNS: usize = 64;
 
-/// Maximum bytes of a graph file without a triple, and of one of its lines. Statements of real
-/// dumps are shorter, and a file that is not a graph must not fill the memory.
+/// Maximum bytes of a graph file without a triple, and of one of its lines, if the memory of the load allows no more.
+/// A file that is not a graph must not fill the memory.
 pub const STATEMENT_BYTES: usize = 1 << 24;
+
+/// The part of a load's memory that a line or statement may take. A coastline can have 20 MB. The parser holds several
+/// copies.
+pub const STATEMENT_PART: usize = 16;
+
+/// Maximum bytes of a line or statement in a load with this memory.
+#[must_use]
+pub fn statement_bytes(memory: usize) -> usize {
+    STATEMENT_BYTES.max(memory / STATEMENT_PART)
+}
 
 /// Maximum nesting of objects and lists in JSON-LD: its parser is recursive. Real files stay below
 /// twenty.
@@ -66,9 +76,16 @@ pub const XML_ATTRIBUTES: usize = 4_000;
 /// Maximum nesting of XML elements. Real files stay below twenty.
 pub const XML_DEPTH: usize = 1_000;
 
-/// Maximum bytes of an XML entity's declaration. Namespaces, the only use in RDF, have fewer than
-/// a hundred.
-pub const ENTITY_BYTES: usize = 256;
+/// Maximum bytes of the text that an XML entity stands for, with the entities in it. Namespaces, the only use in RDF,
+/// have fewer than a hundred.
+pub const ENTITY_BYTES: usize = 1_024;
+
+/// Maximum bytes of RDF/XML before its first element, and of the texts of all entities.
+pub const XML_PROLOGUE: usize = 1 << 20;
+
+/// Maximum bytes of the prefixes of Turtle or TriG when faulty statements are skipped: each statement that is read on
+/// its own is read with them.
+pub const PREFIX_BYTES: usize = 1 << 20;
 
 /// Maximum number of references to XML entities without a triple, in files that declare entities.
 pub const ENTITY_REFERENCES: usize = 1 << 16;

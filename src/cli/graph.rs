@@ -62,7 +62,7 @@ pub(crate) struct KgLoadArgs {
     /// Hide an incoming relation if its declared inverse is listed as an outgoing one.
     #[arg(long)]
     pub(crate) unify_directions: bool,
-    /// Files to load; gzip-compressed files (`.gz`) are accepted.
+    /// Files to load, compressed (`.gz`, `.bz2`, `.xz`, `.zst`) or not.
     ///
     /// The formats are Turtle, N-Triples, N-Quads, TriG, RDF/XML, JSON-LD, TSV (`head TAB relation
     /// TAB tail`) and MetaQA (`s|r|o`).
@@ -82,8 +82,14 @@ pub(crate) struct KgLoadArgs {
     #[arg(long)]
     pub(crate) any_iri: bool,
     /// Number of malformed statements to skip before loading fails.
+    ///
+    /// A skipped statement is a line of N-Triples, N-Quads or a table, or everything up to the dot in Turtle and
+    /// TriG. Nothing of it is stored. RDF/XML and JSON cannot be read after an error.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) max_faults: usize,
+    /// Base of relative IRIs in files that name none [default: one for each file, made from its name].
+    #[arg(long, value_name = "IRI")]
+    pub(crate) base: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -1,10 +1,12 @@
 //! `kgagent ask`: answer one question, with program and evidence, or with the step whose result was
 //! empty.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use common::cancel::Cancel;
+use common::input::read_text;
 use infer::agent::{AgentKind, Outcome, Task, answer_with};
 use infer::planner::{Planner, Scripted, public_address};
 use kg::Kg;
@@ -100,7 +102,7 @@ fn planner(
 ) -> Result<(Box<dyn Planner>, Template)> {
     let model = args.model.as_deref();
     if let Some(file) = model.and_then(|name| name.strip_prefix("scripted:")) {
-        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
+        let text = read_text(Path::new(file)).with_context(|| format!("cannot read {file}"))?;
         let turns = scripted_turns(&text);
         return Ok((
             Box::new(Scripted::new(turns)),

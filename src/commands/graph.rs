@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use kg::parse_query;
 use kg::{
     FolderError, FrozenKg, GraphFolder, Kg, LoadOptions, LoadProgress, Manifest, QueryAnswer,
-    QueryLimits, Settings,
+    QueryLimits, Settings, Skipped,
 };
 use serde_json::json;
 
@@ -32,7 +32,7 @@ pub(crate) fn open(graph: &KgArg) -> Result<FrozenKg> {
 pub(super) fn load_files(
     out: &Path,
     files: &[PathBuf],
-    options: &LoadOptions,
+    options: &LoadOptions<'_>,
     settings: &Settings,
     ui: &Ui,
 ) -> Result<(FrozenKg, Manifest)> {
@@ -56,6 +56,7 @@ pub(crate) fn load(args: &KgLoadArgs, ui: &Ui) -> Result<ExitStatus> {
         max_faults: args.max_faults,
         memory: args.memory,
         threads: args.threads.unwrap_or(0),
+        base: args.base.as_deref(),
     };
     let usual = Settings::default();
     let settings = Settings {
@@ -65,6 +66,19 @@ pub(crate) fn load(args: &KgLoadArgs, ui: &Ui) -> Result<ExitStatus> {
         unify_directions: args.unify_directions,
     };
     let (kg, manifest) = load_files(&args.kg, &args.files, &options, &settings, ui)?;
+    for source in &manifest.sources {
+        if let Some(base) = &source.base {
+            ui.say(format!(
+                "{} has relative IRIs and names no base; they are relative to {base}{}",
+                source.path,
+                if args.base.is_some() {
+                    ""
+                } else {
+                    ", made for this file (--base IRI sets another)"
+                }
+            ));
+        }
+    }
     ui.say(format!(
         "{} holds {} triples, loaded in {}",
         args.kg.display(),
@@ -73,8 +87,36 @@ pub(crate) fn load(args: &KgLoadArgs, ui: &Ui) -> Result<ExitStatus> {
     ));
     let value = serde_json::to_value(&manifest)?;
     print_manifest(&value, ui);
+    if let Some(skipped) = &manifest.skipped {
+        print_skipped(skipped, ui);
+    }
     ui.object(&value);
     Ok(ExitStatus::Done)
+}
+
+/// Prints how many statements were skipped, and the first.
+fn print_skipped(skipped: &Skipped, ui: &Ui) {
+    let mut rows = header("skipped|what is wrong");
+    for first in &skipped.first {
+        let lines = if first.line == first.last_line {
+            first.line.to_string()
+        } else {
+            format!("{}-{}", first.line, first.last_line)
+        };
+        rows.push(vec![
+            format!("{}:{lines}", first.path),
+            first.message.clone(),
+        ]);
+    }
+    let more = skipped.statements - skipped.first.len();
+    if more > 0 {
+        rows.push(vec![format!("{more} more"), String::new()]);
+    }
+    ui.table(&rows);
+    ui.say(format!(
+        "malformed statements skipped: {}; nothing of them is in the graph",
+        skipped.statements
+    ));
 }
 
 /// Prints the counts and the content hash of a manifest.

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use common::input::read_text;
 use serde_json::json;
 use serve::{AccessRules, ClientLimits, Server, Service, ServiceOptions, TlsFiles, serve_mcp};
 
@@ -107,7 +108,7 @@ impl Write for Clean {
 /// The token from a file, or else from a variable of the environment.
 fn token(file: Option<&Path>, variable: &str) -> Result<Option<String>> {
     if let Some(path) = file {
-        let text = std::fs::read_to_string(path)
+        let text = read_text(path)
             .with_context(|| format!("cannot read the token of {}", path.display()))?;
         return Ok(Some(text.trim().to_owned()));
     }

@@ -3,6 +3,7 @@
 //! with answers but no query is for evaluation only. Tabs or semicolons also work as separators.
 //! Records are read one at a time.
 
+use common::input::without_mark;
 use toolbox::exec::ExcludeWhen;
 
 use super::description::SourceFormat;
@@ -116,12 +117,7 @@ impl QuestionReader for Csv {
 
 /// Whether a record repeats the field names.
 fn is_header(record: &::csv::StringRecord, names: &[String]) -> bool {
-    let name = |field: &str| {
-        field
-            .trim_start_matches('\u{feff}')
-            .trim()
-            .to_ascii_lowercase()
-    };
+    let name = |field: &str| without_mark(field).trim().to_ascii_lowercase();
     record.iter().map(name).eq(names.iter().cloned())
 }
 

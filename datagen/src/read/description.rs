@@ -13,7 +13,7 @@ pub struct SourceFormat {
     pub folder: &'static str,
     /// The names of these files, for messages.
     pub files: &'static str,
-    /// Whether a file of the folder belongs to the set, given its name in lower case without `.gz`.
+    /// Whether a file of the folder belongs to the set, given its name in lower case without `.gz` or the like.
     pub is_one: fn(&str) -> bool,
     /// A record, shortened to one line.
     pub example: &'static str,

@@ -1,34 +1,26 @@
-//! Files of questions, gzipped or not. A file is read whole if the format is a single JSON value,
+//! Files of questions, compressed or not. A file is read whole if the format is a single JSON value,
 //! otherwise line by line. Also finds the files of a folder.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
-use flate2::bufread::MultiGzDecoder;
+use common::input;
 
 use super::description::SourceFormat;
 use crate::{Error, limits};
 
-/// Opens a file, and decompresses it if it begins like gzip.
+/// Opens a file: decompressed, in UTF-8, without a byte order mark.
 pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>, Error> {
-    let io = Error::io(path);
     if path.is_dir() {
         return Err(Error::file(
             path,
             "this is a folder; this format is read from a file",
         ));
     }
-    let mut reader = BufReader::new(File::open(path).map_err(&io)?);
-    let gzip = reader.fill_buf().map_err(&io)?.starts_with(&[0x1f, 0x8b]);
-    Ok(if gzip {
-        Box::new(BufReader::new(MultiGzDecoder::new(reader)))
-    } else {
-        Box::new(reader)
-    })
+    input::open(path).map_err(Error::io(path))
 }
 
-/// The text of a file without a byte order mark.
+/// The text of a file.
 pub(super) fn text(path: &Path) -> Result<String, Error> {
     let mut bytes = Vec::new();
     open(path)?
@@ -44,7 +36,7 @@ pub(super) fn text(path: &Path) -> Result<String, Error> {
             ),
         ));
     }
-    let text = String::from_utf8(bytes).map_err(|error| {
+    String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let line = error.as_bytes()[..at]
             .iter()
@@ -52,11 +44,7 @@ pub(super) fn text(path: &Path) -> Result<String, Error> {
             .count()
             + 1;
         Error::line(path, line, "not UTF-8 text")
-    })?;
-    Ok(text
-        .strip_prefix('\u{feff}')
-        .map(str::to_owned)
-        .unwrap_or(text))
+    })
 }
 
 /// The non-blank lines with their numbers from 1.
@@ -94,7 +82,7 @@ pub(crate) fn each_line(
         }
         let line =
             std::str::from_utf8(&bytes).map_err(|_| Error::line(path, number, "not UTF-8 text"))?;
-        let line = line.strip_prefix('\u{feff}').unwrap_or(line);
+        let line = input::without_mark(line);
         if !line.trim().is_empty() {
             each(number, line.trim_end_matches(['\n', '\r']))?;
         }
@@ -102,10 +90,11 @@ pub(crate) fn each_line(
     Ok(())
 }
 
-/// The file with this name, or the same with `.gz`.
-pub(super) fn plain_or_gz(folder: &Path, name: &str) -> Option<PathBuf> {
-    [folder.join(name), folder.join(format!("{name}.gz"))]
-        .into_iter()
+/// The file with this name, or the same compressed.
+pub(super) fn plain_or_packed(folder: &Path, name: &str) -> Option<PathBuf> {
+    std::iter::once("")
+        .chain(input::COMPRESSED)
+        .map(|extension| folder.join(format!("{name}{extension}")))
         .find(|path| path.is_file())
 }
 
@@ -115,7 +104,7 @@ pub(super) fn stem(path: &Path) -> String {
         .file_name()
         .map(|name| name.to_string_lossy().into_owned())
         .unwrap_or_default();
-    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    let name = input::plain_name(&name);
     name.rsplit_once('.')
         .map_or(name, |(stem, _)| stem)
         .to_owned()
@@ -152,12 +141,16 @@ pub(super) fn of_set(path: &Path, format: &SourceFormat) -> Result<Vec<PathBuf>,
                 .file_name()
                 .map(|name| name.to_string_lossy().to_ascii_lowercase())
                 .unwrap_or_default();
-            let plain = name.strip_suffix(".gz").unwrap_or(&name);
-            // The same file with and without .gz counts once.
-            let twice = found.last().is_some_and(|last| {
-                last.file_name()
-                    .is_some_and(|last| last.eq_ignore_ascii_case(plain))
-            });
+            let plain = input::plain_name(&name);
+            // The same file as it is and compressed counts once.
+            let twice = found
+                .iter()
+                .rev()
+                .take(input::COMPRESSED.len())
+                .any(|last| {
+                    let last = last.file_name().unwrap_or_default().to_string_lossy();
+                    input::plain_name(&last).eq_ignore_ascii_case(plain)
+                });
             if entry.is_file() && (format.is_one)(plain) && !twice {
                 found.push(entry);
             }
@@ -169,7 +162,7 @@ pub(super) fn of_set(path: &Path, format: &SourceFormat) -> Result<Vec<PathBuf>,
     Err(Error::file(
         path,
         format!(
-            "this folder has no {} (or .gz); give the file itself",
+            "this folder has no {} (or .gz, .bz2, .xz, .zst); give the file itself",
             format.files
         ),
     ))

@@ -71,7 +71,10 @@ impl QuestionReader for MetaQa {
             found.extend(entries.into_iter().filter(is_one));
         }
         if found.is_empty() {
-            let message = format!("no {} (or .txt.gz) in this folder", FORMAT.files);
+            let message = format!(
+                "no {} (or .txt.gz, .txt.bz2, .txt.xz, .txt.zst) in this folder",
+                FORMAT.files
+            );
             return Err(Error::file(path, message));
         }
         Ok(found)
@@ -95,12 +98,12 @@ fn questions_file(qa: &Path) -> Result<QuestionFiles, Error> {
     let near = qa.parent().unwrap_or(Path::new("."));
     let above = near.parent().unwrap_or(Path::new("."));
     let name = format!("{stem}_qtype.txt");
-    let types = file::plain_or_gz(above, &name).or_else(|| file::plain_or_gz(near, &name));
+    let types = file::plain_or_packed(above, &name).or_else(|| file::plain_or_packed(near, &name));
     let types = types.ok_or_else(|| {
         Error::file(
             qa,
             format!(
-                "its question types are missing: there is no {} (or .gz)",
+                "its question types are missing: there is no {} (or .gz, .bz2, .xz, .zst)",
                 above.join(&name).display()
             ),
         )

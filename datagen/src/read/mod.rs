@@ -1,4 +1,4 @@
-//! Readers: one file per format, all behind [`QuestionReader`]. Every file may be gzipped. Queries
+//! Readers: one file per format, all behind [`QuestionReader`]. Every file may be compressed. Queries
 //! are kept as text or built as algebra; text is never spliced into SPARQL.
 
 mod creak;

@@ -45,7 +45,7 @@ pub(super) fn known(readers: &[Box<dyn QuestionReader>]) -> String {
 pub fn page() -> String {
     let mut page = String::from(
         "# Formats of questions\n\nMade from the table of the readers (`kgagent datagen formats`); a test checks that it is current.\n\n\
-         A source is `FORMAT=PATH` or `FORMAT:OPTION=PATH`. PATH is a file or the set's folder as published; every file may be gzipped. `#train` or\n\
+         A source is `FORMAT=PATH` or `FORMAT:OPTION=PATH`. PATH is a file or the set's folder as published; every file may be compressed. `#train` or\n\
          `#heldout` after the path reads that part of a fixed 90 / 10 split. A folder means all splits in it, the test split too; name a file to read only one.\n\
          A file in the wrong format is an error that names the format it looks like; a single bad record becomes a question that is refused\n\
          with a reason.\n\n| format | set | option | gold query |\n|---|---|---|---|\n",

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io::Read;
 use std::path::Path;
 
+use common::input::without_mark;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
@@ -68,7 +69,7 @@ impl Likeness {
 }
 
 impl Sample {
-    /// Reads the beginning of a file, gzipped or not.
+    /// Reads the beginning of a file, compressed or not.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -84,7 +85,7 @@ impl Sample {
     /// The sample of a text, which may end anywhere.
     #[must_use]
     pub fn of(text: &str) -> Self {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let text = without_mark(text);
         let line = file::lines(text)
             .next()
             .map_or("", |(_, line)| line.trim())

@@ -13,7 +13,7 @@ use super::names::{LABELS, MANIFEST};
 use crate::frozen::{FrozenKg, NamedGraph, VERSION};
 use crate::graph::Kg;
 use crate::hidden::learned;
-use crate::load::GraphSource;
+use crate::load::{GraphSource, Skipped};
 use crate::schema::Settings;
 use crate::term::Term;
 use common::hex::hex;
@@ -42,6 +42,9 @@ pub struct Manifest {
     pub content_hash: String,
     /// The source files.
     pub sources: Vec<GraphSource>,
+    /// What of the source files was skipped because it is malformed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<Skipped>,
     /// Languages of the labels; the empty string means untagged.
     pub label_languages: Vec<String>,
     /// Graphs of the triples; empty if all triples are in the default graph.
@@ -106,6 +109,7 @@ impl Manifest {
     pub(super) fn describe(
         kg: &FrozenKg,
         sources: &[GraphSource],
+        skipped: Option<Skipped>,
         dir: &Path,
     ) -> Result<Self, FolderError> {
         let mut deny = kg.schema().hidden.clone();
@@ -125,6 +129,7 @@ impl Manifest {
             literals: kg.literal_count(),
             content_hash: kg.content_hash().to_owned(),
             sources: sources.to_vec(),
+            skipped,
             label_languages: kg.label_languages().to_vec(),
             graphs: kg.graphs().to_vec(),
             settings: kg.schema().settings.clone(),

@@ -21,7 +21,7 @@ use self::names::{GRAPH, LABELS, MANIFEST};
 use crate::frozen::FrozenKg;
 use crate::graph::Kg;
 use crate::hierarchy;
-use crate::load::{self, GraphSource, LoadError, LoadOptions, LoadProgress};
+use crate::load::{self, GraphSource, LoadError, LoadOptions, LoadProgress, Skipped};
 use crate::schema::Settings;
 use crate::search::LabelIndex;
 
@@ -39,7 +39,7 @@ impl GraphFolder {
     pub fn load(
         dir: &Path,
         files: &[PathBuf],
-        options: &LoadOptions,
+        options: &LoadOptions<'_>,
         progress: &dyn Fn(LoadProgress),
     ) -> Result<(FrozenKg, Manifest), FolderError> {
         Self::load_with(
@@ -60,7 +60,7 @@ impl GraphFolder {
     pub fn load_with(
         dir: &Path,
         files: &[PathBuf],
-        options: &LoadOptions,
+        options: &LoadOptions<'_>,
         settings: &Settings,
         progress: &dyn Fn(LoadProgress),
         stop: &AtomicBool,
@@ -102,7 +102,7 @@ impl GraphFolder {
         go_on()?;
         LabelIndex::build(&kg, &staged.path().join(LABELS))?;
         go_on()?;
-        let manifest = commit(staged, dir, &kg, &gathered.sources)?;
+        let manifest = commit(staged, dir, &kg, &gathered.sources, gathered.skipped)?;
         Ok((Self::open(dir)?, manifest))
     }
 
@@ -118,7 +118,7 @@ impl GraphFolder {
         let staged = stage(dir)?;
         staged.file(GRAPH, kg.bytes())?;
         LabelIndex::build(kg, &staged.path().join(LABELS))?;
-        commit(staged, dir, kg, sources)
+        commit(staged, dir, kg, sources, None)
     }
 
     /// Reads only the manifest.
@@ -259,13 +259,14 @@ fn commit(
     dir: &Path,
     kg: &FrozenKg,
     sources: &[GraphSource],
+    skipped: Option<Skipped>,
 ) -> Result<Manifest, FolderError> {
     if kg.is_empty() && dir.join(MANIFEST).exists() {
         return Err(FolderError::Empty {
             path: dir.to_owned(),
         });
     }
-    let manifest = Manifest::describe(kg, sources, staged.path())?;
+    let manifest = Manifest::describe(kg, sources, skipped, staged.path())?;
     manifest.write(staged.path())?;
     staged.commit()?;
     Ok(manifest)

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use common::input::plain_name;
+
 /// The syntax of a graph file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphFormat {
@@ -53,12 +55,12 @@ impl GraphFormat {
             .map(|(_, format)| *format)
     }
 
-    /// The format of a file name, ignoring `.gz`; `None` if the extension is ambiguous, such as
+    /// The format of a file name without the extension of a compressed file; `None` if the extension is ambiguous, such as
     /// `.txt`.
     #[must_use]
     pub fn of(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
-        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        let name = plain_name(&name);
         if name == "kb.json" {
             return Some(Self::KqaPro);
         }

@@ -1,7 +1,7 @@
 //! Checks the bytes of RDF/XML, JSON-LD, Turtle and TriG before their parser sees them, so that no
 //! small file makes the parser fill the memory or the stack.
 //!
-//! - No more than [`STATEMENT_BYTES`] without a triple.
+//! - No more than [`statement_bytes`] without a triple.
 //! - JSON-LD that fits the memory of the load ([`JsonCheck`]).
 //! - RDF/XML with short entities, few attributes and elements that are not nested deep ([`XmlCheck`]).
 
@@ -11,8 +11,9 @@ use std::io::{self, BufRead, Read};
 use oxigraph::io::RdfFormat;
 
 use super::json_check::JsonCheck;
+use super::star;
 use super::xml_check::XmlCheck;
-use crate::limits::STATEMENT_BYTES;
+use crate::limits::statement_bytes;
 
 /// What a [`GuardedReader`] has seen, shared with the caller of the parser.
 #[derive(Debug, Default)]
@@ -22,6 +23,8 @@ pub(super) struct Watch {
     /// References to entities since the last triple.
     references: Cell<usize>,
     refused: RefCell<Option<(u64, String)>>,
+    /// The line up to which the parser has read.
+    line: Cell<u64>,
 }
 
 impl Watch {
@@ -35,6 +38,11 @@ impl Watch {
     pub(super) fn refusal(&self) -> Option<(u64, String)> {
         self.refused.take()
     }
+
+    /// The line that the parser reads, for errors without a place. It is exact for RDF/XML and JSON-LD.
+    pub(super) fn line(&self) -> u64 {
+        self.line.get()
+    }
 }
 
 /// Passes bytes on until one of them is refused.
@@ -42,6 +50,8 @@ pub(super) struct GuardedReader<'a> {
     reader: &'a mut dyn BufRead,
     watch: &'a Watch,
     line: u64,
+    /// Maximum bytes without a triple.
+    most: usize,
     syntax: Syntax,
 }
 
@@ -63,21 +73,29 @@ impl<'a> GuardedReader<'a> {
     ) -> Self {
         let syntax = match format {
             RdfFormat::JsonLd { .. } => Syntax::Json(JsonCheck::new(memory)),
-            RdfFormat::RdfXml => Syntax::Xml(XmlCheck::default()),
+            RdfFormat::RdfXml => Syntax::Xml(XmlCheck::new(false)),
             _ => Syntax::Plain,
         };
         Self {
             syntax,
-            ..Self::plain(reader, watch)
+            ..Self::plain(reader, memory, watch)
         }
     }
 
+    /// Guards RDF/XML that begins at this line, behind its declarations.
+    pub(super) fn starting(mut self, line: u64, has_entities: bool) -> Self {
+        self.line = line;
+        self.syntax = Syntax::Xml(XmlCheck::new(has_entities));
+        self
+    }
+
     /// Guards only the number of bytes without a triple.
-    pub(super) fn plain(reader: &'a mut dyn BufRead, watch: &'a Watch) -> Self {
+    pub(super) fn plain(reader: &'a mut dyn BufRead, memory: usize, watch: &'a Watch) -> Self {
         Self {
             reader,
             watch,
             line: 1,
+            most: statement_bytes(memory),
             syntax: Syntax::Plain,
         }
     }
@@ -87,14 +105,18 @@ impl<'a> GuardedReader<'a> {
         self.watch.bytes.set(passed);
         // JSON-LD is checked differently, because its parser returns the triples of an object only
         // at its end.
-        if passed > STATEMENT_BYTES && !matches!(self.syntax, Syntax::Json(_)) {
+        if passed > self.most && !matches!(self.syntax, Syntax::Json(_)) {
             return Err(format!(
-                "more than {STATEMENT_BYTES} bytes without a triple"
+                "more than {} bytes without a triple; raise --memory, which allows a sixteenth of it",
+                self.most
             ));
         }
         if matches!(self.syntax, Syntax::Plain) {
             self.line += memchr::memchr_iter(b'\n', bytes).count() as u64;
             return Ok(());
+        }
+        if matches!(self.syntax, Syntax::Xml(_)) && star::is_in_xml(bytes) {
+            return Err(star::STATEMENT.to_owned());
         }
         for &byte in bytes {
             self.line += u64::from(byte == b'\n');
@@ -116,7 +138,19 @@ impl Syntax {
 
 impl Read for GuardedReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.reader.read(buffer)?;
+        let count = match self.syntax {
+            Syntax::Plain => self.reader.read(buffer)?,
+            // One line at a time, so that the parser does not read ahead of an error.
+            Syntax::Json(_) | Syntax::Xml(_) => {
+                let ready = self.reader.fill_buf()?;
+                let ready = &ready[..ready.len().min(buffer.len())];
+                let count = memchr::memchr(b'\n', ready).map_or(ready.len(), |end| end + 1);
+                buffer[..count].copy_from_slice(&ready[..count]);
+                self.reader.consume(count);
+                count
+            }
+        };
+        self.watch.line.set(self.line);
         self.check(&buffer[..count]).map_err(|reason| {
             *self.watch.refused.borrow_mut() = Some((self.line, reason.clone()));
             io::Error::other(reason)

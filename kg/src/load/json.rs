@@ -31,13 +31,14 @@ pub(super) fn kqapro(sink: &mut Sink<'_>, reader: &mut dyn BufRead) -> Result<()
     result?;
     match read {
         Ok(()) => Ok(()),
-        Err(error) => sink.fault(error.line, error.to_string()),
+        Err(error) => Err(sink.broken(error.line, &error.to_string())),
     }
 }
 
-/// ODA's subgraphs or their labels. The rest of the file after an error is not read.
+/// ODA's subgraphs or their labels.
 pub(super) fn oda(sink: &mut Sink<'_>, reader: &mut dyn BufRead) -> Result<(), ReadStop> {
     let mut halted = None;
+    let memory = sink.memory();
     let watch = Watch::default();
     let read = OdaReader::new(|triple: [Term; 3]| {
         watch.triple();
@@ -47,13 +48,13 @@ pub(super) fn oda(sink: &mut Sink<'_>, reader: &mut dyn BufRead) -> Result<(), R
             "loading has ended"
         })
     })
-    .read(GuardedReader::plain(reader, &watch));
+    .read(GuardedReader::plain(reader, memory, &watch));
     if let Some((line, reason)) = watch.refusal() {
         return Err(sink.refuse(line, reason));
     }
     match (halted, read) {
         (Some(halt), _) => Err(halt),
         (None, Ok(_)) => Ok(()),
-        (None, Err(error)) => sink.fault(error.line as u64, error.message),
+        (None, Err(error)) => Err(sink.broken(error.line as u64, &error.message)),
     }
 }

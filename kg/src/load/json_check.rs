@@ -3,13 +3,14 @@
 //! The parser keeps all of an object, and all triples of the outermost one, until its end. Each
 //! object copies what is inside it. A name may stand for any text of the context.
 
+use super::star::STATEMENT;
 use crate::limits::{JSON_CONTEXT, JSON_DEPTH, JSON_EVENT};
 
 /// Memory per byte of a text, once for every level around it: a copy may be half empty.
 const TEXT: usize = 2;
 
-/// The longest spelling of `@context`, with every character escaped.
-const KEY: usize = 8 * 6;
+/// The longest spelling of `@annotation`, with every character escaped.
+const KEY: usize = 11 * 6;
 
 /// The state of the check.
 #[derive(Default)]
@@ -84,7 +85,8 @@ impl JsonCheck {
                 self.context = self.context.filter(|&(depth, _)| depth <= self.depth);
             }
             b',' => self.context = self.context.filter(|&(depth, _)| depth < self.depth),
-            b':' if self.context.is_none() && self.is_context() => {
+            b':' if self.is_key("@annotation") => return Err(STATEMENT.to_owned()),
+            b':' if self.context.is_none() && self.is_key("@context") => {
                 self.context = Some((self.depth, 0));
             }
             b':' => {}
@@ -93,9 +95,12 @@ impl JsonCheck {
         Ok(event)
     }
 
-    /// Whether the last text is `@context`, however it is escaped.
-    fn is_context(&self) -> bool {
+    /// Whether the last text is this key, however it is escaped.
+    fn is_key(&self, key: &str) -> bool {
+        if !matches!(self.text.first(), Some(b'@' | b'\\')) {
+            return false;
+        }
         let quoted = [b"\"", &self.text[..], b"\""].concat();
-        serde_json::from_slice::<String>(&quoted).is_ok_and(|text| text == "@context")
+        serde_json::from_slice::<String>(&quoted).is_ok_and(|text| text == key)
     }
 }

@@ -3,32 +3,35 @@
 
 use std::io::{self, BufRead};
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use super::options::LoadProgress;
 use super::sink::{FileContext, LoadState, ReadStop, Sink};
-use crate::limits::STATEMENT_BYTES;
+use crate::limits::statement_bytes;
 
 /// Bytes per block: a few thousand lines, small compared with the memory of the chunks.
 const BLOCK: usize = 1 << 20;
 
 /// Whole lines, and the number of the first.
-struct LineBlock {
+struct LineBlock<'a> {
     bytes: Vec<u8>,
     line: u64,
+    _room: Taken<'a>,
 }
 
 /// Reads a file in blocks. `parse` puts the lines of a block into a sink; its last argument is the
 /// number of the first line.
 pub(super) fn read(
     state: &LoadState<'_>,
-    file: FileContext,
+    file: FileContext<'_>,
     progress: &dyn Fn(LoadProgress),
     reader: &mut dyn BufRead,
     parse: impl Fn(&mut Sink<'_>, &[u8], u64) -> Result<(), ReadStop> + Sync,
 ) -> Result<(), ReadStop> {
     let threads = state.threads().max(1);
-    let (send, receive) = sync_channel::<LineBlock>(threads * 2);
+    let most = statement_bytes(state.options.memory);
+    let room = Room::new(2 * most);
+    let (send, receive) = sync_channel::<LineBlock<'_>>(threads * 2);
     let parse = &parse;
     std::thread::scope(|scope| {
         // Only the workers own the receiver: if all of them panic, sending fails instead of waiting
@@ -45,6 +48,8 @@ pub(super) fn read(
             reader,
             rest: Vec::new(),
             line: 1,
+            most,
+            room: &room,
         };
         let read = loop {
             match blocks.next() {
@@ -75,17 +80,15 @@ pub(super) fn read(
 /// among those found.
 fn work(
     mut sink: Sink<'_>,
-    blocks: &Mutex<Receiver<LineBlock>>,
+    blocks: &Mutex<Receiver<LineBlock<'_>>>,
     parse: &(impl Fn(&mut Sink<'_>, &[u8], u64) -> Result<(), ReadStop> + Sync),
 ) -> Result<(), ReadStop> {
     let mut result = Ok(());
     loop {
-        let block = blocks
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .recv();
+        let block = blocks.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(block) = block else { break };
         if result.is_ok() {
+            sink.begin_block();
             result = parse(&mut sink, &block.bytes, block.line);
         }
     }
@@ -93,14 +96,54 @@ fn work(
     result
 }
 
+/// Bounds the bytes of all blocks that are not parsed yet: a few long lines could fill the memory.
+struct Room {
+    most: usize,
+    taken: Mutex<usize>,
+    freed: Condvar,
+}
+
+impl Room {
+    fn new(most: usize) -> Self {
+        Self {
+            most,
+            taken: Mutex::new(0),
+            freed: Condvar::new(),
+        }
+    }
+
+    /// Waits until there is room for a block. A block that is larger than all room waits for all others.
+    fn take(&self, bytes: usize) -> Taken<'_> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        while *taken > 0 && *taken + bytes > self.most {
+            taken = (self.freed.wait(taken)).unwrap_or_else(PoisonError::into_inner);
+        }
+        *taken += bytes;
+        Taken(self, bytes)
+    }
+}
+
+/// The room of a block. It is given back when the block is dropped, be it parsed or not.
+struct Taken<'a>(&'a Room, usize);
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        *(self.0.taken.lock()).unwrap_or_else(PoisonError::into_inner) -= self.1;
+        self.0.freed.notify_one();
+    }
+}
+
 struct BlockReader<'a> {
     reader: &'a mut dyn BufRead,
     rest: Vec<u8>,
     line: u64,
+    /// Maximum bytes of a line.
+    most: usize,
+    room: &'a Room,
 }
 
-impl BlockReader<'_> {
-    fn next(&mut self) -> io::Result<Option<LineBlock>> {
+impl<'a> BlockReader<'a> {
+    fn next(&mut self) -> io::Result<Option<LineBlock<'a>>> {
         let mut bytes = std::mem::take(&mut self.rest);
         bytes.reserve(BLOCK);
         let end = loop {
@@ -116,10 +159,10 @@ impl BlockReader<'_> {
             {
                 break end + 1;
             }
-            if bytes.len() > STATEMENT_BYTES {
+            if bytes.len() > self.most {
                 return Err(io::Error::other(format!(
-                    "line {} is longer than {STATEMENT_BYTES} bytes; this is not a text file",
-                    self.line
+                    "line {} is longer than {} bytes; raise --memory, which allows lines of a sixteenth of it",
+                    self.line, self.most
                 )));
             }
         };
@@ -129,7 +172,8 @@ impl BlockReader<'_> {
         }
         let line = self.line;
         self.line += memchr::memchr_iter(b'\n', &bytes).count() as u64;
-        Ok(Some(LineBlock { bytes, line }))
+        let _room = self.room.take(bytes.len());
+        Ok(Some(LineBlock { bytes, line, _room }))
     }
 }
 
@@ -155,7 +199,12 @@ mod tests {
             };
             let stop = AtomicBool::new(false);
             let state = LoadState::new(&options, None, &stop);
-            let file = FileContext { index: 0, rank: 0 };
+            let file = FileContext {
+                index: 0,
+                rank: 0,
+                base: "",
+                uses_base: &AtomicBool::new(false),
+            };
             let mut lines = Cursor::new(b"a\n".repeat(4 * BLOCK));
             let result = catch_unwind(AssertUnwindSafe(|| {
                 read(&state, file, &|_| {}, &mut lines, |_, _, _| {

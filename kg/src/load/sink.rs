@@ -1,6 +1,7 @@
 //! Collects triples from readers in chunks of interned terms. Full chunks are sealed, and written
 //! to disk if there is a work folder.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,11 +17,16 @@ use crate::term::{Term, XSD};
 /// Number of triples between two progress calls of a sequential reader.
 const PROGRESS_EVERY: u64 = 65_536;
 
+/// Number of faults whose place and reason are kept, the first ones by file and line.
+const KEPT_FAULTS: usize = 1_000;
+
 /// A reader stopped early.
 #[derive(Debug)]
 pub(crate) enum ReadStop {
     /// More faults than allowed; [`LoadState`] contains them.
     Faults,
+    /// The file must be read again from its start, statement by statement.
+    Statements,
     /// Loading was interrupted.
     Stopped,
     /// The rest of the file is not read, however many faults are allowed.
@@ -40,21 +46,34 @@ impl From<io::Error> for ReadStop {
 pub(crate) struct LoadFault {
     pub file: usize,
     pub line: u64,
+    /// The last line of what is skipped.
+    pub last: u64,
     pub message: String,
+}
+
+/// The invalid statements of a load: how many there are, and the first.
+#[derive(Default)]
+struct Faults {
+    count: usize,
+    first: BTreeSet<LoadFault>,
 }
 
 /// The file being read.
 #[derive(Clone, Copy)]
-pub(crate) struct FileContext {
+pub(crate) struct FileContext<'a> {
     /// Its index on the command line.
     pub index: usize,
     /// Its rank by content.
     pub rank: usize,
+    /// The base of its relative IRIs, if it names none itself.
+    pub base: &'a str,
+    /// Becomes true if it has such IRIs.
+    pub uses_base: &'a AtomicBool,
 }
 
 /// State shared by the threads of one load.
 pub(crate) struct LoadState<'a> {
-    pub options: &'a LoadOptions,
+    pub options: &'a LoadOptions<'a>,
     /// Where chunks go when memory is full.
     work: Option<WorkFile>,
     stop: &'a AtomicBool,
@@ -64,7 +83,7 @@ pub(crate) struct LoadState<'a> {
     idle: Mutex<Vec<Chunk>>,
     sealed: Mutex<Vec<SealedChunk>>,
     graphs: Mutex<FxHashMap<String, u32>>,
-    faults: Mutex<Vec<LoadFault>>,
+    faults: Mutex<Faults>,
 }
 
 /// A panic while holding one of these locks leaves no half-finished state.
@@ -74,7 +93,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl<'a> LoadState<'a> {
     pub(super) fn new(
-        options: &'a LoadOptions,
+        options: &'a LoadOptions<'a>,
         work: Option<WorkFile>,
         stop: &'a AtomicBool,
     ) -> Self {
@@ -107,14 +126,26 @@ impl<'a> LoadState<'a> {
 
     /// Whether there are more faults than allowed, or loading was interrupted.
     pub(super) fn halted(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || lock(&self.faults).len() > self.options.max_faults
+        self.stop.load(Ordering::Relaxed) || lock(&self.faults).count > self.options.max_faults
     }
 
-    /// The first fault beyond the allowed number, ordered by file and line.
+    /// The first fault beyond the allowed number, ordered by file and line, if there are more than allowed. If it is
+    /// not among the first thousand, the last of these.
     pub(super) fn worst_fault(&self) -> Option<LoadFault> {
-        let mut faults = lock(&self.faults);
-        faults.sort_unstable();
-        faults.get(self.options.max_faults).cloned()
+        let faults = lock(&self.faults);
+        let is_bad = faults.count > self.options.max_faults;
+        let mut first = faults.first.iter();
+        first
+            .nth(self.options.max_faults.min(KEPT_FAULTS - 1))
+            .filter(|_| is_bad)
+            .cloned()
+    }
+
+    /// How many statements were skipped, and the first `most` of them by file and line.
+    pub(super) fn skipped(&self, most: usize) -> (usize, Vec<LoadFault>) {
+        let faults = lock(&self.faults);
+        let first = faults.first.iter().take(most).cloned().collect();
+        (faults.count, first)
     }
 
     /// All chunks, and the work file if the chunks are on disk.
@@ -149,7 +180,7 @@ impl<'a> LoadState<'a> {
 /// for the next [`Sink::triple`].
 pub(crate) struct Sink<'a> {
     state: &'a LoadState<'a>,
-    file: FileContext,
+    file: FileContext<'a>,
     chunk: Chunk,
     key: String,
     /// The current named graph and its number.
@@ -159,12 +190,14 @@ pub(crate) struct Sink<'a> {
     /// Set only for the thread that reads the file.
     progress: Option<&'a dyn Fn(LoadProgress)>,
     read: u64,
+    /// Faults of the block that is being read, if other threads read blocks before it.
+    in_block: Option<usize>,
 }
 
 impl<'a> Sink<'a> {
     pub(super) fn new(
         state: &'a LoadState<'a>,
-        file: FileContext,
+        file: FileContext<'a>,
         progress: Option<&'a dyn Fn(LoadProgress)>,
     ) -> Self {
         let chunk = lock(&state.idle).pop().unwrap_or_default();
@@ -178,11 +211,32 @@ impl<'a> Sink<'a> {
             blanks: FxHashMap::default(),
             progress,
             read: 0,
+            in_block: None,
         }
+    }
+
+    /// A block of lines begins.
+    pub(super) fn begin_block(&mut self) {
+        self.in_block = Some(0);
     }
 
     pub(super) fn any_iri(&self) -> bool {
         self.state.options.any_iri
+    }
+
+    /// Whether faults are skipped. Otherwise the first one ends the load.
+    pub(super) fn skips_faults(&self) -> bool {
+        self.state.options.max_faults > 0
+    }
+
+    /// The base of relative IRIs.
+    pub(super) fn base(&self) -> &'a str {
+        self.file.base
+    }
+
+    /// The file has IRIs that are relative to its base.
+    pub(super) fn note_base(&self) {
+        self.file.uses_base.store(true, Ordering::Relaxed);
     }
 
     /// Memory of the load in bytes.
@@ -195,8 +249,20 @@ impl<'a> Sink<'a> {
         ReadStop::Refused(LoadFault {
             file: self.file.index,
             line,
+            last: line,
             message,
         })
+    }
+
+    /// A fault after which the rest of the file cannot be read.
+    pub(super) fn broken(&mut self, line: u64, message: &str) -> ReadStop {
+        if !self.skips_faults() {
+            return self.refuse(line, message.to_owned());
+        }
+        self.refuse(
+            line,
+            format!("{message} (--max-faults skips statements of N-Triples, N-Quads, Turtle, TriG and tables; correct or convert this file)"),
+        )
     }
 
     /// Runs a sequential reader and returns the chunk.
@@ -226,12 +292,33 @@ impl<'a> Sink<'a> {
     /// # Errors
     /// [`ReadStop::Faults`] if there are more than allowed.
     pub(crate) fn fault(&mut self, line: u64, message: String) -> Result<(), ReadStop> {
-        lock(&self.state.faults).push(LoadFault {
+        self.faults(line, line, message)
+    }
+
+    /// [`Sink::fault`] of a statement on several lines.
+    ///
+    /// # Errors
+    /// Those of [`Sink::fault`].
+    pub(super) fn faults(&mut self, line: u64, last: u64, message: String) -> Result<(), ReadStop> {
+        let most = KEPT_FAULTS.min(self.state.options.max_faults.saturating_add(1));
+        let mut faults = lock(&self.state.faults);
+        faults.count += 1;
+        faults.first.insert(LoadFault {
             file: self.file.index,
             line,
+            last,
             message,
         });
-        if self.state.halted() {
+        if faults.first.len() > most {
+            faults.first.pop_last();
+        }
+        drop(faults);
+        // The block may come before those of the other faults. Its own are needed to tell which are the first.
+        let enough = self.in_block.as_mut().is_none_or(|found| {
+            *found += 1;
+            *found >= most
+        });
+        if enough && self.state.halted() {
             Err(ReadStop::Faults)
         } else {
             Ok(())
@@ -274,15 +361,19 @@ impl<'a> Sink<'a> {
     /// A blank node whose label may be generated by the parser: it is numbered in order of
     /// appearance.
     pub(crate) fn numbered_blank(&mut self, label: &str) -> u32 {
+        let number = self.number(label);
+        self.blank(&format!("b{number}"))
+    }
+
+    fn number(&mut self, label: &str) -> usize {
         let next = self.blanks.len();
-        let number = match self.blanks.get(label) {
+        match self.blanks.get(label) {
             Some(&number) => number,
             None => {
                 self.blanks.insert(label.to_owned(), next);
                 next
             }
-        };
-        self.blank(&format!("b{number}"))
+        }
     }
 
     /// Any term; a blank node by its label in the file.
@@ -311,6 +402,12 @@ impl<'a> Sink<'a> {
     /// [`Sink::enter`] for a graph named by a blank node.
     pub(crate) fn enter_blank(&mut self, label: &str) {
         self.enter(&format!("_:f{}_{label}", self.file.rank));
+    }
+
+    /// [`Sink::enter_blank`] with a label as in [`Sink::numbered_blank`].
+    pub(crate) fn enter_numbered_blank(&mut self, label: &str) {
+        let number = self.number(label);
+        self.enter_blank(&format!("b{number}"));
     }
 
     /// Adds a triple.

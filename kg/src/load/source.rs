@@ -24,6 +24,9 @@ pub struct GraphSource {
     pub bytes: u64,
     /// SHA-256 of its bytes, hex.
     pub sha256: String,
+    /// The base of its relative IRIs, if it has such IRIs and names no base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
 }
 
 impl GraphSource {
@@ -64,6 +67,7 @@ impl GraphSource {
             path: path.display().to_string(),
             bytes,
             sha256: hex(&hasher.finalize()),
+            base: None,
         })
     }
 }
@@ -101,9 +105,19 @@ impl LoadInput {
         Ok(Self { source, copy })
     }
 
+    /// Whether this was a pipe, whose name says nothing.
+    pub(super) fn is_pipe(&self) -> bool {
+        self.copy.is_some()
+    }
+
     /// Opens the input, given with its path, at its start.
-    pub(super) fn into_file(self, path: &Path) -> io::Result<File> {
-        self.copy.map_or_else(|| open_file(path), Ok)
+    pub(super) fn open(&self, path: &Path) -> io::Result<File> {
+        let Some(copy) = &self.copy else {
+            return open_file(path);
+        };
+        let mut copy = copy.try_clone()?;
+        copy.rewind()?;
+        Ok(copy)
     }
 }
 

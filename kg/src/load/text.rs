@@ -1,5 +1,7 @@
 //! Plain text formats: three fields per line, each the name of a node.
 
+use common::input::without_mark;
+
 use super::sink::{ReadStop, Sink};
 
 /// Lines of fields between separators.
@@ -14,10 +16,7 @@ pub(super) fn block(
             sink.fault(number, "not UTF-8 text".to_owned())?;
             continue;
         };
-        let line = line
-            .strip_prefix('\u{feff}')
-            .unwrap_or(line)
-            .trim_end_matches('\r');
+        let line = without_mark(line).trim_end_matches('\r');
         if line.trim().is_empty() {
             continue;
         }

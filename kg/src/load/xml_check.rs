@@ -1,4 +1,5 @@
-//! Checks RDF/XML byte by byte: entities, the depth of elements and their attributes.
+//! Checks RDF/XML from its first element on, byte by byte: references to entities, the depth of elements and their
+//! attributes.
 //!
 //! The parser compares each attribute of an element with all others of it, and looks up each name among the
 //! namespaces of all open elements (RUSTSEC-2026-0194 and RUSTSEC-2026-0195 of quick-xml). So the attributes of all
@@ -6,10 +7,8 @@
 
 use std::cell::Cell;
 
-use crate::limits::{ENTITY_BYTES, ENTITY_REFERENCES, XML_ATTRIBUTES, XML_DEPTH};
+use crate::limits::{ENTITY_REFERENCES, XML_ATTRIBUTES, XML_DEPTH};
 
-/// The start of an entity declaration; XML has no other spelling.
-const ENTITY: &[u8] = b"<!ENTITY";
 /// What follows `<!` at the start of a comment and of a CDATA section.
 const COMMENT: &[u8] = b"--";
 const CDATA: &[u8] = b"[CDATA[";
@@ -22,11 +21,7 @@ pub(super) struct XmlCheck {
     open: Vec<usize>,
     /// Their sum, with those of the tag that is being read.
     attributes: usize,
-    /// Bytes of [`ENTITY`] that have just passed.
-    matched: usize,
-    /// Quotes and bytes that have passed in the current entity declaration.
-    declaration: Option<(usize, usize)>,
-    declared: bool,
+    has_entities: bool,
 }
 
 /// Where in a document a byte stands.
@@ -52,11 +47,17 @@ enum Place {
     Until { last: u8, passed: usize },
     /// In a processing instruction; whether its last byte was `?`.
     Instruction(bool),
-    /// In a declaration, with the quote that is open.
-    Declaration(Option<u8>),
 }
 
 impl XmlCheck {
+    /// A check of a document that declares entities, or not.
+    pub(super) fn new(has_entities: bool) -> Self {
+        Self {
+            has_entities,
+            ..Self::default()
+        }
+    }
+
     /// Counts a byte; `references` are the references to entities since the last triple. The error says why the byte
     /// is refused.
     pub(super) fn step(&mut self, byte: u8, references: &Cell<usize>) -> Result<(), String> {
@@ -83,7 +84,7 @@ impl XmlCheck {
                 slash: false,
                 attributes,
             },
-            Place::Bang { comment, cdata } => bang(byte, comment, cdata),
+            Place::Bang { comment, cdata } => bang(byte, comment, cdata)?,
             Place::Until { last, passed } => match byte {
                 b'>' if passed >= 2 => Place::Text,
                 _ if byte == last => Place::Until {
@@ -94,9 +95,7 @@ impl XmlCheck {
             },
             Place::Instruction(true) if byte == b'>' => Place::Text,
             Place::Instruction(_) => Place::Instruction(byte == b'?'),
-            Place::Declaration(None) => declaration(byte),
-            Place::Declaration(Some(quote)) if byte == quote => Place::Declaration(None),
-            other @ (Place::Value { .. } | Place::Declaration(Some(_))) => other,
+            other @ Place::Value { .. } => other,
         };
         Ok(())
     }
@@ -143,20 +142,9 @@ impl XmlCheck {
         Ok(())
     }
 
-    /// Checks entities: each stands for a short text without other entities, and few are used.
-    fn entity(&mut self, byte: u8, references: &Cell<usize>) -> Result<(), String> {
-        if let Some((quotes, bytes)) = &mut self.declaration {
-            *quotes += usize::from(byte == b'"');
-            *bytes += 1;
-            if byte == b'&' || *bytes > ENTITY_BYTES {
-                return Err(format!(
-                    "an entity that contains another entity or takes more than {ENTITY_BYTES} bytes; write its text out"
-                ));
-            }
-            if *quotes == 2 || byte == b'<' {
-                self.declaration = None;
-            }
-        } else if self.declared && byte == b'&' {
+    /// Few entities are used: each stands for a short text.
+    fn entity(&self, byte: u8, references: &Cell<usize>) -> Result<(), String> {
+        if self.has_entities && byte == b'&' {
             let used = references.get() + 1;
             references.set(used);
             if used > ENTITY_REFERENCES {
@@ -164,14 +152,6 @@ impl XmlCheck {
                     "more than {ENTITY_REFERENCES} references to entities without a triple"
                 ));
             }
-        }
-        self.matched = if byte == ENTITY[self.matched] {
-            self.matched + 1
-        } else {
-            usize::from(byte == b'<')
-        };
-        if self.matched == ENTITY.len() {
-            (self.matched, self.declaration, self.declared) = (0, Some((0, 0)), true);
         }
         Ok(())
     }
@@ -185,39 +165,29 @@ fn tag(closing: bool) -> Place {
     }
 }
 
-/// The place behind a byte behind `<!`.
-fn bang(byte: u8, comment: usize, cdata: usize) -> Place {
+/// The place behind a byte behind `<!`. Declarations stand before the first element only.
+fn bang(byte: u8, comment: usize, cdata: usize) -> Result<Place, String> {
     let comment_goes_on = COMMENT[comment] == byte && cdata == 0;
     let cdata_goes_on = CDATA[cdata] == byte && comment == 0;
     if comment_goes_on && comment + 1 == COMMENT.len() {
-        return Place::Until {
+        return Ok(Place::Until {
             last: b'-',
             passed: 0,
-        };
+        });
     }
     if cdata_goes_on && cdata + 1 == CDATA.len() {
-        return Place::Until {
+        return Ok(Place::Until {
             last: b']',
             passed: 0,
-        };
+        });
     }
     if comment_goes_on || cdata_goes_on {
-        return Place::Bang {
+        return Ok(Place::Bang {
             comment: comment + usize::from(comment_goes_on),
             cdata: cdata + usize::from(cdata_goes_on),
-        };
+        });
     }
-    declaration(byte)
-}
-
-/// The place behind a byte of a declaration outside quotes.
-fn declaration(byte: u8) -> Place {
-    match byte {
-        b'"' | b'\'' => Place::Declaration(Some(byte)),
-        b'<' => Place::Open,
-        b'>' => Place::Text,
-        _ => Place::Declaration(None),
-    }
+    Err("a declaration behind the first element".to_owned())
 }
 
 #[cfg(test)]
@@ -255,8 +225,6 @@ mod tests {
             "<![CDATA[<a b=\" ]] > ]]>",
             "<?xml version=\"1.0\"?>",
             "<?a b=\"?>",
-            "<!DOCTYPE r [ <!ENTITY a \"b'\"> <!-- ' --> ]>",
-            "<!DOCTYPE r SYSTEM \"a>'b\">",
             "text with \" and ' and a > b",
             "<a b='\"'>",
             "<!---->",
@@ -266,6 +234,19 @@ mod tests {
             check(&format!("{before}<e a=\"x\">")).unwrap();
         }
         check(&format!("<!--<e{many}>--><![CDATA[<e{many}>]]>")).unwrap();
+    }
+
+    #[test]
+    fn declarations_are_refused() {
+        for text in [
+            "<r><!DOCTYPE a [",
+            "<r><!ENTITY a",
+            "<r><!-x",
+            "<r><![CDX",
+            "<r><!>",
+        ] {
+            refused(text, "a declaration behind the first element");
+        }
     }
 
     #[test]

@@ -120,10 +120,15 @@ fn small_files_do_not_fill_the_memory() {
         (
             "entities.rdf",
             nested_entities(),
-            3,
-            "contains another entity",
+            5,
+            "stands for more than 1024 bytes",
         ),
-        ("entity.rdf", long_entity, 1, "takes more than 256 bytes"),
+        (
+            "entity.rdf",
+            long_entity,
+            1,
+            "stands for more than 1024 bytes",
+        ),
         ("references.rdf", many, 5, "65536 references to entities"),
         ("objects.jsonld", objects, 1, "nested more than 64 deep"),
         ("contexts.jsonld", contexts, 1, "nested more than 64 deep"),
@@ -238,24 +243,23 @@ fn namespaces_as_entities_are_read() {
 
 #[test]
 fn statements_and_whole_files_fit_the_memory() {
-    let none = LoadOptions::default();
+    let little = LoadOptions {
+        memory: 1 << 16,
+        ..LoadOptions::default()
+    };
     let long = format!("<x:a> <x:r> \"{}\" .", "x".repeat(STATEMENT_BYTES + 1));
     for name in ["long.ttl", "long.trig", "long.nt"] {
-        let error = try_load(name, &long, &none).unwrap_err().to_string();
+        let error = try_load(name, &long, &little).unwrap_err().to_string();
         assert!(error.contains("16777216"), "{error}");
     }
     let label = format!("{{\"Q1\": \"{}\"}}", "x".repeat(STATEMENT_BYTES));
-    let error = try_load("labels.json", &label, &none)
+    let error = try_load("labels.json", &label, &little)
         .unwrap_err()
         .to_string();
     assert!(
         error.contains("labels.json:1: more than 16777216 bytes"),
         "{error}"
     );
-    let little = LoadOptions {
-        memory: 1 << 16,
-        ..none
-    };
     let filler = format!("{{\"a\": \"{}\"}}", "x".repeat(1 << 15));
     for name in ["kb.json", "big.jsonld"] {
         let error = try_load(name, &filler, &little).unwrap_err();

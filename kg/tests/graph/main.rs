@@ -16,6 +16,7 @@ mod hostile;
 mod loading;
 mod names;
 mod queries;
+mod reading;
 mod sets;
 mod subgraph;
 mod support;

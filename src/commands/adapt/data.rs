@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use common::fs::write_file;
 use common::hash;
+use common::input::read_text;
 use datagen::linking::gold_entities;
 use datagen::question::GoldQuestion;
 use datagen::read::ReadOptions;
@@ -84,8 +85,7 @@ pub(super) fn questions(path: &Path, graph: &FrozenKg, work: &Path) -> Result<As
 
 /// Reads the lines of a file, each of which is a question or an object with one.
 fn for_each_line(path: &Path, each: &mut dyn FnMut(Value) -> Result<()>) -> Result<()> {
-    let text =
-        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = read_text(path).with_context(|| format!("cannot read {}", path.display()))?;
     for (number, line) in (1..).zip(text.lines().map(str::trim)) {
         let place = || format!("{}:{number}", path.display());
         let value: Value = match line {

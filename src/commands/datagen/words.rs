@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
 use common::fs::write_file;
+use common::input::read_text;
 use datagen::read::ReadOptions;
 use datagen::weights;
 use datagen::word_pairs::WordHints;
@@ -82,8 +83,8 @@ pub(crate) fn weights(args: &WeightsArgs, ui: &Ui) -> Result<ExitStatus> {
     }
     let start = match &args.start {
         Some(path) => {
-            let text = std::fs::read_to_string(path)
-                .with_context(|| format!("cannot read {}", path.display()))?;
+            let text =
+                read_text(path).with_context(|| format!("cannot read {}", path.display()))?;
             TermWeights::parse(&text).map_err(|why| anyhow!("{}: {why}", path.display()))?
         }
         None => TermWeights::default(),
