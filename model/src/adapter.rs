@@ -5,13 +5,20 @@
 //! `base_model.model.….lora_A.weight` and `….lora_B.weight`. If tokens were added to the base, the adapter contains the whole embedding
 //! (`embed_tokens`, and `lm_head` if it is not tied), as in PEFT after `resize_token_embeddings`.
 
+mod base;
+
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use common::fs::StagedFolder;
 use serde_json::{Value, json};
 
+use crate::files::{ADAPTER_CONFIG, ADAPTER_WEIGHTS, INFO, TOKENIZER, TOKENIZER_CONFIG};
 use crate::json::{pretty, read_json, whole};
-use crate::{KgAgentInfo, ModelError, Tensor, Tokenizer, Weights};
-use common::fs::StagedFolder;
+use crate::{KgAgentInfo, ModelConfig, ModelError, Tensor, Tokenizer, Weights, mistaken};
+
+pub(crate) use base::base_folder;
+pub use base::{BaseName, digest};
 
 /// The projections that an adapter can correct, by their PEFT names.
 pub const TARGETS: [&str; 7] = [
@@ -29,14 +36,16 @@ const PREFIX: &str = "base_model.model.";
 const REPLACED: [&str; 2] = ["model.embed_tokens.weight", "lm_head.weight"];
 /// The ends of factor names: in memory and in the file.
 const FACTORS: [(&str, &str); 2] = [(".lora_a", ".lora_A.weight"), (".lora_b", ".lora_B.weight")];
-/// The configuration file, which identifies an adapter folder.
-pub(crate) const CONFIG: &str = "adapter_config.json";
+/// Why a factor cannot be applied.
+const NOT_IN_BASE: &str = "is not in the base; the adapter belongs to another model";
 
 /// The constants of an adapter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdapterConfig {
-    /// The folder or repository of the base model.
+    /// The folder of the base model, or its repository on the hub as ORG/NAME.
     pub base: String,
+    /// The commit of the repository, unless it is the one of its main branch.
+    pub revision: Option<String>,
     /// Rank.
     pub rank: usize,
     /// The correction is scaled by `alpha / rank`, or `alpha / sqrt(rank)` for rsLoRA.
@@ -94,6 +103,7 @@ impl AdapterConfig {
                 .as_str()
                 .unwrap_or_default()
                 .to_owned(),
+            revision: value["revision"].as_str().map(str::to_owned),
             rank: rank.ok_or("`r` is not a rank")?,
             alpha: number("lora_alpha").ok_or("`lora_alpha` is not a number")? as f32,
             rslora: is_set("use_rslora"),
@@ -126,10 +136,13 @@ impl Adapter {
     /// # Errors
     /// Names the file and the part of it that is not plain LoRA.
     pub fn read(dir: &Path) -> Result<Self, ModelError> {
-        let path = dir.join(CONFIG);
+        let path = dir.join(ADAPTER_CONFIG);
         let config = AdapterConfig::from_json(&read_json(&path)?)
             .map_err(|message| ModelError::json(&path, message))?;
-        let file = dir.join("adapter_model.safetensors");
+        let file = dir.join(ADAPTER_WEIGHTS);
+        if !file.exists() {
+            return Err(mistaken::without_weights(dir, ADAPTER_WEIGHTS));
+        }
         let mut weights = Weights::default();
         for (name, tensor) in Weights::read(&file)?.iter() {
             let stem = name.strip_prefix(PREFIX).unwrap_or(name);
@@ -147,6 +160,33 @@ impl Adapter {
             return Err(ModelError::weights(&file, "contains no factors"));
         }
         Ok(Self { config, weights })
+    }
+
+    /// Checks that every factor belongs to a matrix of the base.
+    ///
+    /// # Errors
+    /// Names the first factor that does not.
+    pub(crate) fn check(&self, base: &ModelConfig) -> Result<(), ModelError> {
+        let shapes: BTreeMap<String, Vec<usize>> = base.tensors().into_iter().collect();
+        for (name, factor) in self.weights.iter() {
+            let Some((stem, at)) = (name.strip_suffix(".lora_a").map(|stem| (stem, 1)))
+                .or_else(|| name.strip_suffix(".lora_b").map(|stem| (stem, 0)))
+            else {
+                continue;
+            };
+            let target = format!("{stem}.weight");
+            let shape = shapes
+                .get(&target)
+                .ok_or_else(|| ModelError::tensor(&target, NOT_IN_BASE))?;
+            let mut expected = factor.shape.clone();
+            if let (Some(place), Some(size)) = (expected.get_mut(at), shape.get(at)) {
+                *place = *size;
+            }
+            if factor.shape != expected {
+                return Err(ModelError::shape(name, &factor.shape, &expected));
+            }
+        }
+        Ok(())
     }
 
     /// Adds the corrections to the base's tensors.
@@ -183,10 +223,9 @@ pub fn merge(base: &mut Weights, factors: &Weights, scale: f32) -> Result<(), Mo
                 .ok_or_else(|| ModelError::tensor(&a_name, "is missing"))?;
             continue;
         }
-        let missing = "is not in the base; the adapter belongs to another model";
         let mut matrix = base
             .take(&target)
-            .ok_or_else(|| ModelError::tensor(&target, missing))?;
+            .ok_or_else(|| ModelError::tensor(&target, NOT_IN_BASE))?;
         let b = factors
             .find(&b_name)
             .ok_or_else(|| ModelError::tensor(&b_name, "is missing"))?;
@@ -258,45 +297,26 @@ pub fn grow_rows(
     Ok(())
 }
 
-/// The folder of the base model: the path in the adapter, relative to the adapter, or in the hub's
-/// cache.
-pub(crate) fn base_folder(adapter: &Path, base: &str) -> Result<PathBuf, ModelError> {
-    let relative = adapter.parent().map(|parent| parent.join(base));
-    let candidates = [
-        Some(PathBuf::from(base)),
-        relative,
-        crate::hub::cached(base),
-    ];
-    let found = candidates
-        .into_iter()
-        .flatten()
-        .find(|path| !base.is_empty() && path.join("config.json").is_file());
-    found.ok_or_else(|| {
-        ModelError::Config(format!(
-            "{} is an adapter for `{base}`, which is not a model folder",
-            adapter.display()
-        ))
-    })
-}
-
 /// The folder of the base of the adapter in this folder; `None` if it is not an adapter, or its base is
 /// not found.
 #[must_use]
 pub fn base_of(adapter: &Path) -> Option<PathBuf> {
-    let config = read_json(&adapter.join(CONFIG)).ok()?;
+    let config = read_json(&adapter.join(ADAPTER_CONFIG)).ok()?;
     let config = AdapterConfig::from_json(&config).ok()?;
-    base_folder(adapter, &config.base).ok()
+    let info = crate::folder::read_info(adapter).ok()?;
+    base_folder(adapter, &config, &info).ok()
 }
 
 /// Writes the files of an adapter into a staged folder: the factors in `weights` and the embedding,
-/// if it is there. Skips other tensors.
+/// if it is there. Skips other tensors. The tokenizer with its chat template is written too: it has
+/// tokens that the base lacks, and PEFT resizes the base to it.
 ///
 /// # Errors
 /// When a file cannot be written.
 pub fn write_adapter_into(
     staged: &StagedFolder,
     adapter: &AdapterConfig,
-    tokenizer: &Tokenizer,
+    (tokenizer, positions): (&Tokenizer, usize),
     info: &KgAgentInfo,
     mut weights: Weights,
 ) -> Result<(), ModelError> {
@@ -317,15 +337,16 @@ pub fn write_adapter_into(
         }
     }
     let config = json!({
-        "peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": adapter.base, "r": adapter.rank,
+        "peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": adapter.base, "revision": adapter.revision, "r": adapter.rank,
         "lora_alpha": adapter.alpha, "lora_dropout": adapter.dropout, "use_rslora": adapter.rslora, "bias": "none",
         "target_modules": adapter.targets, "fan_in_fan_out": false, "inference_mode": true, "init_lora_weights": true, "modules_to_save": null,
     });
-    staged.file(CONFIG, &pretty(&config))?;
-    staged.file("tokenizer.json", &tokenizer.to_bytes()?)?;
+    staged.file(ADAPTER_CONFIG, &pretty(&config))?;
+    staged.file(TOKENIZER, &tokenizer.to_bytes()?)?;
+    staged.file(TOKENIZER_CONFIG, &pretty(&tokenizer.config_json(positions)))?;
     let notes = serde_json::to_value(info).unwrap_or_default();
-    staged.file("kgagent.json", &pretty(&notes))?;
-    out.write_into(staged, "adapter_model.safetensors")
+    staged.file(INFO, &pretty(&notes))?;
+    out.write_into(staged, ADAPTER_WEIGHTS)
 }
 
 #[cfg(test)]

@@ -9,11 +9,8 @@ use common::transcript::{Part, Role, Turn};
 use common::wordings::Wordings;
 use serde::Deserialize;
 
-/// The name of the file with translation tables in data and model folders.
-pub const WORDS_FILE: &str = "words.tsv";
-
 use crate::json::read_json;
-use crate::{ModelError, limits};
+use crate::{ModelError, files, limits};
 
 /// One example.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,7 +87,7 @@ impl Dataset {
                 .to_owned();
         }
         data.wordings = Wordings::of_folder(dir)?;
-        let words = dir.join(WORDS_FILE);
+        let words = dir.join(files::WORDS);
         if words.is_file() {
             data.words = std::fs::read_to_string(&words).map_err(ModelError::io(&words))?;
         }

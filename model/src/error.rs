@@ -14,17 +14,26 @@ pub enum ModelError {
         source: std::io::Error,
     },
     /// A folder that holds something else.
-    #[error("{} is not a {what} folder: it has no {file}; `{by}` writes one", path.display())]
+    #[error("{} is not a {what} folder: {message}", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
         /// What it should hold.
         what: &'static str,
-        /// The file that every such folder has.
-        file: &'static str,
-        /// The command that makes such folders.
-        by: &'static str,
+        /// What is missing, and what to do.
+        message: String,
     },
+    /// A model folder without weights that can be read.
+    #[error("{} cannot be used: {message}", path.display())]
+    NoWeights {
+        /// The folder.
+        path: PathBuf,
+        /// What is missing, and what to do.
+        message: String,
+    },
+    /// A model that is not in the hub's cache, or is not clear there.
+    #[error("{0}")]
+    Cache(String),
     /// A JSON file with missing or invalid content.
     #[error("{path}: {message}")]
     Json {
@@ -120,8 +129,7 @@ impl ModelError {
         found.then_some(()).ok_or_else(|| Self::Folder {
             path: path.to_owned(),
             what,
-            file,
-            by,
+            message: format!("it has no {file}; `{by}` writes one"),
         })
     }
 

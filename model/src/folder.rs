@@ -9,7 +9,7 @@ use crate::adapter::{self, Adapter};
 use crate::json::{pretty, read_json};
 use crate::{
     KgAgentInfo, ModelConfig, ModelError, Tensor, Tokenizer, WeightFiles, WeightSource, Weights,
-    weights,
+    files, hub, mistaken, weights,
 };
 
 /// A model folder in memory, without its weights; [`ModelFolder::weights`] reads them on demand.
@@ -27,6 +27,16 @@ pub struct ModelFolder {
     adapter: Option<(Adapter, PathBuf)>,
 }
 
+/// What `kgagent.json` of a folder says; the default without one.
+pub(crate) fn read_info(folder: &Path) -> Result<KgAgentInfo, ModelError> {
+    let notes = folder.join(files::INFO);
+    if !notes.exists() {
+        return Ok(KgAgentInfo::default());
+    }
+    serde_json::from_value(read_json(&notes)?)
+        .map_err(|error| ModelError::json(&notes, error.to_string()))
+}
+
 impl ModelFolder {
     /// Opens a folder: reads and checks the configuration, the tokenizer and `kgagent.json`, but
     /// not the weights. An adapter folder in PEFT layout opens as its base with the adapter
@@ -35,17 +45,21 @@ impl ModelFolder {
     /// # Errors
     /// Names the missing or invalid file.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
-        let adapter = if path.join(adapter::CONFIG).is_file() && !path.join("config.json").exists()
-        {
+        let path = &hub::resolve(path)?;
+        let info = read_info(path)?;
+        let is_adapter = path.join(files::ADAPTER_CONFIG).is_file();
+        let adapter = if is_adapter && !path.join(files::CONFIG).exists() {
             let adapter = Adapter::read(path)?;
-            let base = adapter::base_folder(path, &adapter.config.base)?;
+            let base = adapter::base_folder(path, &adapter.config, &info)?;
             Some((adapter, base))
         } else {
             None
         };
         let base = adapter.as_ref().map_or(path, |(_, base)| base);
-        ModelError::expect(base, "model", "config.json", "kgagent train")?;
-        let mut config = ModelConfig::from_json(&read_json(&base.join("config.json"))?)?;
+        if !base.join(files::CONFIG).exists() {
+            return Err(mistaken::not_a_model(base));
+        }
+        let mut config = ModelConfig::from_json(&read_json(&base.join(files::CONFIG))?)?;
         if let Some(table) = adapter
             .as_ref()
             .and_then(|(adapter, _)| adapter.weights.find("model.embed_tokens.weight"))
@@ -57,19 +71,12 @@ impl ModelFolder {
                 .unwrap_or(0)
                 .max(config.vocab_size);
         }
-        let here = path.join("tokenizer.json");
+        let here = path.join(files::TOKENIZER);
         let tokenizer = Tokenizer::from_file(&if here.is_file() {
             here
         } else {
-            base.join("tokenizer.json")
+            base.join(files::TOKENIZER)
         })?;
-        let notes = path.join("kgagent.json");
-        let info = if notes.exists() {
-            serde_json::from_value(read_json(&notes)?)
-                .map_err(|error| ModelError::json(&notes, error.to_string()))?
-        } else {
-            KgAgentInfo::default()
-        };
         if tokenizer.control().is_ok() && tokenizer.vocab_size() > config.vocab_size {
             let (has, rows) = (tokenizer.vocab_size(), config.vocab_size);
             return Err(ModelError::Config(format!(
@@ -83,6 +90,28 @@ impl ModelFolder {
             info,
             adapter,
         })
+    }
+
+    /// Whether this is a LoRA adapter.
+    #[must_use]
+    pub fn is_adapter(&self) -> bool {
+        self.adapter.is_some()
+    }
+
+    /// Checks that the weight files are present and have every configured tensor with its shape,
+    /// without reading their elements.
+    ///
+    /// # Errors
+    /// As [`ModelFolder::weights`], except for damaged elements.
+    pub fn check_weights(&self) -> Result<(), ModelError> {
+        match &self.adapter {
+            None => WeightFiles::open(&self.path, &self.config.tensors()).map(drop),
+            Some((adapter, base)) => {
+                let own = ModelConfig::from_json(&read_json(&base.join(files::CONFIG))?)?;
+                WeightFiles::open(base, &own.tensors())?;
+                adapter.check(&own)
+            }
+        }
     }
 
     /// Reads the weights and checks that every configured tensor is present with its shape.
@@ -144,7 +173,7 @@ impl ModelFolder {
             weights.get(&name, &shape)?;
         }
         write_about(staged, config, tokenizer, info)?;
-        weights.write_into(staged, "model.safetensors")
+        weights.write_into(staged, files::WEIGHTS)
     }
 
     /// Writes the files of a model folder into a staged folder. `make` makes the tensors one after
@@ -160,7 +189,7 @@ impl ModelFolder {
         make: &dyn Fn(&str) -> Result<Tensor, ModelError>,
     ) -> Result<(), ModelError> {
         write_about(staged, config, tokenizer, info)?;
-        weights::write_made(staged, "model.safetensors", &config.tensors(), make)
+        weights::write_made(staged, files::WEIGHTS, &config.tensors(), make)
     }
 }
 
@@ -171,10 +200,10 @@ fn write_about(
     tokenizer: &Tokenizer,
     info: &KgAgentInfo,
 ) -> Result<(), ModelError> {
-    staged.file("config.json", &pretty(&config.to_json()))?;
-    staged.file("tokenizer.json", &tokenizer.to_bytes()?)?;
+    staged.file(files::CONFIG, &pretty(&config.to_json()))?;
+    staged.file(files::TOKENIZER, &tokenizer.to_bytes()?)?;
     staged.file(
-        "tokenizer_config.json",
+        files::TOKENIZER_CONFIG,
         &pretty(&tokenizer.config_json(config.max_position_embeddings)),
     )?;
     let generation = json!({
@@ -182,7 +211,7 @@ fn write_about(
     });
     staged.file("generation_config.json", &pretty(&generation))?;
     staged.file(
-        "kgagent.json",
+        files::INFO,
         &pretty(&serde_json::to_value(info).unwrap_or_default()),
     )?;
     staged.file("README.md", card(config, info).as_bytes())?;

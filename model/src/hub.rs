@@ -1,5 +1,7 @@
-//! Fetching a model from the Hugging Face hub into its standard cache. The only module of this
-//! crate that opens a connection.
+//! Fetching a model from the Hugging Face hub into its standard cache ([`cache`]). The only module of
+//! this crate that opens a connection.
+
+mod cache;
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -9,25 +11,17 @@ use std::time::Duration;
 use std::{fs, io};
 
 use common::fs::parent_of;
-use hf_hub::Cache;
 use hf_hub::api::sync::{Api, ApiBuilder, ApiRepo};
+use hf_hub::{Cache, CacheRepo};
 use serde_json::Value;
 use ureq::config::RedirectAuthHeaders;
 
 use crate::digest::sha256_file;
 use crate::guard::guarded;
 use crate::json::read_json;
-use crate::{ModelError, limits};
+use crate::{ModelError, files, limits};
 
-/// Files other than the weights that this program reads, and whether they are required.
-const FILES: [(&str, bool); 6] = [
-    ("config.json", true),
-    ("tokenizer.json", true),
-    ("tokenizer_config.json", false),
-    ("generation_config.json", false),
-    ("README.md", false),
-    ("kgagent.json", false),
-];
+pub use cache::{find, is_main, locate, origin, resolve};
 
 /// Attempts to download a file over a failing connection. Each continues where the last one
 /// stopped.
@@ -50,9 +44,18 @@ pub struct Fetching<'a> {
     pub size: u64,
 }
 
-/// Fetches from the hub (`HF_ENDPOINT`) the files of `repo` (`ORG/NAME`) that this program reads.
-/// Stores them in the cache (`HF_HOME`) and returns their folder. Skips cached files and continues
-/// interrupted downloads. Calls `progress` after every block.
+/// A repository on the hub, and the folder of its newest commit in the cache.
+struct Repository {
+    api: Api,
+    model: ApiRepo,
+    cache: CacheRepo,
+    commit: String,
+}
+
+/// Fetches from the hub (`HF_ENDPOINT`) the files of `repo` (`ORG/NAME`) that this program reads: a
+/// model, or an adapter. Stores them in the cache (`HF_HUB_CACHE`, `HF_HOME`) and returns their
+/// folder. Skips cached files and continues interrupted downloads. Calls `progress` after every
+/// block.
 ///
 /// # Errors
 /// When the name is not a repository name, the repository lacks a file, the download fails, or a
@@ -63,56 +66,98 @@ pub fn fetch(repo: &str, progress: &mut dyn FnMut(Fetching<'_>)) -> Result<PathB
         message,
     };
     check_name(repo)?;
-    let api = ApiBuilder::from_env()
+    let cache = Cache::new(cache::root());
+    let mut builder = ApiBuilder::from_cache(cache.clone())
         .with_progress(false)
-        .build()
-        .map_err(|error| failed(error.to_string()))?;
+        .with_token(token());
+    if let Ok(endpoint) = std::env::var("HF_ENDPOINT") {
+        builder = builder.with_endpoint(endpoint);
+    }
+    let api = builder.build().map_err(|error| failed(error.to_string()))?;
     let model = api.model(repo.to_owned());
     let listed = api.model(repo.to_owned());
     let info = answered(move || listed.info().map_err(|error| error.to_string()))
         .map_err(|error| failed(format!("its list of files: {error}")))?;
+    check_told("commit", &info.sha).map_err(failed)?;
     let has = |file: &str| {
         info.siblings
             .iter()
             .any(|sibling| sibling.rfilename == file)
     };
+    let repository = Repository {
+        api,
+        model,
+        cache: cache.model(repo.to_owned()),
+        commit: info.sha.clone(),
+    };
     let mut get = |file: &str| match has(file) {
-        true => get(&api, &model, repo, file, progress)
+        true => repository
+            .get(file, progress)
             .map_err(|message| failed(format!("{file}: {message}"))),
         false => Err(failed(format!("it has no {file}"))),
     };
-    let mut config = None;
-    for (file, needed) in FILES {
-        if needed || has(file) {
-            let path = get(file)?;
-            config.get_or_insert(path);
-        }
-    }
-    let index = "model.safetensors.index.json";
-    if has(index) {
-        let value = read_json(&get(index)?)?;
-        let shards = value["weight_map"]
-            .as_object()
-            .into_iter()
-            .flat_map(|map| map.values())
-            .filter_map(Value::as_str);
-        let mut names: Vec<&str> = shards.collect();
-        names.sort_unstable();
-        names.dedup();
-        // The name becomes a path in the cache.
-        if let Some(name) = names.iter().find(|name| !is_plain(name)) {
-            return Err(failed(format!(
-                "{index} names the file `{name}`, which cannot belong to a model"
-            )));
-        }
-        for name in names {
-            get(name)?;
-        }
+    let is_adapter = has(files::ADAPTER_CONFIG) && !has(files::CONFIG);
+    let list = if is_adapter {
+        files::ADAPTER
     } else {
-        get("model.safetensors")?;
+        files::MODEL
+    };
+    for file in list {
+        if file.required || has(file.name) {
+            get(file.name)?;
+        }
     }
-    let folder = config.as_deref().and_then(Path::parent).map(PathBuf::from);
-    folder.ok_or_else(|| failed("the cache gave a file without a folder".to_owned()))
+    if !is_adapter {
+        fetch_weights(&has, &mut get, &failed)?;
+    }
+    let done = repository.cache.create_ref(&repository.commit);
+    done.map_err(|error| failed(error.to_string()))?;
+    Ok(repository.cache.pointer_path(&repository.commit))
+}
+
+/// Fetches the weights of a model: one file, or the files in its index.
+fn fetch_weights(
+    has: &dyn Fn(&str) -> bool,
+    get: &mut dyn FnMut(&str) -> Result<PathBuf, ModelError>,
+    failed: &dyn Fn(String) -> ModelError,
+) -> Result<(), ModelError> {
+    if !has(files::INDEX) {
+        return get(files::WEIGHTS).map(drop);
+    }
+    let value = read_json(&get(files::INDEX)?)?;
+    let shards = value["weight_map"]
+        .as_object()
+        .into_iter()
+        .flat_map(|map| map.values())
+        .filter_map(Value::as_str);
+    let mut names: Vec<&str> = shards.collect();
+    names.sort_unstable();
+    names.dedup();
+    // The name becomes a path in the cache.
+    if let Some(name) = names.iter().find(|name| !is_plain(name)) {
+        return Err(failed(format!(
+            "{} names the file `{name}`, which cannot belong to a model",
+            files::INDEX
+        )));
+    }
+    names.into_iter().try_for_each(|name| get(name).map(drop))
+}
+
+/// The user's token for the hub.
+fn token() -> Option<String> {
+    let text = fs::read_to_string(cache::home().join("token")).ok()?;
+    Some(text.trim().to_owned()).filter(|token| !token.is_empty())
+}
+
+/// Checks a digest or a commit that the hub names, because it becomes a part of a path.
+fn check_told(what: &str, told: &str) -> Result<(), String> {
+    if told.starts_with('.') || !is_plain(told) {
+        return Err(format!(
+            "the hub names the {what} `{}`, which is not one",
+            told.chars().take(80).collect::<String>()
+        ));
+    }
+    Ok(())
 }
 
 /// Checks the name of a repository.
@@ -153,53 +198,44 @@ fn answered<T: Send + 'static>(
     answer.map_err(|_| format!("the hub gives no answer within {ANSWER:?}"))??
 }
 
-/// Returns one file from the cache or the hub. hf-hub would put what the hub answers into paths, so
-/// it only asks here; the names are checked before anything is written.
-fn get(
-    api: &Api,
-    repo: &ApiRepo,
-    name: &str,
-    file: &str,
-    progress: &mut dyn FnMut(Fetching<'_>),
-) -> Result<PathBuf, String> {
-    let cache = Cache::from_env().model(name.to_owned());
-    if let Some(path) = cache.get(file) {
-        return Ok(path);
-    }
-    let url = repo.url(file);
-    let (asked, of) = (api.clone(), url.clone());
-    let told = answered(move || asked.metadata(&of).map_err(|error| error.to_string()))?;
-    let (digest, commit) = (told.etag(), told.commit_hash());
-    for (what, told) in [("digest", digest), ("commit", commit)] {
-        if told.starts_with('.') || !is_plain(told) {
-            return Err(format!(
-                "the hub names the {what} `{}`, which is not one",
-                told.chars().take(80).collect::<String>()
-            ));
+impl Repository {
+    /// Returns one file from the cache or the hub. hf-hub would put what the hub answers into paths,
+    /// so it only asks here; the names are checked before anything is written.
+    fn get(&self, file: &str, progress: &mut dyn FnMut(Fetching<'_>)) -> Result<PathBuf, String> {
+        let folder = self.cache.pointer_path(&self.commit);
+        let path = folder.join(file);
+        if path.exists() {
+            return Ok(path);
         }
+        let url = self.model.url(file);
+        let (asked, of) = (self.api.clone(), url.clone());
+        let told = answered(move || asked.metadata(&of).map_err(|error| error.to_string()))?;
+        let (digest, commit) = (told.etag(), told.commit_hash());
+        check_told("digest", digest)?;
+        check_told("commit", commit)?;
+        if commit != self.commit {
+            return Err("the repository has changed meanwhile; fetch it again".to_owned());
+        }
+        let most = if file.ends_with(".safetensors") {
+            limits::WEIGHT_BYTES
+        } else {
+            limits::TOKENIZER_BYTES
+        };
+        let size = told.size() as u64;
+        if size > most {
+            return Err(format!("it has {size} bytes, the limit is {most}"));
+        }
+        let io = |error: io::Error| error.to_string();
+        let blob = self.cache.blob_path(digest);
+        fs::create_dir_all(parent_of(&blob)).map_err(io)?;
+        download(&url, &blob, size, &mut |done| {
+            progress(Fetching { file, done, size });
+        })?;
+        fs::create_dir_all(&folder).map_err(io)?;
+        link(&blob, &path).map_err(io)?;
+        check(&path)?;
+        Ok(path)
     }
-    let most = if file.ends_with(".safetensors") {
-        limits::WEIGHT_BYTES
-    } else {
-        limits::TOKENIZER_BYTES
-    };
-    let size = told.size() as u64;
-    if size > most {
-        return Err(format!("it has {size} bytes, the limit is {most}"));
-    }
-    let io = |error: io::Error| error.to_string();
-    let blob = cache.blob_path(digest);
-    fs::create_dir_all(parent_of(&blob)).map_err(io)?;
-    download(&url, &blob, size, &mut |done| {
-        progress(Fetching { file, done, size });
-    })?;
-    let folder = cache.pointer_path(commit);
-    fs::create_dir_all(&folder).map_err(io)?;
-    let path = folder.join(file);
-    link(&blob, &path).map_err(io)?;
-    check(&path)?;
-    cache.create_ref(commit).map_err(io)?;
-    Ok(path)
 }
 
 /// Downloads a file of `size` bytes to `blob`, unless it is there. The part of an earlier attempt
@@ -272,7 +308,7 @@ fn append(
         .get(url)
         .header("range", format!("bytes={done}-"))
         .header("accept-encoding", "identity");
-    if let Some(token) = Cache::from_env().token() {
+    if let Some(token) = token() {
         request = request.header("authorization", format!("Bearer {token}"));
     }
     let answer = request.call().map_err(|error| {
@@ -343,15 +379,12 @@ fn check(path: &Path) -> Result<(), String> {
     ))
 }
 
-/// The folder of `repo` (`ORG/NAME`) in the standard cache (`HF_HOME`), if it is there. Does not
-/// open a connection.
+/// The folder of `repo` (`ORG/NAME`) in the standard cache, if it is there: of a revision, or of the
+/// main branch. Does not open a connection.
 #[must_use]
-pub fn cached(repo: &str) -> Option<PathBuf> {
-    let named = repo
-        .split_once('/')
-        .is_some_and(|(org, name)| !org.is_empty() && !name.is_empty() && !name.contains('/'));
-    let config = named.then(|| Cache::from_env().model(repo.to_owned()).get("config.json"))??;
-    config.parent().map(PathBuf::from)
+pub fn cached(repo: &str, revision: Option<&str>) -> Option<Result<PathBuf, ModelError>> {
+    let named = check_name(repo).is_ok();
+    named.then(|| cache::snapshot_of(repo, revision))?
 }
 
 #[cfg(test)]

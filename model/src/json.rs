@@ -5,14 +5,17 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::{ModelError, limits};
+use crate::{ModelError, limits, mistaken};
 
 /// Reads a JSON file.
 ///
 /// # Errors
 /// When it cannot be read, is too large or is not valid JSON.
 pub(crate) fn read_json(path: &Path) -> Result<Value, ModelError> {
-    let size = fs::metadata(path).map_err(ModelError::io(path))?.len();
+    let size = mistaken::open(path)?
+        .metadata()
+        .map_err(ModelError::io(path))?
+        .len();
     let most = limits::JSON_BYTES;
     if size > most {
         return Err(ModelError::json(
@@ -21,7 +24,19 @@ pub(crate) fn read_json(path: &Path) -> Result<Value, ModelError> {
         ));
     }
     let text = fs::read(path).map_err(ModelError::io(path))?;
-    serde_json::from_slice(&text).map_err(|error| ModelError::json(path, error.to_string()))
+    // A server's error is JSON too.
+    let parsed = serde_json::from_slice(&text)
+        .ok()
+        .filter(|value: &Value| value.get("error").is_none());
+    parsed.map_or_else(|| Err(invalid_json(path, &text)), Ok)
+}
+
+/// Why the content of a file is not the JSON that it should be.
+fn invalid_json(path: &Path, text: &[u8]) -> ModelError {
+    let reason = serde_json::from_slice::<Value>(text).err();
+    let reason = reason.map_or_else(|| "it has an `error`".to_owned(), |error| error.to_string());
+    let message = mistaken::what(path).map_or(reason, |what| format!("it is {what}"));
+    ModelError::json(path, message)
 }
 
 /// A whole number of at least 0.

@@ -18,7 +18,7 @@ use tokenizers::{
 
 use crate::guard::guarded;
 use crate::json::is_nested_deeper;
-use crate::{ModelError, limits};
+use crate::{ModelError, limits, mistaken};
 
 /// The end-of-turn token.
 pub const END: &str = "<|end|>";
@@ -187,7 +187,10 @@ impl Tokenizer {
     /// # Errors
     /// When the file cannot be read, is too large or is not a tokenizer.
     pub fn from_file(path: &Path) -> Result<Self, ModelError> {
-        let size = fs::metadata(path).map_err(ModelError::io(path))?.len();
+        let size = mistaken::open(path)?
+            .metadata()
+            .map_err(ModelError::io(path))?
+            .len();
         if size > limits::TOKENIZER_BYTES {
             return Err(failed(format!(
                 "{} has {size} bytes, the limit is {}",
@@ -195,8 +198,11 @@ impl Tokenizer {
                 limits::TOKENIZER_BYTES
             )));
         }
-        Self::from_bytes(&fs::read(path).map_err(ModelError::io(path))?)
-            .map_err(|error| failed(format!("{}: {error}", path.display())))
+        Self::from_bytes(&fs::read(path).map_err(ModelError::io(path))?).map_err(|error| {
+            let what = mistaken::what(path).map(|what| format!("it is {what}"));
+            let message = what.unwrap_or_else(|| error.to_string());
+            failed(format!("{}: {message}", path.display()))
+        })
     }
 
     /// Ids of `text` with the special tokens that an encoder expects around it (`[CLS]` … `[SEP]`).
@@ -249,6 +255,13 @@ impl Tokenizer {
             .iter()
             .filter_map(|text| self.inner.token_to_id(text))
             .min())
+    }
+
+    /// How many of the control tokens it has.
+    #[must_use]
+    pub fn control_count(&self) -> usize {
+        let has = |text: &&str| self.inner.token_to_id(text).is_some();
+        SPECIAL.iter().filter(|text| has(text)).count()
     }
 
     /// Ids of the control tokens.

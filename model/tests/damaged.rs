@@ -86,30 +86,30 @@ fn raw_case(name: &str, says: &'static str, length: Option<u64>, header: Vec<u8>
 /// Files that are not safetensors.
 fn files() -> Vec<Case> {
     vec![
-        case("an empty file", "no header", |dir| {
+        case("an empty file", "an empty file", |dir| {
             fs::write(dir.join(WEIGHTS), b"").unwrap();
         }),
-        case("three bytes", "no header", |dir| {
+        case("three bytes", "the text", |dir| {
             fs::write(dir.join(WEIGHTS), b"abc").unwrap();
         }),
-        case("a pickle", "header", |dir| {
+        case("a pickle", "pickle", |dir| {
             fs::write(
                 dir.join(WEIGHTS),
                 [b"PK\x03\x04".as_slice(), &[7; 400]].concat(),
             )
             .unwrap();
         }),
-        case("a GGUF file", "header", |dir| {
+        case("a GGUF file", "a GGUF file", |dir| {
             fs::write(
                 dir.join(WEIGHTS),
                 [b"GGUF\x03\0\0\0".as_slice(), &[0; 400]].concat(),
             )
             .unwrap();
         }),
-        case("no file", "No such file", |dir| {
+        case("no file", "it has no model.safetensors", |dir| {
             fs::remove_file(dir.join(WEIGHTS)).unwrap();
         }),
-        case("a folder", "no header", |dir| {
+        case("a folder", "directory", |dir| {
             fs::remove_file(dir.join(WEIGHTS)).unwrap();
             fs::create_dir(dir.join(WEIGHTS)).unwrap();
         }),
@@ -141,7 +141,7 @@ fn files() -> Vec<Case> {
                     .unwrap();
             },
         ),
-        case("a sparse file beyond any model", "the limit is", |dir| {
+        case("a sparse file beyond any model", "zeros", |dir| {
             File::create(dir.join(WEIGHTS))
                 .unwrap()
                 .set_len(80 << 30)

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use model::gguf::{BlockFormat, GgufFile, GgufValue, Recipe, blocks, write};
+use model::gguf::{BlockFormat, GgufFile, GgufValue, Recipe, StoredFormat, blocks, write};
 use model::rope::{Llama3Scaling, Rope, RopeScaling};
 use model::{
     Family, GgufModel, KgAgentInfo, ModelConfig, Preset, Tensor, Tokenizer, WeightSource, Weights,
@@ -393,14 +393,10 @@ fn damaged_tensors(good: &[u8]) -> Vec<DamagedCase> {
         ),
         ("a row of 250", table + 4, u64s(250), "not a whole number"),
         ("twice the rows", table + 12, u64s(600), "overlap"),
-        ("half the rows", table + 12, u64s(150), "shape"),
+        ("half the rows", table + 12, u64s(150), "end at"),
         ("unknown type", table + 20, u32s(99), "number 99"),
-        (
-            "an unsupported type of ggml",
-            table + 20,
-            u32s(2),
-            "number 2",
-        ),
+        ("a type that is not read", table + 20, u32s(16), "IQ2_XXS"),
+        ("a type of smaller blocks", table + 20, u32s(10), "end at"),
         ("another known type", table + 20, u32s(0), "overlap"),
         ("offset between", table + 24, u64s(16), "multiple"),
         ("offset of another", table + 24, u64s(1 << 20), ""),
@@ -450,6 +446,24 @@ fn candle_reads_the_same_numbers() {
         .map(|i| ((i * 37 % 101) as f32 - 50.0) / 17.0 * (1.0 + (i / 256) as f32))
         .collect();
     for (ours, theirs) in [
+        (StoredFormat::Q4_0, GgmlDType::Q4_0),
+        (StoredFormat::Q4_1, GgmlDType::Q4_1),
+        (StoredFormat::Q5_0, GgmlDType::Q5_0),
+        (StoredFormat::Q5_1, GgmlDType::Q5_1),
+        (StoredFormat::Q2K, GgmlDType::Q2K),
+        (StoredFormat::Q3K, GgmlDType::Q3K),
+        (StoredFormat::Q5K, GgmlDType::Q5K),
+    ] {
+        let tensor = CandleTensor::from_slice(&values, (8, 256), &Device::Cpu).unwrap();
+        let by_candle = QTensor::quantize(&tensor, theirs).unwrap();
+        let bytes = by_candle.data().unwrap().into_owned();
+        let same = by_candle.dequantize(&Device::Cpu).unwrap();
+        let same = same.flatten_all().unwrap().to_vec1::<f32>().unwrap();
+        let mut read = vec![0.0; values.len()];
+        ours.values(&bytes, &mut read);
+        assert_eq!(read, same, "{ours:?}");
+    }
+    for (ours, theirs) in [
         (BlockFormat::Q8_0, GgmlDType::Q8_0),
         (BlockFormat::Q4K, GgmlDType::Q4K),
         (BlockFormat::Q6K, GgmlDType::Q6K),
@@ -477,4 +491,226 @@ fn candle_reads_the_same_numbers() {
             assert!(away > 0.0 && away < 2.0, "{ours:?}: {away}");
         }
     }
+}
+
+fn bytes_of(hex: &str) -> Vec<u8> {
+    let pairs = hex.as_bytes().chunks_exact(2);
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+    pairs.map(byte).collect()
+}
+
+/// The blocks of every format, and what the dequantisers of the Python package `gguf` compute.
+#[test]
+fn every_format_is_read_as_the_package_gguf_reads_it() {
+    let lines = include_str!("blocks.txt").lines();
+    let mut checked = 0;
+    for line in lines.filter(|line| !line.starts_with('#')) {
+        let parts: Vec<&str> = line.split(' ').collect();
+        let [name, block, digest, second, later] = parts[..] else {
+            panic!("{line}");
+        };
+        let format = StoredFormat::ALL
+            .into_iter()
+            .find(|one| one.name() == name)
+            .unwrap();
+        let bytes = bytes_of(block);
+        let each = bytes.len() / 2;
+        let n = (1..=256)
+            .find(|n| format.row_bytes(*n) == Some(each))
+            .unwrap();
+        let mut values = vec![f32::NAN; 2 * n];
+        format.values(&bytes, &mut values);
+        let number = |text: &str| text.parse::<f32>().unwrap();
+        assert_eq!(
+            (values[1], values[n + n / 2 + 3]),
+            (number(second), number(later)),
+            "{name}"
+        );
+        let raw: Vec<u8> = values
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect();
+        assert_eq!(
+            model::digest::sha256_hex([raw.as_slice()]),
+            digest,
+            "{name}"
+        );
+        // What is held has the same values, or, in half precision, values within rounding.
+        let mut held = Vec::new();
+        format.hold(&bytes, &mut held);
+        assert_eq!(Some(held.len()), format.held().row_bytes(2 * n), "{name}");
+        let mut again = vec![f32::NAN; 2 * n];
+        blocks::dequantise(format.held(), &held, &mut again);
+        for (a, b) in values.iter().zip(&again) {
+            let most = if format.is_exact() {
+                0.0
+            } else {
+                a.abs() / 2048.0 + 6e-8
+            };
+            assert!((a - b).abs() <= most, "{name}: {a} {b}");
+        }
+        checked += 1;
+    }
+    // All but the three that are plain numbers.
+    assert_eq!(checked, StoredFormat::ALL.len() - 3);
+}
+
+/// A file with single-precision numbers, with blocks of `format` in its matrices instead.
+fn with_blocks(good: &[u8], file: &GgufFile, format: StoredFormat) -> Vec<u8> {
+    let mut pattern = include_str!("blocks.txt").lines();
+    let begins = format!("{} ", format.name());
+    let pattern = pattern.find_map(|line| line.strip_prefix(&begins)).unwrap();
+    let pattern = bytes_of(pattern.split(' ').next().unwrap());
+    let data = good.len() - data_bytes(file);
+    let mut out = good[..data].to_vec();
+    let place = |name: &str, rank: usize| find(good, name.as_bytes()) + name.len() + 4 + 8 * rank;
+    let offset = |at: usize| u64::from_le_bytes(good[at + 4..at + 12].try_into().unwrap());
+    let mut tensors: Vec<_> = file.tensors.iter().collect();
+    tensors.sort_by_key(|(name, info)| offset(place(name, info.shape.len())));
+    for (name, info) in tensors {
+        let at = place(name, info.shape.len());
+        let begin = out.len() - data;
+        if info.shape.len() < 2 {
+            let from = data + usize::try_from(offset(at)).unwrap();
+            out.extend(&good[from..from + 4 * info.width()]);
+        } else {
+            let size = info.rows() * format.row_bytes(info.width()).unwrap();
+            out.extend(pattern.iter().copied().cycle().take(size));
+            out[at..at + 4].copy_from_slice(&format.id().to_le_bytes());
+        }
+        out[at + 4..at + 12].copy_from_slice(&u64s(begin as u64));
+        out.resize(out.len().next_multiple_of(32), 0);
+    }
+    out
+}
+
+/// Bytes of all tensors of a file in single precision, with their padding.
+fn data_bytes(file: &GgufFile) -> usize {
+    let sizes = file
+        .tensors
+        .values()
+        .map(|info| 4 * info.rows() * info.width());
+    sizes.map(|size| size.next_multiple_of(32)).sum()
+}
+
+#[test]
+fn models_in_every_format_open_and_damaged_sizes_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("model.gguf");
+    let config = ModelConfig {
+        num_hidden_layers: 2,
+        ..base()
+    };
+    let whole = written(dir.path(), &config, &weights(&config), Recipe::F32);
+    let (bytes, file) = (fs::read(&whole).unwrap(), GgufFile::open(&whole).unwrap());
+    let plain = 3;
+    for format in StoredFormat::ALL.into_iter().skip(plain) {
+        let good = with_blocks(&bytes, &file, format);
+        fs::write(&path, &good).unwrap();
+        let model = GgufModel::open(&path).unwrap();
+        let name = "model.layers.1.self_attn.q_proj.weight";
+        let (stored, exact) = (model.open(name).unwrap(), model.exact());
+        assert_eq!(stored.format, format.held(), "{}", format.name());
+        let exact = exact.open(name).unwrap().values().unwrap();
+        for (a, b) in stored.values().unwrap().iter().zip(&exact) {
+            assert!(
+                (a - b).abs() <= a.abs() / 1024.0 + 1e-7,
+                "{}: {a} {b}",
+                format.name()
+            );
+        }
+        let table = find(&good, b"token_embd.weight") + 17;
+        for (at, bytes, says) in [
+            (table + 4, u64s(250), "not a whole number"),
+            (table + 12, u64s(1 << 39), "beyond the file"),
+            (table + 12, u64s(298), ""),
+        ] {
+            let mut damaged = good.clone();
+            damaged[at..at + bytes.len()].copy_from_slice(&bytes);
+            fs::write(&path, &damaged).unwrap();
+            let error = GgufModel::open(&path).unwrap_err().to_string();
+            assert!(error.contains(says), "{}: {error}", format.name());
+        }
+        fs::write(&path, &good[..good.len() / 3]).unwrap();
+        assert!(GgufModel::open(&path).is_err(), "{}", format.name());
+    }
+}
+
+#[test]
+fn tensors_that_the_model_does_not_use_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = ModelConfig {
+        qkv_bias: true,
+        ..base()
+    };
+    let path = written(dir.path(), &config, &weights(&config), Recipe::F32);
+    let good = fs::read(&path).unwrap();
+    let other = replaced(
+        &good,
+        b"\"attention_bias\":true",
+        b"\"attention_bias\":null",
+    );
+    assert_eq!(good.len(), other.len());
+    fs::write(&path, other).unwrap();
+    let error = GgufModel::open(&path).unwrap_err().to_string();
+    assert!(
+        error.contains("bias") && error.contains("is not a tensor of the model"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_rule_of_words_is_named_or_the_file_is_refused_with_advice() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("model.gguf");
+    let config = base();
+    // A tokenizer whose rule llama.cpp knows.
+    let mut json: serde_json::Value =
+        serde_json::from_slice(&tokenizer().to_bytes().unwrap()).unwrap();
+    let gpt2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
+    json["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"] = gpt2.into();
+    let known = Tokenizer::from_bytes(json.to_string().as_bytes()).unwrap();
+    let info = KgAgentInfo::default();
+    write(
+        &path,
+        "x",
+        &config,
+        &known,
+        &info,
+        &weights(&config),
+        Recipe::F16,
+    )
+    .unwrap();
+    let bytes = fs::read(&path).unwrap();
+    let bytes = replaced(
+        &bytes,
+        b"tokenizer.huggingface.json",
+        b"tokenizer.huggingface.nosj",
+    );
+    let open = |bytes: &[u8]| {
+        fs::write(&path, bytes).unwrap();
+        GgufModel::open(&path).map(|model| model.tokenizer)
+    };
+    let of_file = open(&bytes).unwrap();
+    let text = "get_relation(e0) film.directed_by 1987";
+    assert_eq!(of_file.encode(text).unwrap(), known.encode(text).unwrap());
+    let error = open(&replaced(
+        &bytes,
+        b"tokenizer.ggml.pre",
+        b"tokenizer.ggml.erp",
+    ));
+    let error = error.unwrap_err().to_string();
+    assert!(
+        error.contains("`tokenizer.ggml.pre` is missing") && error.contains("tokenizer.json"),
+        "{error}"
+    );
+    let at = find(&bytes, b"tokenizer.ggml.pre") + 18 + 12;
+    assert_eq!(&bytes[at..at + 5], b"gpt-2");
+    let error = open(&replaced(&bytes, b"gpt-2", b"tekke"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("`tekke`") && error.contains("tokenizer.json"),
+        "{error}"
+    );
 }

@@ -37,7 +37,7 @@ const RECIPES: Names<Recipe> = names! {
 
 #[derive(Debug, Args)]
 pub(crate) struct ModelExportArgs {
-    /// Model folder, or the folder of an adapter.
+    /// Model folder, the folder of an adapter, or a GGUF file.
     #[arg(long, value_name = "DIR")]
     pub(crate) model: PathBuf,
     /// Format to write.

@@ -27,9 +27,10 @@ pub(crate) struct InspectArgs {
     /// Dataset folder (made by `datagen`).
     #[arg(long, value_name = "DIR")]
     pub(crate) data: PathBuf,
-    /// Model folder whose tokenizer to use [default: a tokenizer trained on the data].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) base: Option<PathBuf>,
+    /// Base whose tokenizer to use, as for `train`; for a model from scratch a tokenizer is trained on
+    /// the data.
+    #[arg(long, value_name = "BASE", default_value = "scratch:tiny")]
+    pub(crate) base: String,
     /// Number of examples to show.
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub(crate) limit: usize,

@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use common::fs::{StagedFolder, check_target};
-use common::wordings::{self, Wordings};
 use infer::engine::{LogitComparison, compare};
 use infer::planner::LocalModel;
 use model::gguf::{self, Recipe};
 use model::tokenizer::END;
-use model::{ChatFormat, Dataset, ModelConfig, ModelFolder, Part, Role, Turn};
+use model::{
+    ChatFormat, Dataset, GgufModel, KgAgentInfo, ModelConfig, ModelFolder, Part, Role, Tensor,
+    Tokenizer, Turn, WeightSource, files, hub,
+};
 use serde_json::json;
 
 use super::output;
@@ -40,17 +42,14 @@ pub(crate) fn run(args: &ModelExportArgs, ui: &Ui) -> Result<ExitStatus> {
     let inputs = args.data.iter().chain([&args.model]);
     output::spare(&args.out, inputs.map(PathBuf::as_path))?;
     check_target(&args.out, &[RECORD])?;
-    let folder = ModelFolder::open(&args.model)
+    let model = ExportedModel::open(&args.model)
         .with_context(|| format!("cannot open the model {}", args.model.display()))?;
-    let name = args.model.file_name().map_or_else(
-        || "model".to_owned(),
-        |name| name.to_string_lossy().into_owned(),
-    );
+    let name = model.name();
     let stage = ui.progress("export", "step", None);
     let staged = StagedFolder::new(&args.out)?;
-    let (written, what) = write(args, &folder, &name, &staged)?;
+    let (written, what) = write(args, &model, &name, &staged)?;
     let bytes = size(&written)?;
-    let found = compare_with_original(args, &folder, &written)?;
+    let found = compare_with_original(args, model.config(), &written)?;
     stage.finish_and_clear();
     check(args.format, args.quantize, &found)?;
     let mut readme = fs::read_to_string(staged.path().join("README.md")).unwrap_or_default();
@@ -82,35 +81,132 @@ pub(crate) fn run(args: &ModelExportArgs, ui: &Ui) -> Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
+/// A model to export.
+enum ExportedModel {
+    Folder(ModelFolder),
+    Gguf(PathBuf, GgufModel),
+}
+
+impl ExportedModel {
+    fn open(path: &Path) -> Result<Self> {
+        let path = hub::locate(path)?;
+        let model = if path.is_file() {
+            let model = GgufModel::open(&path)?;
+            Self::Gguf(path, model)
+        } else {
+            Self::Folder(ModelFolder::open(&path)?)
+        };
+        if model.tokenizer().control().is_err() {
+            bail!(
+                "its tokenizer lacks the control tokens of `kgagent train`, so it was not trained \
+                 for kgagent; llama.cpp's programs convert other models"
+            );
+        }
+        Ok(model)
+    }
+
+    /// The name of the exported files.
+    fn name(&self) -> String {
+        let (path, end) = match self {
+            Self::Folder(folder) => (&folder.path, None),
+            Self::Gguf(path, _) => (path, path.extension()),
+        };
+        if let Some((repo, _)) = hub::origin(path) {
+            return repo.rsplit('/').next().unwrap_or(&repo).to_owned();
+        }
+        let name = if end.is_some() {
+            path.file_stem()
+        } else {
+            path.file_name()
+        };
+        let name = name.map_or_else(
+            || "model".to_owned(),
+            |name| name.to_string_lossy().into_owned(),
+        );
+        // The name of a GGUF file ends in its recipe.
+        let recipes = [Recipe::F32, Recipe::F16, Recipe::Q8_0, Recipe::Q4KM];
+        let end = recipes.map(|recipe| format!(".{}", recipe.name()));
+        let short = end.iter().find_map(|end| name.strip_suffix(end));
+        short.unwrap_or(&name).to_owned()
+    }
+
+    fn config(&self) -> &ModelConfig {
+        match self {
+            Self::Folder(folder) => &folder.config,
+            Self::Gguf(_, model) => &model.config,
+        }
+    }
+
+    fn tokenizer(&self) -> &Tokenizer {
+        match self {
+            Self::Folder(folder) => &folder.tokenizer,
+            Self::Gguf(_, model) => &model.tokenizer,
+        }
+    }
+
+    fn info(&self) -> &KgAgentInfo {
+        match self {
+            Self::Folder(folder) => &folder.info,
+            Self::Gguf(_, model) => &model.info,
+        }
+    }
+
+    /// The weights, with exactly the stored values.
+    fn source(&self) -> Result<Box<dyn WeightSource + '_>> {
+        Ok(match self {
+            Self::Folder(folder) => folder.source()?,
+            Self::Gguf(_, model) => Box::new(model.exact()),
+        })
+    }
+
+    /// Copies what the model has learned beside its weights.
+    fn copy_learned(&self, staged: &StagedFolder) -> Result<()> {
+        // A GGUF file has nothing beside its weights.
+        let Self::Folder(folder) = self else {
+            return Ok(());
+        };
+        for name in files::learned_names() {
+            let path = folder.path.join(name);
+            if path.is_file() {
+                let content = fs::read(&path).with_context(|| path.display().to_string())?;
+                staged.file(name, &content)?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Writes the export. Returns the path to open (the folder or a file in it) and a description.
 fn write(
     args: &ModelExportArgs,
-    folder: &ModelFolder,
+    model: &ExportedModel,
     name: &str,
     staged: &StagedFolder,
 ) -> Result<(PathBuf, String)> {
-    let ModelFolder {
-        config,
-        tokenizer,
-        info,
-        ..
-    } = folder;
+    let (config, tokenizer, info) = (model.config(), model.tokenizer(), model.info());
     let recipe = args.quantize;
     let file = format!("{name}.{}.gguf", recipe.name());
-    let weights = folder.weights()?;
+    let weights = model.source()?;
     match args.format {
         ModelFormat::Merged => {
-            ModelFolder::write_into(staged, config, tokenizer, info, &weights)?;
-            if let Some(read) = Wordings::of_folder(&folder.path)? {
-                staged.file(wordings::FILE, read.to_text().as_bytes())?;
-            }
+            // The merged model has no base any more.
+            let info = KgAgentInfo {
+                base_digest: None,
+                ..info.clone()
+            };
+            ModelFolder::write_made_into(staged, config, tokenizer, &info, &|name| {
+                let stored = weights.open(name)?;
+                let values = stored.values()?;
+                Tensor::new(name, stored.shape, values)
+            })?;
+            model.copy_learned(staged)?;
             return Ok((staged.path().to_path_buf(), "merged weights".to_owned()));
         }
         ModelFormat::Gguf => {}
         ModelFormat::Ollama => staged.file("Modelfile", modelfile(&file, config).as_bytes())?,
     }
     let path = staged.path().join(&file);
-    gguf::write(&path, name, config, tokenizer, info, &weights, recipe)?;
+    gguf::write(&path, name, config, tokenizer, info, &*weights, recipe)?;
     let blocks =
         config.hidden_size.is_multiple_of(256) && config.intermediate_size.is_multiple_of(256);
     let note = if recipe == Recipe::Q4KM && !blocks {
@@ -124,7 +220,7 @@ fn write(
 /// Loads the export and compares it with the model.
 fn compare_with_original(
     args: &ModelExportArgs,
-    folder: &ModelFolder,
+    config: &ModelConfig,
     written: &Path,
 ) -> Result<LogitComparison> {
     let original = LocalModel::open(&args.model)?;
@@ -133,7 +229,7 @@ fn compare_with_original(
         original.chat(),
         args.data.as_deref(),
         args.prompts as usize,
-        folder.config.context(),
+        config.context(),
     )?;
     Ok(compare(
         original.engine(),

@@ -15,12 +15,12 @@ pub(crate) fn run(args: &FetchArgs, ui: &Ui) -> Result<ExitStatus> {
     let offline = std::env::var("HF_HUB_OFFLINE")
         .is_ok_and(|value| matches!(value.to_uppercase().as_str(), "1" | "ON" | "YES" | "TRUE"));
     let folder = if offline {
-        model::hub::cached(&args.repo).with_context(|| {
+        model::hub::cached(&args.repo, None).with_context(|| {
             format!(
                 "HF_HUB_OFFLINE is set and {} is not in the cache",
                 args.repo
             )
-        })?
+        })??
     } else {
         let mut shown = None;
         let folder = model::hub::fetch(&args.repo, &mut |now| show(&mut shown, now, ui));

@@ -1,13 +1,15 @@
 //! Progress of a stage on standard error: a bar on a terminal, otherwise a plain line every half
 //! minute.
 
-use std::fmt::Write as _;
+use std::fmt::Write;
 use std::io::IsTerminal;
 use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::clean::clean_value;
 use super::notice;
@@ -16,9 +18,22 @@ use super::table::clock;
 /// Time between two plain lines.
 const INTERVAL: Duration = Duration::from_secs(30);
 
+/// No estimate of the time left.
+const UNKNOWN: u64 = u64::MAX;
+
+/// The time left: the stage's own estimate, or the bar's.
+fn left_of(own: &AtomicU64, of_bar: Duration) -> u64 {
+    match own.load(Ordering::Relaxed) {
+        UNKNOWN => of_bar.as_secs(),
+        own => own,
+    }
+}
+
 /// The progress display of one stage; dropping it ends the plain lines.
 pub(crate) struct StageProgress {
     bar: ProgressBar,
+    /// The seconds left as the stage estimates them; [`UNKNOWN`] if it does not.
+    left: Arc<AtomicU64>,
     /// Closed on drop, which ends the thread that writes plain lines.
     _reporter: Option<Sender<()>>,
 }
@@ -35,30 +50,44 @@ impl StageProgress {
     pub(super) fn new(stage: &str, unit: &str, total: Option<u64>) -> Self {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
         let template = match total {
-            Some(_) => "{prefix:<12} {bar:30} {human_pos}/{human_len} {msg} {eta} left",
+            Some(_) => "{prefix:<12} {bar:30} {human_pos}/{human_len} {msg} {left} left",
             None => "{prefix:<12} {spinner} {human_pos} {msg}",
         };
+        let left = Arc::new(AtomicU64::new(UNKNOWN));
         if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
+            let own = Arc::clone(&left);
+            let shown = move |state: &ProgressState, out: &mut dyn Write| {
+                // A bar that cannot be written to is of no use anyway.
+                let _ = out.write_str(&clock(left_of(&own, state.eta())));
+            };
+            bar.set_style(style.with_key("left", shown));
         }
         bar.set_prefix(clean_value(stage).into_owned());
         if std::io::stderr().is_terminal() {
             bar.enable_steady_tick(Duration::from_millis(200));
             return Self {
                 bar,
+                left,
                 _reporter: None,
             };
         }
-        let reporter = report(bar.clone(), unit.to_owned());
+        let reporter = report(bar.clone(), Arc::clone(&left), unit.to_owned());
         Self {
             bar,
+            left,
             _reporter: Some(reporter),
         }
+    }
+
+    /// Shows this time left instead of the bar's estimate, which takes all steps for equal.
+    pub(crate) fn set_left(&self, seconds: f64) {
+        // A float beyond the range becomes the largest number, which is [`UNKNOWN`].
+        self.left.store(seconds.round() as u64, Ordering::Relaxed);
     }
 }
 
 /// Writes a plain line every [`INTERVAL`] until the bar is finished or the sender is dropped.
-fn report(bar: ProgressBar, unit: String) -> Sender<()> {
+fn report(bar: ProgressBar, left: Arc<AtomicU64>, unit: String) -> Sender<()> {
     let (sender, receiver) = channel::<()>();
     std::thread::spawn(move || {
         while receiver.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout)
@@ -72,7 +101,7 @@ fn report(bar: ProgressBar, unit: String) -> Sender<()> {
                 total: bar.length(),
                 message: message.trim_end_matches(','),
                 elapsed: bar.elapsed().as_secs(),
-                left: bar.eta().as_secs(),
+                left: left_of(&left, bar.eta()),
             };
             notice(&snapshot.line());
         }

@@ -173,7 +173,9 @@ fn fetch(address: &str, home: &Path) -> Output {
         .args(["fetch", "some/model"])
         .env("HF_ENDPOINT", address)
         .env("HF_HOME", home)
-        .env_remove("HF_HUB_OFFLINE");
+        .env_remove("HF_HUB_OFFLINE")
+        .env_remove("HF_HUB_CACHE")
+        .env_remove("HUGGINGFACE_HUB_CACHE");
     for name in [
         "http_proxy",
         "HTTP_PROXY",
@@ -232,6 +234,40 @@ fn a_broken_connection_and_an_interrupted_fetch_are_resumed() {
     // Everything is cached: there are no requests.
     assert!(fetch(&address, home.path()).status.success());
     assert_eq!(hub.lock().unwrap().asked, expected);
+}
+
+/// A fetched model decides as the published one: what it has learned is fetched with its weights.
+#[test]
+fn everything_that_a_model_or_an_adapter_has_is_fetched() {
+    let learned = ["kgagent.json", "wordings.txt", "words.tsv"];
+    let mut of_adapter = hub();
+    of_adapter.files.clear();
+    let mut of_model = hub();
+    for name in learned
+        .into_iter()
+        .chain(["adapter_config.json", "tokenizer.json"])
+    {
+        of_adapter.files.insert(name.to_owned(), b"{}".to_vec());
+    }
+    let weights_of_adapter = "adapter_model.safetensors".to_owned();
+    of_adapter.files.insert(weights_of_adapter, weights());
+    for name in learned {
+        of_model.files.insert(name.to_owned(), b"{}".to_vec());
+    }
+    for (hub, left_out) in [(of_model, Some("x.bin")), (of_adapter, None)] {
+        let home = tempfile::tempdir().unwrap();
+        let mut names: Vec<String> = hub.files.keys().cloned().collect();
+        names.retain(|name| Some(name.as_str()) != left_out);
+        let (address, _) = serve(hub);
+        let output = fetch(&address, home.path());
+        assert!(output.status.success(), "{}", errors(&output));
+        let snapshot = fs::read_dir(snapshot(home.path())).unwrap();
+        let mut found: Vec<String> = snapshot
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        found.sort();
+        assert_eq!(found, names);
+    }
 }
 
 #[test]

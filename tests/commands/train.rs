@@ -215,3 +215,58 @@ fn fetch_stays_offline_if_told_to() {
         "{output:?}"
     );
 }
+
+/// Every way in which the cache of the hub's programs is laid out.
+#[test]
+fn a_model_is_found_in_every_layout_of_the_cache() {
+    let dir = tempfile::tempdir().unwrap();
+    let snapshot = "models--some--model/snapshots/0123456789abcdef";
+    let repository = |root: &Path, main: Option<&str>| {
+        fs::create_dir_all(root.join(snapshot)).unwrap();
+        fs::write(root.join(snapshot).join("config.json"), "{}").unwrap();
+        let refs = root.join("models--some--model/refs");
+        if let Some(main) = main {
+            fs::create_dir_all(&refs).unwrap();
+            fs::write(refs.join("main"), main).unwrap();
+        }
+    };
+    let find = |variable: &str, value: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kgagent"));
+        command
+            .args(["fetch", "some/model"])
+            .env("HF_HUB_OFFLINE", "1");
+        for name in [
+            "HF_HOME",
+            "HF_HUB_CACHE",
+            "HUGGINGFACE_HUB_CACHE",
+            "XDG_CACHE_HOME",
+        ] {
+            command.env_remove(name);
+        }
+        command
+            .env("HOME", dir.path().join("nobody"))
+            .env(variable, value);
+        command.output().unwrap()
+    };
+    let commit = Some("0123456789abcdef");
+    for (variable, inside, main) in [
+        ("HF_HOME", "hub", commit),
+        ("HF_HUB_CACHE", "", commit),
+        ("HUGGINGFACE_HUB_CACHE", "", commit),
+        ("XDG_CACHE_HOME", "huggingface/hub", commit),
+        ("HOME", ".cache/huggingface/hub", commit),
+        ("HF_HUB_CACHE", "", Some("0123456789abcdef\n")),
+        ("HF_HUB_CACHE", "", None),
+    ] {
+        let place = tempfile::tempdir().unwrap();
+        repository(&place.path().join(inside), main);
+        let output = find(variable, place.path());
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            output.status.success() && said.contains(snapshot),
+            "{variable} {output:?}"
+        );
+    }
+    let output = find("HF_HUB_CACHE", dir.path());
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+}

@@ -51,7 +51,12 @@ fn libraries_never_print_exit_or_read_the_environment() {
     ];
     no_line(
         "printing, exiting or reading the environment in a library",
-        |path, line| !path.starts_with("src") && words.iter().any(|word| line.contains(word)),
+        |path, line| {
+            // The hub's cache is where its own programs keep it.
+            let exempt = ["src", "model/src/hub", "model/src/hub.rs"];
+            let exempt = exempt.iter().any(|one| path.starts_with(one));
+            !exempt && words.iter().any(|word| line.contains(word))
+        },
     );
 }
 

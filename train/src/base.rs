@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use common::wordings::Wordings;
-use model::adapter::grow_rows;
+use model::adapter::{self, BaseName, grow_rows};
 use model::gguf::{BlockFormat, Recipe};
 use model::{
-    Dataset, GgufModel, ModelConfig, ModelFolder, Preset, Tokenizer, WeightSource, Weights,
+    Dataset, GgufModel, ModelConfig, ModelFolder, Preset, Tokenizer, WeightSource, Weights, hub,
 };
 
 use crate::TrainError;
-use crate::config::TrainConfig;
+use crate::config::{Method, TrainConfig};
 use crate::llama::fresh_weights;
 
 /// The base of a training run.
@@ -51,6 +51,8 @@ pub(crate) struct OpenedBase {
     pub(crate) name: String,
     /// Rows of the embedding that come from the base.
     pub(crate) base_rows: usize,
+    /// Control tokens that the base lacks.
+    added: usize,
     /// The formats of the matrices, if they stay in blocks.
     pub(crate) formats: Option<BTreeMap<String, BlockFormat>>,
     origin: Origin,
@@ -100,6 +102,7 @@ impl OpenedBase {
             tokenizer,
             name: format!("scratch:{preset:?}").to_lowercase(),
             base_rows,
+            added: 0,
             formats: None,
             origin: Origin::Scratch,
         })
@@ -113,20 +116,55 @@ impl OpenedBase {
         origin: Origin,
     ) -> Result<Self, TrainError> {
         let mut base_rows = config.vocab_size;
+        let before = tokenizer.control_count();
         if let Some(first) = tokenizer.ensure_control_tokens()? {
             // If the base's embedding is longer than its vocabulary, the new tokens use rows that
             // were never trained.
             base_rows = base_rows.min(first as usize);
             config.vocab_size = config.vocab_size.max(tokenizer.vocab_size());
         }
+        let added = tokenizer.control_count() - before;
         Ok(Self {
             config,
             tokenizer,
-            name: path.display().to_string(),
+            name: hub::origin(path).map_or_else(|| path.display().to_string(), |(name, _)| name),
             base_rows,
+            added,
             formats,
             origin,
         })
+    }
+
+    /// How an adapter names this base, and its digest; `None` if it is not a model folder.
+    ///
+    /// # Errors
+    /// When a file of the base cannot be read.
+    pub(crate) fn named(&self) -> Result<Option<(BaseName, String)>, TrainError> {
+        let Origin::Folder(folder) = &self.origin else {
+            return Ok(None);
+        };
+        let digest = adapter::digest(&folder.path)?;
+        Ok(Some((BaseName::of(&folder.path), digest)))
+    }
+
+    /// Checks that the weights can be read, without reading them.
+    ///
+    /// # Errors
+    /// When a file or a tensor is missing, or an adapter of an adapter is wanted.
+    pub(crate) fn check(&self, config: &TrainConfig) -> Result<(), TrainError> {
+        // A GGUF file is checked when it is opened.
+        let Origin::Folder(folder) = &self.origin else {
+            return Ok(());
+        };
+        folder.check_weights()?;
+        if folder.is_adapter() && config.method == Method::Lora && !config.lora.merge {
+            return Err(TrainError::Config(format!(
+                "the base {} is an adapter, and PEFT has no adapters of adapters; leave \
+                 `--adapter` out, or merge the base first (`kgagent export --format merged`)",
+                self.name
+            )));
+        }
+        Ok(())
     }
 
     /// The wordings of all questions that a model trained from this base on `data` has read; `None`
@@ -195,6 +233,20 @@ impl OpenedBase {
         }
         Ok(weights)
     }
+}
+
+/// The tokenizer of a model trained from `base` on `data`, with the control tokens, and how many of
+/// them are new to the base.
+///
+/// # Errors
+/// When the base cannot be opened.
+pub fn tokenizer(
+    base: &Base,
+    config: &TrainConfig,
+    data: &Dataset,
+) -> Result<(Tokenizer, usize), TrainError> {
+    let opened = OpenedBase::new(base, config, data)?;
+    Ok((opened.tokenizer, opened.added))
 }
 
 /// The matrices of a model.

@@ -1,6 +1,6 @@
 //! The configuration of a training run.
 
-use model::adapter::{AdapterConfig, TARGETS};
+use model::adapter::{AdapterConfig, BaseName, TARGETS};
 use model::gguf::Recipe;
 use serde::{Deserialize, Serialize};
 
@@ -62,10 +62,11 @@ impl Default for LoraConfig {
 impl LoraConfig {
     /// The constants for an adapter folder.
     #[must_use]
-    pub fn adapter(&self, base: &str) -> AdapterConfig {
+    pub fn adapter(&self, base: &BaseName) -> AdapterConfig {
         let (rank, alpha, rslora, dropout) = (self.rank, self.alpha, self.rslora, self.dropout);
         AdapterConfig {
-            base: base.to_owned(),
+            base: base.name.clone(),
+            revision: base.revision.clone(),
             rank,
             alpha,
             rslora,

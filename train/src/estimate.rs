@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The code that a run touches, and the stacks and buffers of its threads.
+const PROGRAM: u64 = 16 << 20;
+
 /// Upper estimate of a run's memory in bytes, by purpose: on the CPU for all devices, on GPUs for
 /// the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,16 +17,22 @@ pub struct Memory {
     pub optimizer: u64,
     /// Activations kept for the backward pass in the largest forward pass of the run.
     pub activations: u64,
+    /// New values of the trained weights during an optimizer step, while the old ones are still
+    /// there.
+    #[serde(default)]
+    pub updating: u64,
     /// A copy of the weights or the optimizer's state during a checkpoint, or of a matrix when the
     /// model is written, when there are no activations.
     pub saving: u64,
 }
 
 impl Memory {
-    /// Peak memory in bytes.
+    /// Peak memory in bytes. Activations and gradients are not there at the same time, but the
+    /// allocator does not return the memory of the ones before the others need theirs.
     #[must_use]
     pub fn peak(&self) -> u64 {
-        self.weights + self.gradients + self.optimizer + self.activations.max(self.saving)
+        let steps = self.gradients + self.optimizer + self.updating;
+        self.weights + steps + self.activations.max(self.saving) + PROGRAM
     }
 }
 

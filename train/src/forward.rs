@@ -4,6 +4,7 @@
 //! Hidden states have shape `[tokens, hidden]`: a batch is a concatenation of sequences, and only
 //! attention needs their lengths.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use burn::module::Module;
@@ -213,15 +214,29 @@ impl Llama {
         self.head(x)
     }
 
-    /// Logits of the batch's rows: `[rows, vocab]`.
-    pub(crate) fn logits(&self, batch: &Packed, device: &Device) -> Tensor<2> {
+    /// Calls `each` with slices of the batch's rows and their logits, `[rows, vocab]`.
+    pub(crate) fn each_logits(
+        &self,
+        batch: &Packed,
+        device: &Device,
+        mut each: impl FnMut(Range<usize>, &mut [f32]),
+    ) {
         match self.compute {
-            Compute::Fused => {
-                let shape = [batch.rows.len(), self.config.vocab_size];
-                tensor_of(fused::logits(self, batch), shape)
+            Compute::Fused => fused::each_logits(self, batch, each),
+            Compute::Stock(_) => {
+                let logits = self.logits_with(batch, None, device).cast(FloatDType::F32);
+                let logits = logits.into_data().try_into_vec::<f32>();
+                each(0..batch.rows.len(), &mut logits.unwrap_or_default());
             }
-            Compute::Stock(_) => self.logits_with(batch, None, device).cast(FloatDType::F32),
         }
+    }
+
+    /// Logits of the batch's rows: `[rows, vocab]`.
+    #[cfg(test)]
+    pub(crate) fn logits(&self, batch: &Packed, device: &Device) -> Tensor<2> {
+        let mut all = Vec::new();
+        self.each_logits(batch, device, |_, logits| all.extend_from_slice(logits));
+        tensor_of(all, [batch.rows.len(), self.config.vocab_size])
     }
 
     /// `scale` times the summed cross-entropy of the batch's rows, as `[1]`. Adds its gradients to

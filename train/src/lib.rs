@@ -27,6 +27,7 @@ pub mod inspect;
 mod kernels;
 mod llama;
 mod optim;
+mod pace;
 mod prefetch;
 pub mod progress;
 mod reference_ops;
@@ -37,7 +38,7 @@ mod svg;
 mod tensorboard;
 mod trainer;
 
-pub use base::Base;
+pub use base::{Base, tokenizer};
 pub use config::{Algorithm, LoraConfig, Method, TooLong, TrainConfig};
 pub use device::{Precision, Processor};
 pub use error::TrainError;
@@ -45,7 +46,7 @@ pub use estimate::{Estimate, Memory};
 pub use inspect::{Inspected, inspect};
 pub use llama::fresh_weights;
 pub use progress::{Silent, StepReport, Summary, ToolScore, TrainEvent, TrainProgress, Validation};
-pub use trainer::{dry_run, partial_folder, train};
+pub use trainer::{check_out, dry_run, partial_folder, train};
 
 #[cfg(test)]
 mod tests;

@@ -53,27 +53,28 @@ pub(crate) fn score(
             to += 1;
         }
         let batch = batch::pack(examples, &(from..to).collect::<Vec<_>>());
-        let mut logits = model
-            .logits(&batch, device)
-            .into_data()
-            .try_into_vec::<f32>()
-            .unwrap_or_default();
-        let first = hits(&logits, &batch.targets, vocab);
+        let (mut first, mut missing_by_token) = (Vec::new(), Vec::new());
+        model.each_logits(&batch, device, |slice, logits| {
+            let targets = &batch.targets[slice];
+            first.extend(hits(logits, targets, vocab));
+            out.loss += f64::from(loss_and_grad(logits, targets, vocab, 1.0));
+            // The gradient at the target is its probability minus one.
+            let rows = logits.chunks_exact(vocab).zip(targets);
+            missing_by_token.extend(rows.map(|(row, target)| -row[*target as usize]));
+        });
         right += first.iter().filter(|hit| **hit).count();
         out.tokens += first.len();
-        out.loss += f64::from(loss_and_grad(&mut logits, &batch.targets, vocab, 1.0));
-        // The gradient at the target is its probability minus one.
-        let missing_by_token: Vec<f32> = logits
-            .chunks_exact(vocab)
-            .zip(batch.targets.iter())
-            .map(|(row, target)| -row[*target as usize])
-            .collect();
         let mut begin = 0;
         for (tool, length) in examples[from..to].iter().flat_map(Example::calls) {
             let turn = begin..(begin + length).min(first.len());
             begin = turn.end;
             let call = &first[turn.clone()];
-            missing.push(missing_by_token[turn].iter().copied().fold(0.0, f32::max));
+            missing.push(
+                missing_by_token[turn]
+                    .iter()
+                    .copied()
+                    .fold(0.0_f32, f32::max),
+            );
             let score = out.tools.entry(tool.clone()).or_default();
             score.calls += 1;
             score.exact += usize::from(call.iter().all(|hit| *hit));

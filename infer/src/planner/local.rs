@@ -10,7 +10,7 @@ use common::cancel::Cancel;
 use common::transcript::{Role, Turn};
 use common::wordings::{self, Wordings};
 use engine::{Batch, DecodeSession, Engine, EngineDevice, Generated, Vocab};
-use model::{ChatFormat, Encoded, GgufModel, KgAgentInfo, ModelFolder, WORDS_FILE};
+use model::{ChatFormat, Encoded, GgufModel, KgAgentInfo, ModelFolder, files, hub};
 use toolbox::agent::Agent;
 use toolbox::call::{CallAcceptor, Except};
 use toolbox::explain::WordTables;
@@ -21,8 +21,7 @@ use toolbox::rank::Ranker;
 use super::{Planner, PlannerInput, Proposal};
 use crate::InferError;
 
-/// Maximum tokens of a turn: the longest gold call of the published sets has 80, and names can be
-/// spelled out.
+/// Maximum tokens of a turn: the longest gold call of the published sets has 80.
 const TURN_TOKENS: usize = 256;
 
 /// The abstention threshold for models without a measured one. A lower one costs models trained on
@@ -53,7 +52,7 @@ pub struct LocalModel {
 }
 
 impl LocalModel {
-    /// Loads a model folder or a GGUF file onto the CPU. Weights keep their stored format.
+    /// Loads a model folder, a GGUF file or ORG/NAME of the hub's cache, in its stored format.
     ///
     /// # Errors
     /// [`InferError`] names the file that is missing or wrong.
@@ -66,6 +65,7 @@ impl LocalModel {
     /// # Errors
     /// As [`open`](Self::open), and if the device is unavailable or not supported by this build.
     pub fn open_on(device: EngineDevice, path: &Path) -> Result<Self, InferError> {
+        let path = &hub::locate(path)?;
         let (engine, tokenizer, info) = if path.is_file() {
             let model = GgufModel::open(path)?;
             let engine = Engine::on(device, model.config.clone(), &model)?;
@@ -185,7 +185,7 @@ fn wordings_of(folder: &Path) -> Result<Option<Arc<Wordings>>, InferError> {
 /// # Errors
 /// [`InferError::Words`] if the folder's file is damaged.
 pub fn words_of(folder: &Path) -> Result<Arc<WordTables>, InferError> {
-    let path = folder.join(WORDS_FILE);
+    let path = folder.join(files::WORDS);
     if !path.is_file() {
         return Ok(WordTables::base());
     }

@@ -1,14 +1,17 @@
-//! The supported number formats of GGUF: blocks laid out exactly as in ggml.
+//! The number formats of GGUF that this program computes with: blocks laid out exactly as in ggml.
+//! Formats that are only read are in [`StoredFormat`].
 //!
 //! `Q8_0`: 32 values share a scale. `Q4_K` and `Q6_K`: 256 values in 8 or 16 groups; every group
 //! has a small integer scale (and, in `Q4_K`, an integer minimum), and the block has the float
 //! scales of these integers.
 
 mod quantise;
+mod stored;
 
 use half::{bf16, f16};
 
 pub use quantise::quantise;
+pub use stored::StoredFormat;
 
 /// Values of a block of the K formats.
 pub const K_BLOCK: usize = 256;

@@ -197,6 +197,11 @@ fn q6k(block: &[f32], out: &mut Vec<u8>) {
             });
         }
     }
+    pack_q6k(&levels, &small, &d.to_le_bytes(), out);
+}
+
+/// Appends a `Q6_K` block of 6-bit levels, the scales of its groups and its own scale.
+pub(super) fn pack_q6k(levels: &[u8; K_BLOCK], small: &[i8], scale: &[u8], out: &mut Vec<u8>) {
     for half in levels.chunks_exact(128) {
         out.extend((0..64).map(|i| (half[i] & 15) | ((half[i + 64] & 15) << 4)));
     }
@@ -209,5 +214,5 @@ fn q6k(block: &[f32], out: &mut Vec<u8>) {
         }));
     }
     out.extend(small.iter().map(|s| s.cast_unsigned()));
-    out.extend(d.to_le_bytes());
+    out.extend(&scale[..2]);
 }

@@ -1,13 +1,14 @@
 //! Metadata as a [`ModelConfig`], and tensors by their Hugging Face names.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Map, Value as Json, json};
 
 use super::metadata::GgufValue;
-use super::read::GgufFile;
+use super::read::{GgufFile, shown};
 use super::vocabulary;
-use crate::blocks;
+use crate::blocks::{self, BlockFormat, StoredFormat};
 use crate::rope::{Llama3Scaling, Rope, RopeScaling};
 use crate::source::{Stored, WeightSource};
 use crate::{Family, KgAgentInfo, ModelConfig, ModelError, Tokenizer};
@@ -128,41 +129,98 @@ impl GgufModel {
             tokenizer,
             info: info.unwrap_or_default(),
         };
-        for (name, shape) in model.config.tensors() {
-            let found = model.open(&name)?.shape;
+        model.check_tensors()?;
+        Ok(model)
+    }
+
+    /// Checks that the file has the configured tensors, and no others: a model with tensors that
+    /// are not used would answer differently.
+    fn check_tensors(&self) -> Result<(), ModelError> {
+        let mut known = BTreeSet::from([FACTORS.to_owned(), "output.weight".to_owned()]);
+        for (name, shape) in self.config.tensors() {
+            let found = self.open(&name)?.shape;
             if found != shape {
                 return Err(ModelError::shape(&name, &found, &shape));
             }
+            known.extend(file_name(&name));
         }
-        Ok(model)
+        match self.file.tensors.keys().find(|name| !known.contains(*name)) {
+            None => Ok(()),
+            Some(name) => Err(ModelError::tensor(
+                &shown(name),
+                "is not a tensor of the model that the metadata describes",
+            )),
+        }
     }
 }
 
-impl WeightSource for GgufModel {
-    fn open(&self, name: &str) -> Result<Stored<'_>, ModelError> {
+impl GgufModel {
+    /// The tensor `name`. With `exact`, formats that are held in half precision are read in single
+    /// precision, in which they lose nothing.
+    fn stored(&self, name: &str, exact: bool) -> Result<Stored<'_>, ModelError> {
         let path = self.file.path().display();
         let missing = || ModelError::tensor(name, format!("is missing in {path}"));
         let stored_name = file_name(name).ok_or_else(missing)?;
         let info = self.file.tensors.get(&stored_name).ok_or_else(missing)?;
-        let vector = info.shape.len() == 1;
+        let (format, vector) = (info.format, info.shape.len() == 1);
+        let held = if vector || (exact && !format.is_exact()) {
+            BlockFormat::F32
+        } else {
+            format.held()
+        };
         let dim = is_interleaved(&self.config, name).then_some(self.config.head_dim);
+        let width = info.width();
+        let rows = move |first: usize, count: usize, out: &mut Vec<u8>| {
+            if StoredFormat::Held(held) == format {
+                return self.file.read_rows(&stored_name, first, count, out);
+            }
+            let mut raw = Vec::new();
+            self.file.read_rows(&stored_name, first, count, &mut raw)?;
+            if held == BlockFormat::F32 {
+                let mut values = vec![0.0; count * width];
+                format.values(&raw, &mut values);
+                blocks::quantise(held, &values, out);
+            } else {
+                format.hold(&raw, out);
+            }
+            Ok(())
+        };
         let read = move |first: usize, count: usize, out: &mut Vec<u8>| match dim {
-            None => self.file.read_rows(&stored_name, first, count, out),
+            None => rows(first, count, out),
             Some(dim) if vector => {
-                let (begin, size) = (out.len(), info.format.block_bytes());
-                self.file.read_rows(&stored_name, first, count, out)?;
+                let begin = out.len();
+                rows(first, count, out)?;
                 let stored = out[begin..].to_vec();
-                for (i, value) in out[begin..].chunks_exact_mut(size).enumerate() {
-                    value.copy_from_slice(&stored[interleaved(i, dim) * size..][..size]);
+                for (i, value) in out[begin..].as_chunks_mut::<4>().0.iter_mut().enumerate() {
+                    value.copy_from_slice(&stored[interleaved(i, dim) * 4..][..4]);
                 }
                 Ok(())
             }
-            Some(dim) => (first..first + count).try_for_each(|row| {
-                let row = interleaved(row, dim);
-                self.file.read_rows(&stored_name, row, 1, out)
-            }),
+            Some(dim) => {
+                (first..first + count).try_for_each(|row| rows(interleaved(row, dim), 1, out))
+            }
         };
-        Ok(Stored::new(info.format, info.shape.clone(), Box::new(read)))
+        Ok(Stored::new(held, info.shape.clone(), Box::new(read)))
+    }
+
+    /// The weights with exactly the values of the file, for another file.
+    pub fn exact(&self) -> impl WeightSource + '_ {
+        ExactWeights(self)
+    }
+}
+
+/// The weights in the formats in which the engine multiplies them and LoRA freezes them.
+impl WeightSource for GgufModel {
+    fn open(&self, name: &str) -> Result<Stored<'_>, ModelError> {
+        self.stored(name, false)
+    }
+}
+
+struct ExactWeights<'a>(&'a GgufModel);
+
+impl WeightSource for ExactWeights<'_> {
+    fn open(&self, name: &str) -> Result<Stored<'_>, ModelError> {
+        self.0.stored(name, true)
     }
 }
 
@@ -276,7 +334,7 @@ fn rope_of_factors(file: &GgufFile, config: &ModelConfig) -> Result<Rope, ModelE
     let mut bytes = Vec::new();
     file.read_rows(FACTORS, 0, info.rows(), &mut bytes)?;
     let mut factors = vec![0.0f32; info.width()];
-    blocks::dequantise(info.format, &bytes, &mut factors);
+    info.format.values(&bytes, &mut factors);
     let largest = factors.iter().fold(1.0f32, |m, &f| m.max(f));
     let scaling = Llama3Scaling {
         factor: f64::from(largest),

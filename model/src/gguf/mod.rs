@@ -15,7 +15,7 @@ mod read;
 mod vocabulary;
 mod write;
 
-pub use crate::blocks::{self, BlockFormat};
+pub use crate::blocks::{self, BlockFormat, StoredFormat};
 pub use describe::GgufModel;
 pub use metadata::GgufValue;
 pub use read::{GgufFile, TensorInfo};

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use super::metadata::{GgufValue, LIST, TEXT};
-use crate::blocks::BlockFormat;
-use crate::{ModelError, limits};
+use crate::blocks::StoredFormat;
+use crate::{ModelError, limits, mistaken};
 
 /// An entry of the table of tensors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TensorInfo {
     /// Number format.
-    pub format: BlockFormat,
+    pub format: StoredFormat,
     /// Lengths of the dimensions, outermost first (the file lists them innermost first).
     pub shape: Vec<usize>,
     /// Position of its first byte in the file.
@@ -186,11 +186,14 @@ impl GgufFile {
     /// # Errors
     /// Names the invalid declaration and its position.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
-        let file = File::open(path).map_err(ModelError::io(path))?;
+        let file = mistaken::open(path)?;
         let length = file.metadata().map_err(ModelError::io(path))?.len();
         let reader = BufReader::new(file.try_clone().map_err(ModelError::io(path))?);
-        let (metadata, tensors) =
-            parse(reader, length).map_err(|message| ModelError::weights(path, message))?;
+        let (metadata, tensors) = parse(reader, length).map_err(|message| {
+            let what = mistaken::what(path).filter(|what| !what.starts_with("a GGUF"));
+            let what = what.map(|what| format!("not a GGUF file: it is {what}"));
+            ModelError::weights(path, what.unwrap_or(message))
+        })?;
         Ok(Self {
             path: path.to_path_buf(),
             file: Mutex::new(file),
@@ -303,12 +306,12 @@ fn parse(from: impl Read, length: u64) -> ParseResult<Header> {
         }
     }
     let data = reader.at.next_multiple_of(alignment);
-    locate(&mut tensors, data, length)?;
+    locate(&mut tensors, data, alignment, length)?;
     Ok((metadata, tensors))
 }
 
 /// A name that is safe to print.
-fn shown(name: &str) -> String {
+pub(super) fn shown(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(80).collect()
 }
 
@@ -329,11 +332,7 @@ fn tensor_info<R: Read>(reader: &mut HeaderReader<R>) -> ParseResult<TensorInfo>
     }
     shape.reverse();
     let id = reader.u32()?;
-    let known = || BlockFormat::ALL.map(BlockFormat::name).join(", ");
-    let format = BlockFormat::ALL
-        .into_iter()
-        .find(|format| format.id() == id)
-        .ok_or_else(|| format!("its type has number {id}; supported are {}", known()))?;
+    let format = StoredFormat::of(id)?;
     let offset = reader.u64()?;
     let width = shape.last().copied().unwrap_or(0);
     if format.row_bytes(width).is_none() {
@@ -350,8 +349,13 @@ fn tensor_info<R: Read>(reader: &mut HeaderReader<R>) -> ParseResult<TensorInfo>
 }
 
 /// Makes offsets relative to the file instead of the data. Checks that tensors are inside the file
-/// and do not overlap.
-fn locate(tensors: &mut BTreeMap<String, TensorInfo>, data: u64, length: u64) -> ParseResult<()> {
+/// and follow each other.
+fn locate(
+    tensors: &mut BTreeMap<String, TensorInfo>,
+    data: u64,
+    alignment: u64,
+    length: u64,
+) -> ParseResult<()> {
     let mut spans = Vec::with_capacity(tensors.len());
     for (name, info) in tensors.iter_mut() {
         let size = (info.shape.iter().rev().skip(1))
@@ -374,12 +378,23 @@ fn locate(tensors: &mut BTreeMap<String, TensorInfo>, data: u64, length: u64) ->
         spans.push((begin, end, name));
     }
     spans.sort_unstable();
-    match spans.windows(2).find(|pair| pair[0].1 > pair[1].0) {
-        Some(pair) => Err(format!(
+    if let Some(pair) = spans.windows(2).find(|pair| pair[0].1 > pair[1].0) {
+        return Err(format!(
             "tensors `{}` and `{}` overlap",
             shown(pair[0].2),
             shown(pair[1].2)
-        )),
-        None => Ok(()),
+        ));
     }
+    // As in llama.cpp. A wrong type or size would leave a gap.
+    let mut next = data;
+    for (begin, end, name) in spans {
+        if begin != next {
+            return Err(format!(
+                "tensor `{}` begins at byte {begin}, but the tensors before it end at {next}",
+                shown(name)
+            ));
+        }
+        next = end.next_multiple_of(alignment);
+    }
+    Ok(())
 }

@@ -9,8 +9,9 @@ use safetensors::Dtype;
 use safetensors::tensor::{Metadata, TensorInfo};
 
 use super::tensor::Tensor;
+use crate::files::{INDEX, WEIGHTS};
 use crate::json::read_json;
-use crate::{ModelError, limits};
+use crate::{ModelError, limits, mistaken};
 
 /// A safetensors file with a checked header.
 pub(super) struct Shard {
@@ -32,10 +33,13 @@ pub(super) struct TensorSpan {
 impl Shard {
     /// Opens a file and checks its header.
     pub(super) fn open(path: &Path) -> Result<Self, ModelError> {
-        let mut file = File::open(path).map_err(ModelError::io(path))?;
+        let mut file = mistaken::open(path)?;
         let size = file.metadata().map_err(ModelError::io(path))?.len();
-        let tensors =
-            header(&mut file, size).map_err(|message| ModelError::weights(path, message))?;
+        let tensors = header(&mut file, size).map_err(|message| {
+            let what = mistaken::what(path).filter(|what| !what.starts_with("a safetensors"));
+            let what = what.map(|what| format!("it is {what}"));
+            ModelError::weights(path, what.unwrap_or(message))
+        })?;
         Ok(Self {
             path: path.to_path_buf(),
             file,
@@ -99,10 +103,13 @@ fn halves(bytes: &[u8]) -> impl Iterator<Item = u16> {
 
 /// Opens the weight files of a model folder: `model.safetensors`, or the shards in its index.
 pub(super) fn open_folder(dir: &Path) -> Result<Vec<Shard>, ModelError> {
-    let single = dir.join("model.safetensors");
-    let index = dir.join("model.safetensors.index.json");
-    if single.exists() || !index.exists() {
+    let single = dir.join(WEIGHTS);
+    let index = dir.join(INDEX);
+    if single.exists() {
         return Ok(vec![Shard::open(&single)?]);
+    }
+    if !index.exists() {
+        return Err(mistaken::without_weights(dir, WEIGHTS));
     }
     let wrong = |message: String| ModelError::weights(&index, message);
     let value = read_json(&index)?;

@@ -14,7 +14,7 @@ use datagen::read::ReadOptions;
 use datagen::verify;
 use kg::term::{NodeId, Term};
 use kg::{FrozenKg, Kg};
-use model::WORDS_FILE;
+use model::files;
 use serde_json::{Value, json};
 use toolbox::carrier::plainly;
 use toolbox::link::Linked;
@@ -204,12 +204,12 @@ pub(super) fn mix(
     }
     write("train.jsonl", &examples)?;
     write("valid.jsonl", &read(old.unwrap_or(new), "valid.jsonl")?)?;
-    for name in ["run.json", common::wordings::FILE] {
+    for name in ["run.json", files::WORDINGS] {
         write(name, &read(new, name)?)?;
     }
     // Words of questions that only the model has judged make decisions worse.
-    if let Ok(words) = read(model, WORDS_FILE) {
-        write(WORDS_FILE, &words)?;
+    if let Ok(words) = read(model, files::WORDS) {
+        write(files::WORDS, &words)?;
     }
     Ok((count, order.len()))
 }

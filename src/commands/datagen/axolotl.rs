@@ -2,10 +2,12 @@
 //! this program: all weights or LoRA, sharded over GPUs by DeepSpeed (ZeRO stage 3). They use our
 //! conversation format, control tokens and loss mask, so that `kgagent` can run the trained model.
 
+use std::path::Path;
+
 use anyhow::{Context, Result, bail};
-use model::adapter::TARGETS;
+use model::adapter::{BaseName, TARGETS};
 use model::tokenizer::{CHAT_TEMPLATE, END, PAD, SPECIAL};
-use model::{Dataset, KgAgentInfo, Role};
+use model::{Dataset, KgAgentInfo, Role, hub};
 use serde_json::json;
 use train::{LoraConfig, TrainConfig};
 
@@ -38,6 +40,7 @@ pub(super) fn files(data: &Dataset, base: &str) -> Result<Vec<(&'static str, Str
             );
         }
     }
+    let base = &base_name(base)?;
     let deepspeed = json!({
         "zero_optimization": {
             "stage": 3, "overlap_comm": true, "contiguous_gradients": true, "sub_group_size": 0, "reduce_bucket_size": "auto",
@@ -53,7 +56,8 @@ pub(super) fn files(data: &Dataset, base: &str) -> Result<Vec<(&'static str, Str
         layouts: data.layouts.clone(),
         ranker: data.ranker.clone(),
         abstention_threshold: None,
-        training: json!({ "base": base, "kg_hashes": data.kg_hashes }),
+        base_digest: None,
+        training: json!({ "base": base.name, "kg_hashes": data.kg_hashes }),
     };
     Ok(vec![
         ("axolotl.yaml", full(data, base)?),
@@ -61,6 +65,29 @@ pub(super) fn files(data: &Dataset, base: &str) -> Result<Vec<(&'static str, Str
         (DEEPSPEED, format!("{deepspeed:#}\n")),
         ("kgagent.json", serde_json::to_string_pretty(&info)? + "\n"),
     ])
+}
+
+/// The model to train: `ORG/NAME` of the hub, or the absolute path of a folder, so that the trained
+/// adapter finds it from anywhere.
+fn base_name(base: &str) -> Result<BaseName> {
+    let path = Path::new(base);
+    if path.is_file() {
+        bail!("{base} is a file; Axolotl trains a model folder or ORG/NAME of the hub");
+    }
+    if path.exists() {
+        return Ok(BaseName::of(&hub::resolve(path)?));
+    }
+    let (name, revision) = match base.split_once('@') {
+        Some((name, revision)) => (name, Some(revision.to_owned())),
+        None => (base, None),
+    };
+    if hub::check_name(name).is_err() {
+        bail!("there is no folder {base}, and it is not of the form ORG/NAME of the hub");
+    }
+    Ok(BaseName {
+        name: name.to_owned(),
+        revision,
+    })
 }
 
 /// A double-quoted string, valid in JSON and YAML.
@@ -97,7 +124,7 @@ fn recipe() -> Result<TrainConfig> {
 }
 
 /// The part that both configurations share.
-fn common(data: &Dataset, base: &str, file: &str, rate: f64) -> Result<String> {
+fn common(data: &Dataset, base: &BaseName, file: &str, rate: f64) -> Result<String> {
     let recipe = recipe()?;
     let set = |file: &str| {
         format!(
@@ -114,7 +141,7 @@ fn common(data: &Dataset, base: &str, file: &str, rate: f64) -> Result<String> {
     Ok(format!(
         "# Made by kgagent {version}. In this folder, on all GPUs of the machine: axolotl train {file}\n\
          # Then copy kgagent.json into the trained model's folder, which `kgagent ask --model` opens.\n\
-         base_model: {base}\n\n\
+         base_model: {base}\n{revision}\n\
          # The format that kgagent asks models in, with control tokens of its own.\n\
          chat_template: jinja\nchat_template_jinja: {template}\nspecial_tokens:\n  eos_token: {end}\n  pad_token: {pad}\ntokens: {roles}\n\n\
          # Loss on what the agent says and on the end of its turns, nothing else.\n\
@@ -126,7 +153,10 @@ fn common(data: &Dataset, base: &str, file: &str, rate: f64) -> Result<String> {
          bf16: true\nattn_implementation: flash_attention_2\ngradient_checkpointing: true\ndeepspeed: {DEEPSPEED}\n\
          saves_per_epoch: 1\nlogging_steps: 1\n",
         version = env!("CARGO_PKG_VERSION"),
-        base = quoted(base),
+        base = quoted(&base.name),
+        revision = base.revision.as_ref().map_or_else(String::new, |commit| {
+            format!("revision_of_model: {}\n", quoted(commit))
+        }),
         template = quoted(CHAT_TEMPLATE),
         end = quoted(END),
         pad = quoted(PAD),
@@ -144,13 +174,13 @@ fn common(data: &Dataset, base: &str, file: &str, rate: f64) -> Result<String> {
     ))
 }
 
-fn full(data: &Dataset, base: &str) -> Result<String> {
+fn full(data: &Dataset, base: &BaseName) -> Result<String> {
     Ok(common(data, base, "axolotl.yaml", recipe()?.learning_rate)? + "output_dir: model\n")
 }
 
 /// LoRA also trains the embedding and the output layer because the control tokens are new to the
 /// base.
-fn lora(data: &Dataset, base: &str) -> Result<String> {
+fn lora(data: &Dataset, base: &BaseName) -> Result<String> {
     let LoraConfig {
         rank,
         alpha,

@@ -3,9 +3,9 @@
 use std::io::IsTerminal;
 
 use anyhow::{Context, Result};
-use common::transcript::Turn;
-use model::{ChatFormat, Dataset, ModelFolder, Preset, Tokenizer};
+use model::{ChatFormat, Dataset};
 use serde_json::json;
+use train::TrainConfig;
 
 use crate::cli::InspectArgs;
 use crate::exit::ExitStatus;
@@ -14,15 +14,14 @@ use crate::ui::{Ui, clean};
 pub(crate) fn run(args: &InspectArgs, ui: &Ui) -> Result<ExitStatus> {
     let dataset = Dataset::read(&args.data)
         .with_context(|| format!("cannot read the dataset {}", args.data.display()))?;
-    let tokenizer = match &args.base {
-        Some(folder) => ModelFolder::open(folder)?.tokenizer,
-        None => {
-            let conversations = dataset.train.iter();
-            let texts =
-                conversations.flat_map(|conversation| conversation.turns.iter().map(Turn::text));
-            Tokenizer::train_bpe(texts, Preset::Tiny.vocab_size())?
-        }
-    };
+    let base = super::base(&args.base)?;
+    let (tokenizer, added) = train::tokenizer(&base, &TrainConfig::default(), &dataset)?;
+    if added > 0 {
+        ui.say(format!(
+            "{} lacks {added} of the control tokens that open and end turns; `train` adds them",
+            args.base
+        ));
+    }
     let format = ChatFormat::new(tokenizer)?;
     let coloured = std::io::stdout().is_terminal();
     let marked = if coloured { "green" } else { "in « »" };

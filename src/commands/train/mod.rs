@@ -22,6 +22,7 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<ExitStatus> {
     let inputs = base.path().into_iter().chain([args.data.as_path()]);
     output::spare(&args.out, inputs)?;
     if args.dry_run {
+        train::check_out(&base, &args.out)?;
         let estimate = train::dry_run(&config, &base, &dataset(&args.data)?)?;
         print_estimate(&estimate, config.memory_limit, ui);
     } else {
@@ -116,7 +117,8 @@ fn free_memory() -> Option<u64> {
     Some(share.map_or(available, |share| share.min(available)))
 }
 
-fn base(text: &str) -> Result<Base> {
+/// The base that `--base` names.
+pub(super) fn base(text: &str) -> Result<Base> {
     if text.starts_with("scratch:") {
         let preset = Preset::parse(text).with_context(|| {
             format!(
@@ -127,19 +129,15 @@ fn base(text: &str) -> Result<Base> {
         return Ok(Base::Scratch(preset));
     }
     let path = PathBuf::from(text);
-    if path.is_file() || path.extension().is_some_and(|end| end == "gguf") {
-        return Ok(Base::Gguf(path));
+    if !path.exists() && path.extension().is_some_and(|end| end == "gguf") {
+        bail!("there is no file {text}");
     }
-    if path.exists() {
-        return Ok(Base::Folder(path));
-    }
-    let folder = model::hub::cached(text).with_context(|| {
-        format!(
-            "there is no folder {text}, and the Hugging Face cache has no model of this name; \
-             name a model folder, or download a model with `kgagent fetch ORG/NAME`"
-        )
-    })?;
-    Ok(Base::Folder(folder))
+    let found = model::hub::find(text)?;
+    Ok(if found.is_file() {
+        Base::Gguf(found)
+    } else {
+        Base::Folder(found)
+    })
 }
 
 fn dataset(folder: &Path) -> Result<Dataset> {
@@ -203,6 +201,7 @@ impl TrainProgress for TrainDisplay<'_> {
                     "loss {:.3}, {:.0} tokens/s,",
                     step.loss, step.tokens_per_second
                 ));
+                self.stage.set_left(step.seconds_left);
             }
             TrainEvent::Validation(_) | TrainEvent::Saved(_) => {}
         }

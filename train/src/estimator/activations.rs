@@ -4,6 +4,7 @@ use model::ModelConfig;
 
 use crate::config::{Method, TrainConfig};
 use crate::device::{Compute, Precision};
+use crate::fused::slice_rows;
 use crate::reference_ops;
 
 struct ActivationBytes {
@@ -26,7 +27,11 @@ fn of_kernels(config: &ModelConfig, tokens: usize, rows: usize) -> ActivationByt
     let bytes = |n: usize| 4 * n as u64;
     ActivationBytes {
         layer: bytes(token * tokens),
-        head: bytes(rows * (config.vocab_size + 2 * hidden)),
+        // The product with the output layer packs its matrix.
+        head: bytes(
+            (rows.min(slice_rows(config.vocab_size)) + hidden) * config.vocab_size
+                + 3 * rows * hidden,
+        ),
         backward: bytes(2 * token * tokens),
     }
 }

@@ -69,6 +69,53 @@ pub(crate) fn estimate(
     }
 }
 
+/// Operations of every step, and of the validation that follows it. A forward pass is a third of a
+/// step's operations, and half if the matrices are frozen.
+pub(crate) fn work(
+    model: &ModelConfig,
+    config: &TrainConfig,
+    train: &Examples,
+    valid: &Examples,
+    steps: &[Vec<StepPlan>],
+) -> Vec<f64> {
+    let lora = config.method == Method::Lora;
+    let of = |examples: &[Example], batch: &[usize]| {
+        let lengths: Vec<usize> = batch.iter().map(|i| examples[*i].len()).collect();
+        let rows = batch.iter().map(|i| examples[*i].trained()).sum();
+        operations(model, lora, &lengths, rows)
+    };
+    let all: Vec<usize> = (0..valid.examples.len()).collect();
+    let forward = of(&valid.examples, &all) / if lora { 2.0 } else { 3.0 };
+    let most = config.max_steps.unwrap_or(usize::MAX);
+    let mut out = Vec::new();
+    for epoch in steps {
+        for step in epoch {
+            let passes = step
+                .iter()
+                .flatten()
+                .map(|batch| of(&train.examples, batch));
+            out.push(passes.sum::<f64>() * recomputed(config));
+        }
+        if let Some(last) = out.last_mut().filter(|_| config.validate_epochs) {
+            *last += forward;
+        }
+    }
+    out.truncate(most);
+    if let Some(last) = out.last_mut().filter(|_| !config.validate_epochs) {
+        *last += forward;
+    }
+    out
+}
+
+/// The factor of the operations that are done twice.
+fn recomputed(config: &TrainConfig) -> f64 {
+    if config.gradient_checkpointing {
+        4.0 / 3.0
+    } else {
+        1.0
+    }
+}
+
 fn totals(
     model: &ModelConfig,
     config: &TrainConfig,
@@ -76,11 +123,6 @@ fn totals(
     steps: &[Vec<StepPlan>],
 ) -> Totals {
     let lora = config.method == Method::Lora;
-    let recomputed = if config.gradient_checkpointing {
-        4.0 / 3.0
-    } else {
-        1.0
-    };
     let most = config.max_steps.unwrap_or(usize::MAX);
     let mut out = Totals::default();
     for step in steps.iter().flatten().take(most) {
@@ -93,19 +135,27 @@ fn totals(
                 let lengths: Vec<usize> = micro.iter().map(|i| train.examples[*i].len()).collect();
                 let rows = micro.iter().map(|i| train.examples[*i].trained()).sum();
                 out.tokens += lengths.iter().sum::<usize>();
-                out.operations += operations(model, lora, &lengths, rows) * recomputed;
+                out.operations += operations(model, lora, &lengths, rows) * recomputed(config);
                 peak = peak.max(activations(model, config, &lengths, rows));
             }
             by_device.push(peak);
         }
-        // Replicas on the CPU share main memory; every GPU has its own.
-        let peak = match config.processor {
-            Processor::Cpu => by_device.iter().sum(),
-            Processor::Cuda => by_device.iter().copied().max().unwrap_or(0),
+        // As many replicas on the CPU compute at a time as there are threads, and they share main
+        // memory; every GPU has its own.
+        by_device.sort_unstable_by(|a, b| b.cmp(a));
+        let at_once = match config.processor {
+            Processor::Cpu => parallel(config),
+            Processor::Cuda => 1,
         };
+        let peak = by_device.iter().take(at_once).sum();
         out.activations = out.activations.max(peak);
     }
     out
+}
+
+/// Replicas on the CPU that compute at the same time.
+fn parallel(config: &TrainConfig) -> usize {
+    config.devices().min(rayon::current_num_threads()).max(1)
 }
 
 fn memory(
@@ -120,8 +170,9 @@ fn memory(
     // On the CPU all devices count; on GPUs the first, which receives the gradients of the others.
     let cpu = config.processor == Processor::Cpu;
     let replicas = if cpu { config.devices() as u64 } else { 1 };
-    // A sum and the next summand.
-    let summed = totals.summed || (!cpu && config.devices() > 1);
+    let fused = config.compute() == Compute::Fused;
+    // A sum and the next summand. The kernels add in place.
+    let summed = !fused && (totals.summed || (!cpu && config.devices() > 1));
     // A frozen base is stored in the run's precision.
     let width = match config.compute() {
         Compute::Stock(precision) if config.method == Method::Lora => precision.bytes(),
@@ -157,6 +208,7 @@ fn memory(
         gradients: bytes(trained) * replicas * (1 + u64::from(summed)),
         optimizer: 2 * bytes(trained) - saved_by_muon,
         activations: totals.activations,
+        updating: if fused { bytes(trained) } else { 0 },
         saving: if cpu {
             copied.max(2 * bytes(trained))
         } else {

@@ -7,4 +7,4 @@ mod parameter;
 mod pass;
 mod projection;
 
-pub(crate) use pass::{gradients, logits};
+pub(crate) use pass::{each_logits, gradients, slice_rows};

@@ -1,8 +1,9 @@
 //! Forward passes with and without gradients.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use super::layer::{LayerParts, LayerState, NormPart, Normed, PassContext};
+use super::layer::{LayerParts, LayerState, NormPart, PassContext};
 use super::parameter::{GradientSums, Parameter, Weight};
 use crate::dropout::Dropout;
 use crate::grads::NamedGrads;
@@ -114,51 +115,79 @@ impl HeadParts {
         self.tables.iter().map(Weight::rows).sum()
     }
 
-    /// Normed hidden states and logits from the residual stream after the last layer.
-    fn forward(&self, x: &[f32], epsilon: f32) -> (Normed, Vec<f32>) {
-        let normed = self.norm.forward(x, epsilon);
+    /// Calls `each` with slices of the rows and their logits, from the normed hidden states of all
+    /// rows. Only the logits of one slice are in memory.
+    fn slices(&self, normed: &[f32], mut each: impl FnMut(Range<usize>, &mut [f32])) {
         let (vocab, width) = (self.vocab(), self.tables[0].columns());
-        let mut logits = vec![0.0; x.len() / width * vocab];
-        let mut from = 0;
-        for table in &self.tables {
-            table.multiply(Matrix::new(&normed.y, width), &mut logits, vocab, from, 0.0);
-            from += table.rows();
+        let rows = normed.len() / width;
+        let most = slice_rows(vocab).min(rows);
+        let mut logits = vec![0.0; most * vocab];
+        for first in (0..rows).step_by(most.max(1)) {
+            let slice = first..(first + most).min(rows);
+            let logits = &mut logits[..slice.len() * vocab];
+            let normed = &normed[slice.start * width..slice.end * width];
+            let mut from = 0;
+            for table in &self.tables {
+                table.multiply(Matrix::new(normed, width), logits, vocab, from, 0.0);
+                from += table.rows();
+            }
+            each(slice, logits);
         }
-        (normed, logits)
     }
 
-    /// The gradient of the residual stream from the gradient of the logits.
-    fn backward(
+    /// `scale` times the summed cross-entropy, and the gradient of the residual stream after the last
+    /// layer.
+    fn loss(
         &self,
         x: &[f32],
-        normed: &Normed,
-        grad: &[f32],
+        epsilon: f32,
+        (targets, scale): (&[u32], f32),
         sums: &mut GradientSums<'_>,
-    ) -> Vec<f32> {
+    ) -> (f32, Vec<f32>) {
+        let normed = self.norm.forward(x, epsilon);
         let (vocab, width) = (self.vocab(), self.tables[0].columns());
         let mut hidden = vec![0.0; x.len()];
-        let mut from = 0;
-        for table in &self.tables {
-            let grad = Matrix::new(grad, vocab).columns(from, table.rows());
-            let keep = if from == 0 { 0.0 } else { 1.0 };
-            table.multiply_back(grad, &mut hidden, keep);
-            if let Some(table) = table.parameter() {
-                sums.add(table, |sum, keep| {
-                    let normed = Matrix::new(&normed.y, width);
-                    let target = Target::new(sum, width);
-                    multiply(target, keep, grad.transposed(), normed, 1.0);
-                });
+        let mut loss = 0.0;
+        self.slices(&normed.y, |slice, logits| {
+            let targets = &targets[slice.clone()];
+            loss += cross_entropy::loss_and_grad(logits, targets, vocab, scale);
+            let part = slice.start * width..slice.end * width;
+            let mut from = 0;
+            for table in &self.tables {
+                let grad = Matrix::new(logits, vocab).columns(from, table.rows());
+                let keep = if from == 0 { 0.0 } else { 1.0 };
+                table.multiply_back(grad, &mut hidden[part.clone()], keep);
+                if let Some(table) = table.parameter() {
+                    sums.add(table, |sum, keep| {
+                        let normed = Matrix::new(&normed.y[part.clone()], width);
+                        let target = Target::new(sum, width);
+                        multiply(target, keep, grad.transposed(), normed, 1.0);
+                    });
+                }
+                from += table.rows();
             }
-            from += table.rows();
-        }
+        });
         let mut dx = vec![0.0; x.len()];
-        self.norm.backward(x, normed, &hidden, &mut dx, sums);
-        dx
+        self.norm.backward(x, &normed, &hidden, &mut dx, sums);
+        (loss, dx)
     }
 }
 
-/// Logits of the batch's rows: `[rows, vocab]`.
-pub(crate) fn logits(model: &Llama, batch: &Packed) -> Vec<f32> {
+/// Logits that are in memory at a time. Below this number a batch is one slice; the rows of a model
+/// with a large vocabulary are cut, because their logits would take more memory than its weights.
+const LOGITS: usize = 1 << 24;
+
+/// Rows whose logits are in memory at a time.
+pub(crate) fn slice_rows(vocab: usize) -> usize {
+    (LOGITS / vocab.max(1)).max(1)
+}
+
+/// Calls `each` with slices of the batch's rows and their logits, `[rows, vocab]`.
+pub(crate) fn each_logits(
+    model: &Llama,
+    batch: &Packed,
+    each: impl FnMut(Range<usize>, &mut [f32]),
+) {
     let context = context(model, batch, None);
     let mut x = EmbeddingParts::new(model).forward(&batch.ids);
     for index in 0..model.net.model.layers.len() {
@@ -166,7 +195,9 @@ pub(crate) fn logits(model: &Llama, batch: &Packed) -> Vec<f32> {
             .forward(x, &context)
             .0;
     }
-    HeadParts::new(model).forward(&x, context.epsilon).1
+    let head = HeadParts::new(model);
+    let normed = head.norm.forward(&x, context.epsilon);
+    head.slices(&normed.y, each);
 }
 
 /// `scale` times the summed cross-entropy of the batch's rows; adds its gradients to `into`.
@@ -195,11 +226,8 @@ pub(crate) fn gradients(
         x = out;
     }
     let head = HeadParts::new(model);
-    let (normed, mut logits) = head.forward(&x, context.epsilon);
-    let vocab = head.vocab();
-    let loss = cross_entropy::loss_and_grad(&mut logits, &batch.targets, vocab, scale);
-    let mut grad = head.backward(&x, &normed, &logits, sums);
-    drop((logits, normed, x));
+    let (loss, mut grad) = head.loss(&x, context.epsilon, (&batch.targets, scale), sums);
+    drop(x);
     for (layer, kept) in layers.iter().zip(kept).rev() {
         let state = match kept {
             Kept::State(state) => *state,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use burn::module::{Module, Param};
 use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 use common::rng::Rng;
-use model::adapter::TARGETS;
+use model::adapter::{BaseName, TARGETS};
 use model::gguf::{BlockFormat, blocks};
 use model::{ModelConfig, ModelError, WeightSource, Weights};
 
@@ -303,7 +303,7 @@ impl Llama {
         device: &Device,
     ) -> Self {
         self.net = self.net.no_grad();
-        self.lora_scale = lora.adapter("").scale();
+        self.lora_scale = lora.adapter(&BaseName::default()).scale();
         self.lora_dropout = lora.dropout;
         let mut rng = Rng::new(seed);
         for layer in &mut self.net.model.layers {

@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use common::fs::StagedFolder;
-use common::wordings;
-use model::adapter::write_adapter_into;
-use model::{Dataset, KgAgentInfo, ModelError, ModelFolder, WORDS_FILE};
+use model::adapter::{BaseName, write_adapter_into};
+use model::{Dataset, KgAgentInfo, ModelError, ModelFolder, files};
 use serde_json::json;
 
 use super::run::TrainingRun;
@@ -39,24 +38,38 @@ impl TrainingRun<'_> {
         out: &Path,
     ) -> Result<Summary, TrainError> {
         let summary = self.summary(estimate);
-        let info = self.info(base, data, &summary);
+        let named = if self.writes_adapter() {
+            base.named()?
+        } else {
+            None
+        };
+        let info = KgAgentInfo {
+            base_digest: named.as_ref().map(|(_, digest)| digest.clone()),
+            ..self.info(base, data, &summary)
+        };
         // Inside the folder of checkpoints, so that the next run finds the leftovers of a process
         // killed here.
         let staged = StagedFolder::within(&self.partial, out)?;
-        self.write_weights(&staged, base, &info)?;
+        let named = named.map(|(name, _)| name);
+        self.write_weights(&staged, base, named.as_ref(), &info)?;
         self.write_records(&staged, base, estimate, &summary)?;
         if let Some(mut read) = base.wordings(data)? {
             if !has_learned(summary.validation.as_ref()) {
                 read.forget_given();
             }
-            staged.file(wordings::FILE, read.to_text().as_bytes())?;
+            staged.file(files::WORDINGS, read.to_text().as_bytes())?;
         }
         if !data.words.is_empty() {
-            staged.file(WORDS_FILE, data.words.as_bytes())?;
+            staged.file(files::WORDS, data.words.as_bytes())?;
         }
         staged.commit()?;
         checkpoint::remove(&self.partial, self.lock);
         Ok(summary)
+    }
+
+    /// Whether the result is an adapter instead of a whole model.
+    fn writes_adapter(&self) -> bool {
+        self.config.method == Method::Lora && !self.config.lora.merge
     }
 
     fn summary(&self, estimate: &Estimate) -> Summary {
@@ -83,6 +96,7 @@ impl TrainingRun<'_> {
             layouts: data.layouts.clone(),
             ranker: data.ranker.clone(),
             abstention_threshold: validation.and_then(|v| v.abstention_threshold),
+            base_digest: None,
             // Nothing that differs between identical runs: their model folders must have the same
             // bytes.
             training: json!({
@@ -98,6 +112,7 @@ impl TrainingRun<'_> {
         &self,
         staged: &StagedFolder,
         base: &OpenedBase,
+        named: Option<&BaseName>,
         info: &KgAgentInfo,
     ) -> Result<(), TrainError> {
         let model = self.model();
@@ -107,12 +122,12 @@ impl TrainingRun<'_> {
         let source = (lora && rounded).then(|| base.source()).transpose()?;
         let mut held = model.tensors();
         let (config, tokenizer) = (&base.config, &base.tokenizer);
-        if !lora || self.config.lora.merge {
+        let Some(named) = named else {
             ModelFolder::write_made_into(staged, config, tokenizer, info, &|name| {
                 model.finished(name, &held, source.as_deref(), true)
             })?;
             return Ok(());
-        }
+        };
         for name in ["model.embed_tokens.weight", "lm_head.weight"] {
             // Without new tokens the adapter does not need the base's matrices.
             if base.base_rows < config.vocab_size && config.tensors().iter().any(|t| t.0 == name) {
@@ -122,7 +137,8 @@ impl TrainingRun<'_> {
                 let _ = held.take(name);
             }
         }
-        let adapter = self.config.lora.adapter(&base.name);
+        let adapter = self.config.lora.adapter(named);
+        let tokenizer = (tokenizer, config.max_position_embeddings);
         write_adapter_into(staged, &adapter, tokenizer, info, held)?;
         Ok(())
     }

@@ -37,7 +37,7 @@ pub fn partial_folder(out: &Path) -> PathBuf {
 /// model to start from), but no weights, and writes nothing.
 ///
 /// # Errors
-/// The errors of [`train`] before its first step.
+/// The errors of [`train`] before its first step, except for those of its output.
 pub fn dry_run(config: &TrainConfig, base: &Base, data: &Dataset) -> Result<Estimate, TrainError> {
     let mut plan = RunPlan::new(config, base, data)?;
     let config = &plan.config;
@@ -57,6 +57,15 @@ pub fn dry_run(config: &TrainConfig, base: &Base, data: &Dataset) -> Result<Esti
     Ok(plan.estimate)
 }
 
+/// Checks that [`train`] may write to `out`.
+///
+/// # Errors
+/// When `out` holds something else, or an input.
+pub fn check_out(base: &Base, out: &Path) -> Result<(), TrainError> {
+    check_target(out, &["kgagent.json", "run.json"])?;
+    Ok(listing::check_inputs(out, base.path()).map_err(ModelError::io(out))?)
+}
+
 /// Trains a model and writes a model folder (or an adapter) to `out`, completely or not at all.
 /// While training runs, its checkpoints are in [`partial_folder`].
 ///
@@ -71,8 +80,7 @@ pub fn train(
     progress: &mut dyn TrainProgress,
     stop: &AtomicBool,
 ) -> Result<Summary, TrainError> {
-    check_target(out, &["kgagent.json", "run.json"])?;
-    listing::check_inputs(out, base.path()).map_err(ModelError::io(out))?;
+    check_out(base, out)?;
     let RunPlan {
         config,
         base,

@@ -36,6 +36,7 @@ impl RunPlan {
         }
         check_gguf(config, base)?;
         let base = OpenedBase::new(base, config, data)?;
+        base.check(config)?;
         let given = config;
         let config = &given.with_devices(base.config.parameters());
         let format = ChatFormat::new(base.tokenizer.clone())?;

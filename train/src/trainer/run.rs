@@ -11,9 +11,11 @@ use model::ModelError;
 
 use crate::batch::{self, Examples, StepPlan};
 use crate::checkpoint::{self, CheckpointState};
+use crate::estimator;
 use crate::grads;
 use crate::llama::{Llama, Packed};
 use crate::optim::Optimizer;
+use crate::pace::Pace;
 use crate::prefetch::prefetch;
 use crate::progress::{StepReport, TrainEvent, TrainProgress, Validation};
 use crate::replicas::{self, Replica, StepContext};
@@ -89,7 +91,15 @@ impl TrainingRun<'_> {
         let begin = Instant::now();
         let before = self.state.seconds;
         let mut saved = Instant::now();
-        let mut window: Vec<(f64, usize)> = vec![(0.0, 0)];
+        let work = estimator::work(
+            &self.model().config,
+            self.config,
+            &self.train,
+            &self.valid,
+            plans,
+        );
+        let mut pace = Pace::new(&work[..total]);
+        let mut window: Vec<(f64, usize)> = Vec::new();
         let steps = plans.iter().enumerate().flat_map(|(epoch, steps)| {
             let last = steps.len().saturating_sub(1);
             (0..steps.len()).map(move |i| (epoch, i == last))
@@ -98,18 +108,19 @@ impl TrainingRun<'_> {
             steps.enumerate().skip(self.state.step).zip(batches)
         {
             let rate = self.config.rate(index, total);
+            let started = Instant::now();
             let mut report = self.step(&parts, rate);
+            let took = started.elapsed().as_secs_f64();
             self.state.step = index + 1;
             self.state.seconds = before + begin.elapsed().as_secs_f64();
-            let done: usize = window.last().map_or(0, |w| w.1) + report.tokens;
-            window.push((begin.elapsed().as_secs_f64(), done));
+            window.push((took, report.tokens));
             if window.len() > SPEED_WINDOW {
                 window.remove(0);
             }
-            let (first, last) = (window[0], window[window.len() - 1]);
-            report.tokens_per_second = (last.1 - first.1) as f64 / (last.0 - first.0).max(1e-9);
-            report.seconds_left =
-                (last.0 - first.0) / (window.len() - 1) as f64 * (total - index - 1) as f64;
+            let (seconds, tokens) = window.iter().fold((0.0, 0), |(s, t), w| (s + w.0, t + w.1));
+            report.tokens_per_second = tokens as f64 / f64::max(seconds, 1e-9);
+            pace.step(work[index], took);
+            report.seconds_left = pace.seconds_left(index + 1);
             (report.step, report.total, report.epoch) = (index + 1, total, epoch + 1);
             report.seconds = self.state.seconds;
             progress.event(&TrainEvent::Step(report.clone()));
@@ -137,7 +148,9 @@ impl TrainingRun<'_> {
                     .save_seconds
                     .is_some_and(|s| saved.elapsed().as_secs_f64() >= s);
             if interrupted || (due && !ends) {
+                let started = Instant::now();
                 let path = self.save()?;
+                pace.saved(started.elapsed().as_secs_f64());
                 progress.event(&TrainEvent::Saved(path.clone()));
                 saved = Instant::now();
                 if interrupted {

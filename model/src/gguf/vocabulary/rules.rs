@@ -21,7 +21,7 @@ pub(super) struct SplitRule {
 const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 
 /// The supported rules.
-pub(super) const RULES: [SplitRule; 4] = [
+pub(super) const RULES: [SplitRule; 5] = [
     SplitRule {
         names: &[
             "gpt-2",
@@ -53,6 +53,16 @@ pub(super) const RULES: [SplitRule; 4] = [
     SplitRule {
         names: &["smollm", "starcoder", "refact", "command-r", "codeshell"],
         split: &[r"\p{N}", GPT2],
+        whole: false,
+    },
+    SplitRule {
+        names: &["default"],
+        split: &[
+            r"[\p{P}\$\+<=>\^~\|]+",
+            r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)",
+            r"\p{N}+",
+            r"[0-9][0-9][0-9]",
+        ],
         whole: false,
     },
 ];
