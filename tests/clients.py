@@ -112,6 +112,34 @@ def sparqlwrapper():
         pass
 
 
+@part(["SPARQLWrapper", "rdflib"])
+def triples_by_default_formats():
+    """What SPARQLWrapper and rdflib ask for if nobody chooses a format."""
+    import rdflib
+    from rdflib.plugins.stores.sparqlstore import SPARQLStore
+    from SPARQLWrapper import N3, RDFXML, XML, SPARQLWrapper
+
+    address = f"{BASE}/sparql/{GRAPH}"
+    queries = (
+        "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o } LIMIT 3",
+        "DESCRIBE <http://kgagent.example/peru>",
+    )
+    for query in queries:
+        for form in (None, XML, RDFXML, N3):
+            wrapper = SPARQLWrapper(address)
+            if form:
+                wrapper.setReturnFormat(form)
+            wrapper.setQuery(query)
+            found = wrapper.query().convert()
+            if isinstance(found, bytes):
+                found = rdflib.Graph().parse(data=found, format="n3")
+            assert len(found) >= 3, (query, form, found)
+    graph = rdflib.Graph(SPARQLStore(address))
+    assert len(list(graph.query(queries[0]))) == 3
+    assert len(list(graph.query("SELECT ?s WHERE { ?s ?p ?o } LIMIT 3"))) == 3
+    assert graph.query("ASK { ?s ?p ?o }").askAnswer
+
+
 @part(["rdflib"])
 def evidence_by_rdflib():
     import urllib.request

@@ -23,8 +23,14 @@ pub enum Refusal {
     /// CONSTRUCT, DESCRIBE or an update.
     #[error("the query is neither SELECT nor ASK")]
     NotSelectOrAsk,
-    /// SERVICE, GRAPH, LATERAL, EXISTS in unsupported places and other constructs that a query
-    /// graph cannot represent.
+    /// SERVICE of another endpoint. The label service of Wikidata is read as labels of the graph.
+    #[error("the query asks another endpoint")]
+    Service,
+    /// FROM or GRAPH with a part of the graph. The tools see the union of all graphs.
+    #[error("the query reads named graphs, and the tools see all graphs together")]
+    NamedGraphs,
+    /// LATERAL, EXISTS in unsupported places and other constructs that a query graph cannot
+    /// represent.
     #[error("the query uses a construct that a query graph cannot represent")]
     Unsupported,
     /// A predicate is a variable that cannot be grounded.
@@ -115,6 +121,17 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// The reason with its details, once: many details begin with the reason.
+    #[must_use]
+    pub fn with_detail(self, detail: &str) -> String {
+        let reason = self.to_string();
+        match detail.strip_prefix(reason.as_str()) {
+            _ if detail.is_empty() => reason,
+            Some(_) => detail.to_owned(),
+            None => format!("{reason}: {detail}"),
+        }
+    }
+
     /// The name in reports, such as `group-by`.
     #[must_use]
     pub fn name(self) -> String {

@@ -38,7 +38,7 @@ pub fn construct(
         Query::Select { .. } | Query::Ask { .. } => return Ok(None),
     };
     let select = Query::Select {
-        dataset: None,
+        dataset: query.dataset().cloned(),
         pattern: GraphPattern::Project {
             inner: Box::new(pattern),
             variables: variables(&template),

@@ -139,6 +139,16 @@ pub trait Kg: Send + Sync {
     fn types(&self, node: NodeId) -> Vec<NodeId>;
     /// Every node with this label: exact matches if there are any, else case-insensitive ones.
     fn by_label(&self, label: &str) -> Vec<NodeId>;
+    /// Whether the graph was loaded from files with named graphs: FROM and GRAPH then choose among
+    /// its triples.
+    fn has_named_graphs(&self) -> bool {
+        false
+    }
+    /// Whether the default graph of a query is the whole graph, although FROM may choose a part of
+    /// it.
+    fn reads_all(&self, _query: &Query) -> bool {
+        true
+    }
     /// The schema of the graph.
     fn schema(&self) -> &Schema;
     /// Runs a gold query with a deadline and a row limit; never panics.

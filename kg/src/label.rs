@@ -132,14 +132,15 @@ pub fn placed_words(text: &str) -> Vec<(usize, String)> {
     words
 }
 
-/// Rank of a language tag, smaller is better: the wanted languages in order, each before its
-/// regional variants, then untagged, then other tags in order.
+/// Rank of a language tag in lower case, smaller is better: the wanted languages in order, each
+/// before its regional variants, then untagged, then other tags in order.
 pub(crate) fn language_rank<'a>(lang: &'a str, wanted: &[String]) -> (usize, &'a str) {
     let region = |tag: &String| {
-        lang.strip_prefix(tag.as_str())
-            .is_some_and(|rest| !tag.is_empty() && rest.starts_with('-'))
+        let (start, rest) = lang.split_at_checked(tag.len()).unwrap_or(("", ""));
+        !tag.is_empty() && start.eq_ignore_ascii_case(tag) && rest.starts_with('-')
     };
-    if let Some(place) = wanted.iter().position(|tag| tag == lang) {
+    let is_own = |tag: &String| tag.eq_ignore_ascii_case(lang);
+    if let Some(place) = wanted.iter().position(is_own) {
         return (2 * place, "");
     }
     match wanted.iter().position(region) {

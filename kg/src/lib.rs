@@ -51,8 +51,8 @@ pub use readable::readable_name;
 pub use schema::{INTERVAL_ENDS, IntervalRelation, Schema, Settings, is_meta_class, row_key};
 pub use sparql::{
     PatternPart, QueryAnswer, QueryError, QueryLimits, ResultsFormat, RewrittenQuery,
-    TriplesFormat, algebra_literal, cancelled_by, normalise, operands, parse_query, parse_query_at,
-    parts, term_literal,
+    TriplesFormat, UNNAMED_GRAPH, algebra_literal, cancelled_by, dataset_note, normalise, operands,
+    parse_query, parse_query_at, parts, term_literal, with_dataset,
 };
 
 /// The SPARQL algebra of gold queries, re-exported so that every crate uses the same version.

@@ -35,6 +35,10 @@ pub const QUERY_JOINTS: usize = 400;
 /// Real queries have fewer than thirty.
 pub const QUERY_PATTERNS: usize = 64;
 
+/// Maximum number of named graphs for which a pattern is written once each: what few patterns
+/// inside `GRAPH ?g` need (`sparql/graphs.rs`).
+pub const QUERY_GRAPHS: usize = 256;
+
 /// Maximum bytes of a graph file without a triple, and of one of its lines, if the memory of the load allows no more.
 /// A file that is not a graph must not fill the memory.
 pub const STATEMENT_BYTES: usize = 1 << 24;

@@ -1,10 +1,12 @@
 //! Looking into a graph for a client: nodes and relations by name, search, queries, programs.
 
+use std::io;
+
 use common::cancel::Cancel;
 use kg::term::{NodeId, RelId};
 use kg::{
     Kg, QueryAnswer, QueryError, QueryLimits, ResultsFormat, TriplesFormat, cancelled_by,
-    construct, parse_query_at,
+    construct, dataset_note, parse_query_at, with_dataset,
 };
 use serde_json::{Value, json};
 use toolbox::call::parse_program;
@@ -101,8 +103,23 @@ pub(crate) struct Accepted {
     pub(crate) triples: Option<TriplesFormat>,
 }
 
-/// A result with its media type.
-pub(crate) type Written = (&'static str, Vec<u8>);
+/// The dataset that a request chooses; without graphs it is the query's own.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ChosenDataset {
+    /// Graphs that are merged as the default graph.
+    pub(crate) default: Vec<String>,
+    /// Named graphs.
+    pub(crate) named: Vec<String>,
+}
+
+/// A written result.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub(crate) media_type: &'static str,
+    pub(crate) bytes: Vec<u8>,
+    /// What a person should know about it.
+    pub(crate) note: Option<String>,
+}
 
 /// Runs a query and writes its result in an accepted format.
 ///
@@ -112,6 +129,7 @@ pub(crate) fn query(
     service: &Service,
     graph: &ServedGraph,
     query: &str,
+    chosen: &ChosenDataset,
     accepted: Accepted,
     cancel: &Cancel,
 ) -> Result<Written, Fault> {
@@ -126,20 +144,46 @@ pub(crate) fn query(
     // Relative IRIs begin at the address of the graph.
     let base = format!("http://localhost/sparql/{}", graph.name);
     let query = parse_query_at(&base, query).map_err(refused)?;
+    let dataset = |message: String| Fault::bad("dataset", message);
+    let query = with_dataset(query, &chosen.default, &chosen.named);
+    let query = query.map_err(|error| dataset(error.to_string()))?;
+    let note = dataset_note(kg, &query);
+    if let Some(note) = &note
+        && !(chosen.default.is_empty() && chosen.named.is_empty())
+    {
+        return Err(dataset(note.clone()));
+    }
     let made = cancelled_by(cancel, || construct(kg, &query, limits));
     if let Some(triples) = made.map_err(refused)? {
         let types = TriplesFormat::ALL.map(TriplesFormat::media_type);
         let format = accepted.triples.ok_or_else(|| not_acceptable(&types))?;
-        let written = format.write(triples.iter());
-        return Ok((format.media_type(), written.map_err(|_| Fault::internal())?));
+        return Ok(Written {
+            media_type: format.media_type(),
+            bytes: format
+                .write(triples.iter())
+                .map_err(|error| unwritten(&error))?,
+            note,
+        });
     }
     let answer: QueryAnswer = cancelled_by(cancel, || kg.query(&query, limits)).map_err(refused)?;
     let types = ResultsFormat::ALL.map(ResultsFormat::media_type);
     let format = accepted.rows.ok_or_else(|| not_acceptable(&types))?;
     let mut bytes = Vec::new();
     let written = answer.write(format, &mut bytes);
-    written.map_err(|_| Fault::internal())?;
-    Ok((format.media_type(), bytes))
+    written.map_err(|error| unwritten(&error))?;
+    Ok(Written {
+        media_type: format.media_type(),
+        bytes,
+        note,
+    })
+}
+
+/// The error for a result that its format cannot write.
+pub(crate) fn unwritten(error: &io::Error) -> Fault {
+    match error.kind() {
+        io::ErrorKind::InvalidData => Fault::new(406, "not_acceptable", error.to_string()),
+        _ => Fault::internal(),
+    }
 }
 
 /// The error for a client that accepts other media types only.

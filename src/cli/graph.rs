@@ -20,6 +20,9 @@ pub(crate) enum KgCommand {
     /// that you may edit.
     Check(KgCheckArgs),
     /// Run a SPARQL query.
+    ///
+    /// FROM and GRAPH choose named graphs, as in SPARQL 1.1. Without FROM, the default graph is the union of
+    /// all graphs; the triples that are in no named graph are `FROM <urn:x-arq:DefaultGraph>`.
     Query(KgQueryArgs),
     /// Extract the neighbourhood of entities.
     Subgraph(KgSubgraphArgs),

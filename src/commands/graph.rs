@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use kg::parse_query;
 use kg::{
     FolderError, FrozenKg, GraphFolder, Kg, LoadOptions, LoadProgress, Manifest, QueryAnswer,
     QueryLimits, Settings, Skipped,
 };
+use kg::{dataset_note, parse_query};
 use serde_json::json;
 
 use super::output;
@@ -169,10 +169,20 @@ pub(crate) fn check(args: &KgCheckArgs, ui: &Ui) -> Result<ExitStatus> {
 pub(crate) fn query(args: &KgQueryArgs, ui: &Ui) -> Result<ExitStatus> {
     let kg = open(&args.graph)?;
     let query = parse_query(&args.sparql)?;
+    let note = dataset_note(&kg, &query);
+    if let Some(note) = &note {
+        ui.warn(note);
+    }
+    let object = |mut object: serde_json::Value| {
+        if let Some(note) = &note {
+            object["note"] = note.as_str().into();
+        }
+        ui.object(&object);
+    };
     match kg.query(&query, QueryLimits::default())? {
         QueryAnswer::Bool(truth) => {
             ui.say(truth.to_string());
-            ui.object(&json!({ "boolean": truth }));
+            object(json!({ "boolean": truth }));
             Ok(ExitStatus::Done)
         }
         QueryAnswer::Rows { variables, rows } => {
@@ -182,7 +192,7 @@ pub(crate) fn query(args: &KgQueryArgs, ui: &Ui) -> Result<ExitStatus> {
             };
             table.extend(rows.iter().map(|row| row.iter().map(cell).collect()));
             ui.table(&table);
-            ui.object(&json!({ "variables": variables, "rows": rows }));
+            object(json!({ "variables": variables, "rows": rows }));
             Ok(if rows.is_empty() {
                 ExitStatus::Negative
             } else {

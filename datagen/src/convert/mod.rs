@@ -8,6 +8,7 @@
 
 mod ask;
 mod compile;
+pub(crate) mod dataset;
 mod exact;
 mod ground;
 mod limit;
@@ -56,6 +57,7 @@ pub struct Context<'a> {
 /// # Errors
 /// The reason why the tools cannot express the query exactly.
 pub fn convert(query: &spargebra::Query, context: &Context<'_>) -> Result<GoldProgram, Refusal> {
+    let query = &dataset::over_the_whole(query, context.kg).map_err(|(reason, _)| reason)?;
     let vocabulary = Vocabulary::new(context.kg);
     match convert_sets(query, context, &vocabulary) {
         // The extended tools are tried only if the thirteen fail. If both fail, the first reason is

@@ -22,6 +22,7 @@ pub use linked::{LinkedProgram, Verified, VerifyOptions, link};
 pub use refused::Refused;
 
 use crate::Refusal;
+use crate::convert::dataset::over_the_whole;
 use crate::convert::{Context, GoldProgram, convert};
 use crate::question::{GoldQuery, GoldQuestion};
 
@@ -61,13 +62,15 @@ fn convert_query(
     kg: Option<&dyn Kg>,
     tools: ToolTable,
 ) -> Result<GoldProgram, Refused> {
+    let query =
+        over_the_whole(query, kg).map_err(|(reason, detail)| Refused::before(reason, detail))?;
     let topics: Vec<Term> = question
         .topics
         .iter()
         .filter_map(|topic| topic_term(kg, &topic.name))
         .collect();
     convert(
-        query,
+        &query,
         &Context {
             kg,
             topics: &topics,

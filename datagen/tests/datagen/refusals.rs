@@ -386,3 +386,64 @@ fn a_branch_of_very_many_members_becomes_a_test() {
     assert!(!test(1_000));
     assert!(test(1_001));
 }
+
+/// The tools see all graphs together.
+#[test]
+fn a_query_of_a_part_of_the_graph_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("g.trig");
+    let text =
+        "@prefix : <http://ex.org/ns/> . :m.a :t.r :m.b . :g1 { :m.c :t.r :m.b . :m.d :t.r :m.c }";
+    std::fs::write(&file, text).unwrap();
+    let kg = FrozenKg::load(&[file], &LoadOptions::default(), &|_| {}).unwrap();
+    let whole = on(Some(&kg), "SELECT ?x { ?x :t.r :m.b }").unwrap();
+    let both = "SELECT ?x FROM <urn:x-arq:DefaultGraph> FROM :g1 { ?x :t.r :m.b }";
+    assert_eq!(lines(&on(Some(&kg), both).unwrap()), lines(&whole));
+    for query in [
+        "SELECT ?x FROM :g1 { ?x :t.r :m.b }",
+        "SELECT ?x FROM NAMED :g1 { ?x :t.r :m.b }",
+        "SELECT ?x { GRAPH :g1 { ?x :t.r :m.b } }",
+        "SELECT ?x { GRAPH ?g { ?x :t.r :m.b } }",
+        "ASK { ?x :t.r :m.b FILTER EXISTS { GRAPH :g1 { ?x :t.r :m.b } } }",
+    ] {
+        assert_eq!(on(Some(&kg), query), Err(Refusal::NamedGraphs), "{query}");
+    }
+    // A graph without named graphs is every graph that a query of a published set names.
+    let toy = toy();
+    let plain = on(Some(&toy), "SELECT ?x { ?x :sports.team.city :m.lx }").unwrap();
+    for query in [
+        "SELECT ?x FROM <http://dbpedia.org> { ?x :sports.team.city :m.lx }",
+        "SELECT ?x { GRAPH <http://dbpedia.org> { ?x :sports.team.city :m.lx } }",
+        "SELECT ?x { ?x :sports.team.city :m.lx SERVICE wikibase:label { bd:serviceParam wikibase:language \"en\" } }",
+    ] {
+        assert_eq!(
+            lines(&on(Some(&toy), query).unwrap()),
+            lines(&plain),
+            "{query}"
+        );
+    }
+    let other = "SELECT ?x { SERVICE <http://other.test/> { ?x :sports.team.city :m.lx } }";
+    assert_eq!(on(Some(&toy), other), Err(Refusal::Service));
+    assert_eq!(on(None, other), Err(Refusal::Service));
+}
+
+#[test]
+fn a_refusal_is_told_once() {
+    let told = |reason: Refusal, detail: &str| reason.with_detail(detail);
+    assert_eq!(
+        told(Refusal::GroupBy, "the query uses GROUP BY"),
+        "the query uses GROUP BY"
+    );
+    assert_eq!(told(Refusal::Offset, ""), "the query uses OFFSET");
+    assert_eq!(
+        told(
+            Refusal::Syntax,
+            "the query does not parse: line 1, column 2: x"
+        ),
+        "the query does not parse: line 1, column 2: x"
+    );
+    assert_eq!(
+        told(Refusal::Service, "SERVICE <http://e.test/>"),
+        "the query asks another endpoint: SERVICE <http://e.test/>"
+    );
+}

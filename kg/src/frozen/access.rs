@@ -224,11 +224,22 @@ impl Kg for FrozenKg {
         if exact.is_empty() { all } else { exact }
     }
 
+    fn has_named_graphs(&self) -> bool {
+        !self.meta.graphs.is_empty()
+    }
+
+    fn reads_all(&self, query: &Query) -> bool {
+        let size = query
+            .dataset()
+            .and_then(|dataset| self.default_size(dataset));
+        size.is_none_or(|rows| rows == self.len())
+    }
+
     fn schema(&self) -> &Schema {
         &self.meta.schema
     }
 
     fn query(&self, query: &Query, limits: QueryLimits) -> Result<QueryAnswer, QueryError> {
-        evaluate::evaluate(&self.image, query, limits)
+        evaluate::evaluate(self, query, limits)
     }
 }

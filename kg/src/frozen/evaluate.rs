@@ -1,4 +1,4 @@
-//! SPARQL evaluation over the sorted columns of an [`Image`]. oxigraph's evaluator reads them
+//! SPARQL evaluation over the sorted columns of a graph. oxigraph's evaluator reads them
 //! through its dataset trait, so the graph is not copied. A deadline stops it.
 //!
 //! The evaluator has no limits of time and memory, and some of its loops (joins, sorts, groups)
@@ -16,8 +16,8 @@ use oxigraph::model::{BlankNode, Literal as OxLiteral, NamedNode, NamedNodeRef, 
 use spareval::{ExpressionTerm, InternalQuad, QueryEvaluator, QueryResults, QueryableDataset};
 use spargebra::Query;
 
-use super::image::Image;
-use super::pattern::PatternRows;
+use super::kg::FrozenKg;
+use super::quads::{Dataset, QuadRow, QuadRows};
 use crate::dictionary::{TermParts, term_key};
 use crate::limits::QUERY_TEXT;
 use crate::sparql::budget::{self, StopReason};
@@ -29,14 +29,18 @@ const ROW: usize = 128;
 
 /// Evaluates a query over a graph.
 pub(super) fn evaluate(
-    image: &Image,
+    kg: &FrozenKg,
     query: &Query,
     limits: QueryLimits,
 ) -> Result<QueryAnswer, QueryError> {
-    let query = RewrittenQuery::of(query)?;
+    let dataset = query.dataset();
+    let query = RewrittenQuery::over(query, || kg.visible_graphs(dataset))?;
     let term = ROW + query.width * size_of::<EvalTerm>();
     let result = budget::limited(limits, term, || {
-        catch_unwind(AssertUnwindSafe(|| run(image, &query, limits.rows)))
+        catch_unwind(AssertUnwindSafe(|| {
+            let dataset = Dataset::new(kg, dataset, &query.graphs);
+            run(&dataset, &query, limits.rows)
+        }))
     });
     result.unwrap_or_else(|payload| {
         Err(match payload.downcast_ref::<StopReason>() {
@@ -62,7 +66,11 @@ fn panic_text(payload: &(dyn Any + Send)) -> &str {
         .unwrap_or("no message")
 }
 
-fn run(image: &Image, query: &RewrittenQuery, limit: usize) -> Result<QueryAnswer, QueryError> {
+fn run(
+    dataset: &Dataset<'_>,
+    query: &RewrittenQuery,
+    limit: usize,
+) -> Result<QueryAnswer, QueryError> {
     let functions = query.functions.iter().cloned();
     let evaluator = functions.fold(QueryEvaluator::new(), |evaluator, (name, function)| {
         evaluator.with_custom_function(name, function)
@@ -70,7 +78,7 @@ fn run(image: &Image, query: &RewrittenQuery, limit: usize) -> Result<QueryAnswe
     let failed = |error: spareval::QueryEvaluationError| QueryError::Evaluation(error.to_string());
     match evaluator
         .prepare(&query.query)
-        .execute(Dataset(image))
+        .execute(EvalDataset(dataset))
         .map_err(failed)?
     {
         QueryResults::Boolean(holds) => Ok(QueryAnswer::Bool(holds)),
@@ -135,14 +143,14 @@ fn from_parts(parts: TermParts<'_>) -> OxTerm {
 /// A term during evaluation: either a term of the graph or one that the query created, never both.
 /// So equal values are equal terms.
 #[derive(Debug)]
-enum EvalTerm {
+pub(super) enum EvalTerm {
     Id(u32),
     New(Rc<NewTerm>),
 }
 
 /// A term that the query created.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct NewTerm(OxTerm);
+pub(super) struct NewTerm(OxTerm);
 
 impl NewTerm {
     fn new(term: OxTerm) -> Self {
@@ -163,6 +171,28 @@ impl Drop for NewTerm {
 }
 
 impl EvalTerm {
+    /// A term of the graph if it has this one, else a new term.
+    pub(super) fn of(kg: &FrozenKg, term: OxTerm) -> Self {
+        if let OxTerm::Literal(literal) = &term {
+            budget::text(literal.value().len());
+        }
+        let known = to_term(&term);
+        let mut key = String::new();
+        term_key(&mut key, &known);
+        match kg.dictionary().find(&key) {
+            Some(id) => Self::id(id),
+            None => Self::new(Rc::new(NewTerm::new(term))),
+        }
+    }
+
+    /// The term in full.
+    pub(super) fn to_ox(&self, kg: &FrozenKg) -> OxTerm {
+        match self {
+            Self::Id(id) => from_parts(kg.dictionary().key(*id).parts()),
+            Self::New(term) => term.0.clone(),
+        }
+    }
+
     fn id(id: u32) -> Self {
         budget::hold_terms(1);
         Self::Id(id)
@@ -210,10 +240,10 @@ impl Hash for EvalTerm {
     }
 }
 
-/// The graph as a dataset whose default graph contains everything.
-struct Dataset<'a>(&'a Image);
+/// The dataset, as the evaluator reads it.
+struct EvalDataset<'a>(&'a Dataset<'a>);
 
-impl<'a> QueryableDataset<'a> for Dataset<'a> {
+impl<'a> QueryableDataset<'a> for EvalDataset<'a> {
     type InternalTerm = EvalTerm;
     type Error = Infallible;
 
@@ -225,9 +255,9 @@ impl<'a> QueryableDataset<'a> for Dataset<'a> {
         graph_name: Option<Option<&EvalTerm>>,
     ) -> impl Iterator<Item = Result<InternalQuad<EvalTerm>, Infallible>> + use<'a> {
         budget::tick();
-        let image: &'a Image = self.0;
+        let dataset: &'a Dataset<'a> = self.0;
         // A term that is not in the graph matches nothing.
-        let mut unknown = matches!(graph_name, Some(Some(_)));
+        let mut unknown = false;
         let mut id = |value: Option<&EvalTerm>| match value {
             Some(EvalTerm::Id(id)) => Some(*id),
             Some(EvalTerm::New(_)) => {
@@ -236,42 +266,42 @@ impl<'a> QueryableDataset<'a> for Dataset<'a> {
             }
             None => None,
         };
-        let (s, p, o) = (id(subject), id(predicate), id(object));
-        let rows = if unknown {
-            PatternRows::none()
-        } else {
-            PatternRows::matching(image, s, p, o)
+        let pattern = [id(subject), id(predicate), id(object)];
+        let rows = match graph_name {
+            _ if unknown => QuadRows::none(),
+            Some(None) => dataset.in_default(pattern),
+            Some(Some(name)) => dataset.in_graph(name, pattern),
+            None => dataset.in_any_graph(pattern),
         };
-        rows.map(|row| {
+        rows.map(|(row, graph): QuadRow<'a>| {
             budget::hold_terms(row.len());
             let [subject, predicate, object] = row.map(EvalTerm::Id);
             Ok(InternalQuad {
                 subject,
                 predicate,
                 object,
-                graph_name: None,
+                graph_name: graph.cloned(),
             })
         })
     }
 
+    fn internal_named_graphs(
+        &self,
+    ) -> impl Iterator<Item = Result<EvalTerm, Infallible>> + use<'a> {
+        let dataset: &'a Dataset<'a> = self.0;
+        dataset.names().map(Ok)
+    }
+
+    fn contains_internal_graph_name(&self, name: &EvalTerm) -> Result<bool, Infallible> {
+        Ok(self.0.has(name))
+    }
+
     fn internalize_term(&self, term: OxTerm) -> Result<EvalTerm, Infallible> {
-        if let OxTerm::Literal(literal) = &term {
-            budget::text(literal.value().len());
-        }
-        let mut key = String::new();
-        term_key(&mut key, &to_term(&term));
-        Ok(self
-            .0
-            .dictionary()
-            .find(&key)
-            .map_or_else(|| EvalTerm::new(Rc::new(NewTerm::new(term))), EvalTerm::id))
+        Ok(EvalTerm::of(self.0.kg(), term))
     }
 
     fn externalize_term(&self, value: EvalTerm) -> Result<OxTerm, Infallible> {
-        Ok(match &value {
-            EvalTerm::Id(id) => from_parts(self.0.dictionary().key(*id).parts()),
-            EvalTerm::New(term) => term.0.clone(),
-        })
+        Ok(value.to_ox(self.0.kg()))
     }
 
     fn externalize_expression_term(&self, value: EvalTerm) -> Result<ExpressionTerm, Infallible> {

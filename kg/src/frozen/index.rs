@@ -95,6 +95,20 @@ impl Image {
         self.tails(s, p).binary_search(&o).is_ok()
     }
 
+    /// The places in SPO order of a subject's rows, or of those with one relation.
+    pub(super) fn row_range(&self, s: u32, p: Option<u32>) -> Range<usize> {
+        let all = self.range(Section::SpoStarts, s as usize);
+        let Some(p) = p else { return all };
+        let own = equal(self.out_edges(s)[0], p);
+        all.start + own.start..all.start + own.end
+    }
+
+    /// The place of a triple in SPO order.
+    pub(super) fn row_of(&self, s: u32, p: u32, o: u32) -> Option<u32> {
+        let at = self.tails(s, p).binary_search(&o).ok()?;
+        u32::try_from(self.row_range(s, Some(p)).start + at).ok()
+    }
+
     /// All rows as subject, relation and object, in this order.
     pub(super) fn triples(&self) -> impl Iterator<Item = [u32; 3]> + '_ {
         (0..self.header.resources).flat_map(move |s| {

@@ -11,6 +11,7 @@ use super::image::{Damage, Image};
 use super::layout::Section;
 use super::memo::GraphIdentity;
 use super::meta::{GraphMeta, NamedGraph};
+use super::quads::{Origins, Scan};
 use super::spool::WorkFile;
 use crate::dictionary::{Dictionary, TermKey, term_key};
 use crate::graph::Kg;
@@ -32,6 +33,8 @@ pub struct FrozenKg {
     /// The classes and their superclasses, if the settings include subclasses.
     pub(super) wider: Option<Vec<NodeId>>,
     pub(super) label_index: OnceLock<Result<LabelIndex, SearchError>>,
+    /// The named graphs of each row, once a query has needed them.
+    pub(super) origins: OnceLock<Origins>,
     pub(super) hash: String,
     pub(super) identity: GraphIdentity,
 }
@@ -42,9 +45,15 @@ impl FrozenKg {
     /// 2³² − 1 triples or distinct terms.
     #[must_use]
     pub fn from_triples(triples: impl IntoIterator<Item = [Term; 3]>) -> Self {
+        let triples = triples.into_iter().map(|triple| (triple, 0));
+        Self::from_quads(triples, vec![String::new()])
+    }
+
+    /// [`FrozenKg::from_triples`] with the place of each triple's graph in `graphs`.
+    fn from_quads(quads: impl Iterator<Item = ([Term; 3], u32)>, graphs: Vec<String>) -> Self {
         let mut chunk = Chunk::default();
         let mut key = String::new();
-        for triple in triples {
+        for (triple, graph) in quads {
             if matches!(triple[0], Term::Literal(_)) || !matches!(triple[1], Term::Iri(_)) {
                 continue;
             }
@@ -52,7 +61,7 @@ impl FrozenKg {
                 term_key(&mut key, &term);
                 chunk.intern(&key)
             });
-            chunk.push([s, p, o, 0]);
+            chunk.push([s, p, o, graph]);
             if chunk.is_full() {
                 break;
             }
@@ -64,7 +73,7 @@ impl FrozenKg {
                 Self::freeze(
                     FreezeInput {
                         chunks: vec![sealed],
-                        graphs: vec![String::new()],
+                        graphs,
                     },
                     None,
                     None,
@@ -102,6 +111,7 @@ impl FrozenKg {
             default_languages: true,
             wider: None,
             label_index: OnceLock::new(),
+            origins: OnceLock::new(),
             hash,
             identity: GraphIdentity::new(),
         };
@@ -173,41 +183,30 @@ impl FrozenKg {
     }
 
     /// A new graph in memory, with its own ids, that contains the union of these named graphs. The
-    /// empty name is the default graph.
+    /// empty name is the default graph. Its triples keep their graphs; the other graphs are empty.
     ///
     /// # Errors
     /// The first unknown name.
     pub fn restricted(&self, graphs: &[String]) -> Result<Self, String> {
-        let places: Vec<usize> = graphs
+        let names: Vec<String> = self
+            .graphs()
+            .iter()
+            .map(|graph| graph.name.clone())
+            .collect();
+        let places = graphs
             .iter()
             .map(|name| {
-                self.meta
-                    .graphs
+                names
                     .iter()
-                    .position(|graph| graph.name == *name)
+                    .position(|own| own == name)
                     .ok_or_else(|| name.clone())
             })
-            .collect::<Result<_, _>>()?;
-        let rows = self.image.ids(Section::GraphRows);
-        let mut wanted = vec![false; self.len()];
-        for place in places {
-            for &row in rows
-                .get(self.image.range(Section::GraphStarts, place))
-                .unwrap_or(&[])
-            {
-                if let Some(wanted) = wanted.get_mut(row as usize) {
-                    *wanted = true;
-                }
-            }
-        }
-        let kept = self
-            .triples()
-            .zip(wanted)
-            .filter(|(_, wanted)| *wanted)
-            .map(|(triple, _)| triple);
-        Ok(Self::from_triples(kept.map(|(s, r, o)| {
-            [self.term(s), self.term(r.node()), self.term(o)]
-        })))
+            .collect::<Result<Vec<usize>, _>>()?;
+        let quads = places.into_iter().flat_map(|place| {
+            let rows = Scan::new(&self.image, self.rows_of_graph(place), [None; 3]);
+            rows.map(move |triple| (triple.map(|id| self.term(NodeId(id))), place as u32))
+        });
+        Ok(Self::from_quads(quads, names))
     }
 
     /// The named graphs of the triples; empty if all triples are in the default graph.

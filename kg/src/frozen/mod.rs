@@ -27,6 +27,7 @@ mod memo;
 mod meta;
 mod ntriples;
 mod pattern;
+mod quads;
 mod relations;
 mod rows;
 mod spool;

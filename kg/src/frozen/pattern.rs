@@ -51,6 +51,14 @@ impl<'a> PatternRows<'a> {
         }
     }
 
+    /// The number of rows, if none has been read.
+    pub(super) fn len(&self) -> usize {
+        match self.all {
+            Some((image, _)) => usize::try_from(image.header.triples).unwrap_or(usize::MAX),
+            None => self.end - self.at,
+        }
+    }
+
     /// The rows with these terms.
     pub(super) fn matching(
         image: &'a Image,

@@ -399,7 +399,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// [`Sink::enter`] for a graph named by a blank node.
+    /// [`Sink::enter`] for a graph named by a blank node, which may also be a node of the triples.
     pub(crate) fn enter_blank(&mut self, label: &str) {
         self.enter(&format!("_:f{}_{label}", self.file.rank));
     }

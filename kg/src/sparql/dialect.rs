@@ -21,8 +21,10 @@ use std::borrow::Cow;
 
 use spargebra::{Query, SparqlParser};
 
+use super::label_service;
 use super::project::{group, project};
 use super::query::QueryError;
+use super::syntax;
 use super::tokens::{QueryToken, TokenKind, tokens};
 use crate::limits::{QUERY_BYTES, QUERY_DEPTH, QUERY_JOINTS};
 use crate::names::expand;
@@ -54,19 +56,12 @@ pub fn parse_query_at(base: &str, text: &str) -> Result<Query, QueryError> {
 }
 
 fn parse(parser: SparqlParser, text: &str) -> Result<Query, QueryError> {
-    let normal = normalise(text)?;
-    parser
-        .parse_query(&normal)
-        .map_err(|error| QueryError::Syntax(format!("{error} in: {}", excerpt(&normal))))
-}
-
-/// The start of a query on one line, for messages.
-fn excerpt(text: &str) -> String {
-    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(300) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line,
-    }
+    let normal = normalised(text)?;
+    let parsed = parser.parse_query(&normal.text);
+    let mut query = parsed
+        .map_err(|error| QueryError::Syntax(syntax::message(text, &normal, &error.to_string())))?;
+    label_service::rewrite(&mut query)?;
+    Ok(query)
 }
 
 /// The local name of an IRI of XML Schema in angle brackets.
@@ -79,6 +74,17 @@ fn local_of_xsd(iri: &str) -> Option<&str> {
 /// # Errors
 /// [`QueryError::Syntax`] if the query is too long or nested too deeply to be parsed safely.
 pub fn normalise(text: &str) -> Result<String, QueryError> {
+    Ok(normalised(text)?.text)
+}
+
+/// A query as SPARQL 1.1, and where its tokens come from.
+pub(super) struct NormalQuery {
+    pub(super) text: String,
+    /// Where tokens begin: in `text`, and in the query as it was written.
+    pub(super) places: Vec<(usize, usize)>,
+}
+
+fn normalised(text: &str) -> Result<NormalQuery, QueryError> {
     if text.len() > QUERY_BYTES {
         return Err(QueryError::Syntax(format!(
             "it has {} bytes; at most {QUERY_BYTES} are read",
@@ -127,10 +133,12 @@ pub fn normalise(text: &str) -> Result<String, QueryError> {
     for (prefix, namespace) in &missing {
         out.extend(["PREFIX ", prefix, ": <", namespace, "> "]);
     }
+    let mut places = Vec::with_capacity(tokens.len());
     for token in &tokens {
+        places.push((out.len(), token.at));
         out.push_str(&token.text);
     }
-    Ok(out)
+    Ok(NormalQuery { text: out, places })
 }
 
 /// Escapes the characters that spargebra does not accept in a local name.

@@ -9,7 +9,7 @@ use crate::value::{TimeSpan, amount_in, sort_key};
 /// A custom function: its IRI and implementation, which returns `None` for an error.
 pub(super) type CustomFunction = (NamedNode, fn(&[OxTerm]) -> Option<OxTerm>);
 
-pub(super) fn functions() -> [CustomFunction; 6] {
+pub(super) fn functions() -> [CustomFunction; 7] {
     [
         (NamedNode::new_unchecked(SORT), sort),
         (NamedNode::new_unchecked(AMOUNT), amount),
@@ -17,6 +17,7 @@ pub(super) fn functions() -> [CustomFunction; 6] {
         (NamedNode::new_unchecked(SHORT), short),
         (NamedNode::new_unchecked(REPLACEABLE), replaceable),
         (NamedNode::new_unchecked(HELD), held),
+        (NamedNode::new_unchecked(FOLD), fold),
     ]
 }
 
@@ -34,6 +35,9 @@ pub(super) const SHORT: &str = "urn:kgagent:fn:short";
 pub(super) const REPLACEABLE: &str = "urn:kgagent:fn:replaceable";
 /// Returns a value that an aggregate keeps, and counts its memory and that of the separator.
 pub(super) const HELD: &str = "urn:kgagent:fn:held";
+
+/// Returns a plain text in lower case, and any other term as it is.
+pub(super) const FOLD: &str = "urn:kgagent:fn:fold";
 
 /// Memory of a value that an aggregate keeps, in addition to its text.
 const VALUE: usize = 64;
@@ -105,6 +109,24 @@ fn replaceable(arguments: &[OxTerm]) -> Option<OxTerm> {
     let inserted = (length(text) + 1).saturating_mul(replacement.value().len());
     budget::text(inserted.saturating_add(length(text).saturating_mul(groups + 1)));
     Some(text.clone())
+}
+
+/// A plain text in lower case; any other literal as it is.
+pub(super) fn folded(text: &OxLiteral) -> OxLiteral {
+    if text.datatype() == xsd::STRING {
+        OxLiteral::new_simple_literal(text.value().to_ascii_lowercase())
+    } else {
+        text.clone()
+    }
+}
+
+/// Implements [`FOLD`].
+fn fold(arguments: &[OxTerm]) -> Option<OxTerm> {
+    match arguments {
+        [OxTerm::Literal(text)] => Some(folded(text).into()),
+        [other] => Some(other.clone()),
+        _ => None,
+    }
 }
 
 /// Implements [`HELD`].

@@ -65,7 +65,7 @@ fn project_one(
             let alias = alias_after(tokens, close, end);
             if let ([only], None, true) = (&solid(inner)[..], alias, is_time(token)) {
                 // A date stays the same date, however it is written.
-                out.push(QueryToken::other(format!(" {} ", only.text)));
+                out.push(QueryToken::other(format!(" {} ", only.text), only.at));
                 i = close + 1;
                 continue;
             }
@@ -77,7 +77,7 @@ fn project_one(
             let inner = &inner[..inner.iter().position(|t| t.is("as")).unwrap_or(inner.len())];
             let argument: String = inner.iter().map(|t| t.text.as_ref()).collect();
             let text = format!("({}({argument}) AS {name}) ", token.text);
-            out.push(QueryToken::other(text));
+            out.push(QueryToken::other(text, token.at));
             i = alias.map_or(close, |v| v) + 1;
         } else if token.is("(") {
             let Some(close) = group_end(tokens, i, end) else {
@@ -97,6 +97,7 @@ fn project_one(
                 } else {
                     token.text.clone()
                 },
+                at: token.at,
             });
             i += 1;
         }
@@ -188,7 +189,10 @@ pub(super) fn group(tokens: &mut Vec<QueryToken<'_>>) {
     if !variables.is_empty() {
         tokens.insert(
             close + 1,
-            QueryToken::other(format!(" GROUP BY {}", variables.join(" "))),
+            QueryToken::other(
+                format!(" GROUP BY {}", variables.join(" ")),
+                tokens[close].at,
+            ),
         );
     }
 }
@@ -201,7 +205,8 @@ fn parenthesised(
     fresh: &mut impl Iterator<Item = String>,
 ) -> Vec<QueryToken<'static>> {
     let solid = solid(inner);
-    let wrap = |text: String| vec![QueryToken::other(text)];
+    let at = solid.first().map_or(0, |token| token.at);
+    let wrap = |text: String| vec![QueryToken::other(text, at)];
     let all: String = inner.iter().map(|t| t.text.as_ref()).collect();
     if let ([only], None) = (&solid[..], alias)
         && only.kind == TokenKind::Variable

@@ -6,6 +6,7 @@ use oxigraph::model::{BlankNode, Literal as OxLiteral, NamedNode, Term as OxTerm
 use oxigraph::sparql::results::{QueryResultsFormat, QueryResultsSerializer};
 
 use super::query::QueryAnswer;
+use super::xml::{self, Returns};
 use crate::term::{Literal, Term};
 
 common::worded! {
@@ -24,6 +25,17 @@ common::worded! {
 }
 
 impl ResultsFormat {
+    /// Other names of the format in an `Accept` header.
+    #[must_use]
+    pub const fn aliases(self) -> &'static [&'static str] {
+        match self {
+            Self::Json => &["application/json", "text/json"],
+            Self::Xml => &["application/xml", "text/xml"],
+            Self::Csv => &[],
+            Self::Tsv => &[],
+        }
+    }
+
     fn serializer(self) -> QueryResultsSerializer {
         QueryResultsSerializer::from_format(match self {
             Self::Json => QueryResultsFormat::Json,
@@ -38,8 +50,23 @@ impl QueryAnswer {
     /// Writes the answer.
     ///
     /// # Errors
-    /// Those of the writer.
-    pub fn write(&self, format: ResultsFormat, to: impl Write) -> io::Result<()> {
+    /// Those of the writer, and [`io::ErrorKind::InvalidData`] if XML cannot write a value.
+    pub fn write(&self, format: ResultsFormat, mut to: impl Write) -> io::Result<()> {
+        let Self::Rows { rows, .. } = self else {
+            return self.write_as(format, &Returns::none(), to);
+        };
+        if format != ResultsFormat::Xml {
+            return self.write_as(format, &Returns::none(), to);
+        }
+        let terms = rows.iter().flatten().flatten();
+        xml::check_text(terms.clone())?;
+        let returns = Returns::of(terms);
+        let mut document = Vec::new();
+        self.write_as(format, &returns, &mut document)?;
+        to.write_all(&returns.restored(document))
+    }
+
+    fn write_as(&self, format: ResultsFormat, returns: &Returns, to: impl Write) -> io::Result<()> {
         let serializer = format.serializer();
         match self {
             Self::Bool(truth) => {
@@ -50,8 +77,10 @@ impl QueryAnswer {
                 let names: Vec<Variable> = names.collect();
                 let mut writer = serializer.serialize_solutions_to_writer(to, names.clone())?;
                 for row in rows {
-                    let terms: Vec<Option<OxTerm>> =
-                        row.iter().map(|term| term.as_ref().map(ox_term)).collect();
+                    let terms: Vec<Option<OxTerm>> = row
+                        .iter()
+                        .map(|term| Some(ox_term(&returns.hidden(term.as_ref()?))))
+                        .collect();
                     let bound = names.iter().zip(&terms);
                     writer
                         .serialize(bound.filter_map(|(name, term)| Some((name, term.as_ref()?))))?;

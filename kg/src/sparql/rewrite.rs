@@ -1,8 +1,10 @@
 //! Rewrites a query's algebra before evaluation, so that it keeps the meaning of its original
 //! endpoint, cannot crash the evaluator, and always gives the same answer.
 //!
-//! - SERVICE, RAND and UUID are rejected. `GRAPH <g> { … }` and FROM refer to the only graph. NOW
-//!   is a fixed day (rule R12).
+//! - SERVICE, RAND and UUID are rejected. NOW is a fixed day (rule R12).
+//! - GRAPH and FROM mean what SPARQL 1.1 says ([`graphs`]) if the graph has named graphs. If not,
+//!   `GRAPH <g> { … }` and FROM refer to the only graph: queries of published sets name the graph of
+//!   their endpoint.
 //! - A constant quantity (`"1.7 metre"`) compares by number with quantities of the same unit.
 //! - ORDER BY sorts by one text per term: the evaluator's comparison of mixed datatypes is not a
 //!   total order, and Rust's sort panics on it.
@@ -17,7 +19,9 @@ use spargebra::algebra::{Expression, Function, GraphPattern, OrderExpression};
 use spargebra::term::{NamedNodePattern, Variable};
 
 use super::functions::{AMOUNT, CustomFunction, DATE_TIME, SORT, date_time_start, functions};
+use super::graphs;
 use super::growth;
+use super::languages;
 use super::parts::{PatternPart, operands, parts};
 use super::query::QueryError;
 use super::scope::{QueryScope, may_be_free};
@@ -31,32 +35,51 @@ pub struct RewrittenQuery {
     /// The rewritten query.
     pub query: Query,
     /// The functions that it calls.
-    pub functions: [CustomFunction; 6],
+    pub functions: [CustomFunction; 7],
+    /// The named graphs that it reads, sorted.
+    pub graphs: Vec<String>,
     /// The width of its widest row in terms, at most.
     pub(crate) width: usize,
 }
 
 impl RewrittenQuery {
-    /// Rewrites a query.
+    /// Rewrites a query for a graph without named graphs.
+    ///
+    /// # Errors
+    /// Those of [`RewrittenQuery::over`].
+    pub fn of(query: &Query) -> Result<Self, QueryError> {
+        Self::over(query, || None)
+    }
+
+    /// Rewrites a query. `named` gives the named graphs that it can see, sorted; `None` if the graph
+    /// has no named graphs.
     ///
     /// # Errors
     /// [`QueryError::Refused`] for a query that is not allowed, or too large to be planned in time:
     /// the evaluator's planner takes the fourth power of the number of triple patterns, and no
     /// deadline stops it.
-    pub fn of(query: &Query) -> Result<Self, QueryError> {
-        let (query, width) = rewrite(query)?;
+    pub fn over<'g>(
+        query: &Query,
+        named: impl FnOnce() -> Option<Vec<&'g str>>,
+    ) -> Result<Self, QueryError> {
+        let mut query = query.clone();
+        let (width, graphs) = rewrite(&mut query, named)?;
         Ok(Self {
             query,
             functions: functions(),
+            graphs,
             width,
         })
     }
 }
 
-fn rewrite(query: &Query) -> Result<(Query, usize), QueryError> {
-    let mut query = query.clone();
+/// The width of the widest row, and the named graphs that the query reads.
+fn rewrite<'g>(
+    query: &mut Query,
+    named: impl FnOnce() -> Option<Vec<&'g str>>,
+) -> Result<(usize, Vec<String>), QueryError> {
     let mut scope = QueryScope::default();
-    match &mut query {
+    match query {
         Query::Select {
             dataset,
             pattern: p,
@@ -67,13 +90,22 @@ fn rewrite(query: &Query) -> Result<(Query, usize), QueryError> {
             pattern: p,
             ..
         } => {
+            // The dataset itself is chosen by whoever evaluates the query.
             *dataset = None;
+            languages::fold(p);
             root(p, &mut scope)?;
+            let mut graphs = Vec::new();
+            if scope.has_graph {
+                match named() {
+                    Some(named) => graphs = graphs::resolve(p, &named)?,
+                    None => graphs::ignore(p),
+                }
+            }
+            Ok((scope.width(), graphs))
         }
-        Query::Construct { .. } => return Err(QueryError::Refused("CONSTRUCT".to_owned())),
-        Query::Describe { .. } => return Err(QueryError::Refused("DESCRIBE".to_owned())),
+        Query::Construct { .. } => Err(QueryError::Refused("CONSTRUCT".to_owned())),
+        Query::Describe { .. } => Err(QueryError::Refused("DESCRIBE".to_owned())),
     }
-    Ok((query, scope.width()))
 }
 
 /// The outermost projection stays as it is: it names the columns of the result.
@@ -111,7 +143,7 @@ fn pattern(p: &mut GraphPattern, scope: &mut QueryScope) -> Result<(), QueryErro
         GraphPattern::Project { variables, .. } | GraphPattern::Group { variables, .. } => {
             variables.iter().for_each(|v| scope.variable(v));
         }
-        GraphPattern::Service { .. } => return Err(QueryError::Refused("SERVICE".to_owned())),
+        GraphPattern::Service { name, .. } => return Err(refused_service(name)),
         _ => {}
     }
     for part in parts(p) {
@@ -124,10 +156,12 @@ fn pattern(p: &mut GraphPattern, scope: &mut QueryScope) -> Result<(), QueryErro
         GraphPattern::Union { left, right } if may_be_free(left) && may_be_free(right) => {
             scope.mark(right);
         }
-        GraphPattern::Graph { name, inner } => match name {
-            NamedNodePattern::NamedNode(_) => *p = std::mem::take(inner.as_mut()),
-            NamedNodePattern::Variable(variable) => scope.variable(variable),
-        },
+        GraphPattern::Graph { name, .. } => {
+            scope.has_graph = true;
+            if let NamedNodePattern::Variable(variable) = name {
+                scope.variable(variable);
+            }
+        }
         GraphPattern::OrderBy { expression, .. } => {
             for key in expression {
                 let (OrderExpression::Asc(value) | OrderExpression::Desc(value)) = key;
@@ -144,6 +178,11 @@ fn pattern(p: &mut GraphPattern, scope: &mut QueryScope) -> Result<(), QueryErro
         _ => {}
     }
     Ok(())
+}
+
+/// A query to another endpoint: nothing leaves this machine.
+fn refused_service(name: &NamedNodePattern) -> QueryError {
+    QueryError::Refused(format!("SERVICE {name}, which asks another endpoint,"))
 }
 
 fn count(scope: &mut QueryScope, more: usize) -> Result<(), QueryError> {

@@ -14,6 +14,8 @@ use spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern, 
 pub(super) struct QueryScope {
     /// Number of triple patterns.
     pub triples: usize,
+    /// Whether there is a GRAPH.
+    pub has_graph: bool,
     variables: BTreeSet<String>,
     aggregates: usize,
     hidden: usize,

@@ -24,14 +24,17 @@ pub(super) enum TokenKind {
 pub(super) struct QueryToken<'q> {
     pub kind: TokenKind,
     pub text: Cow<'q, str>,
+    /// Where it begins in the query as it was written, in bytes.
+    pub at: usize,
 }
 
 impl QueryToken<'_> {
     /// A token whose text is already SPARQL 1.1.
-    pub(super) fn other(text: String) -> Self {
+    pub(super) fn other(text: String, at: usize) -> Self {
         Self {
             kind: TokenKind::Other,
             text: text.into(),
+            at,
         }
     }
 
@@ -47,7 +50,7 @@ fn is_name_char(c: char) -> bool {
 
 pub(super) fn tokens(text: &str) -> Vec<QueryToken<'_>> {
     let mut out: Vec<QueryToken<'_>> = Vec::new();
-    let mut rest = text;
+    let (mut rest, whole) = (text, text.len());
     // The last token that is not white space; there may be thousands of comments after it.
     let mut in_prefix = false;
     while let Some(first) = rest.chars().next() {
@@ -55,7 +58,8 @@ pub(super) fn tokens(text: &str) -> Vec<QueryToken<'_>> {
         let (token, after) = rest.split_at(len);
         // The line end after a comment is a separate token.
         let text = Cow::Borrowed(if first == '#' { "" } else { token });
-        let token = QueryToken { kind, text };
+        let at = whole - rest.len();
+        let token = QueryToken { kind, text, at };
         if kind != TokenKind::Space {
             in_prefix = token.is("prefix");
         }

@@ -7,6 +7,7 @@ use oxigraph::io::{JsonLdProfileSet, RdfFormat, RdfSerializer};
 use oxigraph::model::{NamedNode, NamedOrBlankNode, Term as OxTerm, Triple};
 
 use super::results::ox_term;
+use super::xml::{self, Returns};
 use crate::term::{RDFS_LABEL, Term, XSD};
 
 /// Namespaces that Turtle abbreviates at most.
@@ -22,24 +23,58 @@ common::worded! {
         Turtle = "text/turtle",
         /// JSON-LD in expanded form.
         JsonLd = "application/ld+json",
+        /// RDF/XML.
+        RdfXml = "application/rdf+xml",
+        /// N-Quads: all triples are in the default graph.
+        NQuads = "application/n-quads",
+        /// TriG: all triples are in the default graph.
+        TriG = "application/trig",
+        /// Notation3.
+        N3 = "text/n3",
     }
 }
 
 impl TriplesFormat {
+    /// Other names of the format in an `Accept` header: older ones, and those of clients that ask for
+    /// XML or JSON of any kind.
+    #[must_use]
+    pub const fn aliases(self) -> &'static [&'static str] {
+        match self {
+            Self::NTriples => &["text/plain", "text/ntriples", "application/ntriples"],
+            Self::Turtle => &["application/turtle", "application/x-turtle"],
+            Self::JsonLd => &["application/json", "application/x-json+ld"],
+            Self::RdfXml => &["application/xml", "text/xml"],
+            Self::NQuads => &["text/x-nquads", "text/nquads"],
+            Self::TriG => &["application/x-trig"],
+            Self::N3 => &["text/rdf+n3", "application/n3"],
+        }
+    }
+
     /// Writes triples. Those that RDF does not have (a literal as subject) are left out.
     ///
     /// # Errors
-    /// If a term cannot be written in this format.
+    /// [`io::ErrorKind::InvalidData`] if a term cannot be written in this format.
     pub fn write<'a>(
         self,
         triples: impl Iterator<Item = &'a [Term; 3]> + Clone,
     ) -> io::Result<Vec<u8>> {
+        let returns = if self == Self::RdfXml {
+            let written = triples.clone().filter(|triple| is_rdf(triple));
+            xml::check_triples(written.clone())?;
+            Returns::of(written.flatten())
+        } else {
+            Returns::none()
+        };
         let format = match self {
             Self::NTriples => RdfFormat::NTriples,
             Self::Turtle => RdfFormat::Turtle,
             Self::JsonLd => RdfFormat::JsonLd {
                 profile: JsonLdProfileSet::empty(),
             },
+            Self::RdfXml => RdfFormat::RdfXml,
+            Self::NQuads => RdfFormat::NQuads,
+            Self::TriG => RdfFormat::TriG,
+            Self::N3 => RdfFormat::N3,
         };
         let mut serializer = RdfSerializer::from_format(format);
         for (name, namespace) in prefixes(triples.clone()) {
@@ -48,14 +83,21 @@ impl TriplesFormat {
             serializer = with.unwrap_or(serializer);
         }
         let mut writer = serializer.for_writer(Vec::new());
-        for triple in triples.filter_map(ox_triple) {
-            writer.serialize_triple(&triple)?;
+        for [subject, predicate, object] in triples {
+            if let Some(triple) = ox_triple(subject, predicate, &returns.hidden(object)) {
+                writer.serialize_triple(&triple)?;
+            }
         }
-        writer.finish()
+        Ok(returns.restored(writer.finish()?))
     }
 }
 
-fn ox_triple([subject, predicate, object]: &[Term; 3]) -> Option<Triple> {
+/// Whether a triple is one of RDF.
+fn is_rdf([subject, predicate, _]: &[Term; 3]) -> bool {
+    !matches!(subject, Term::Literal(_)) && matches!(predicate, Term::Iri(_))
+}
+
+fn ox_triple(subject: &Term, predicate: &Term, object: &Term) -> Option<Triple> {
     let subject: NamedOrBlankNode = match ox_term(subject) {
         OxTerm::NamedNode(node) => node.into(),
         OxTerm::BlankNode(node) => node.into(),

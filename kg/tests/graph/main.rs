@@ -9,11 +9,13 @@
 
 mod access;
 mod datasets;
+mod dialects;
 mod differential;
 mod folder;
 mod frozen;
 mod hostile;
 mod loading;
+mod named;
 mod names;
 mod queries;
 mod reading;

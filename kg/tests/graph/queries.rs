@@ -147,13 +147,13 @@ fn rejected_queries_have_reasons() {
     };
     assert_eq!(
         refused("SELECT * { SERVICE <http://x.test/> { ?s ?p ?o } }"),
-        "SERVICE"
+        "SERVICE <http://x.test/>, which asks another endpoint,"
     );
     assert_eq!(
         refused(
             "SELECT * { ?s ?p ?o FILTER EXISTS { SERVICE SILENT <http://x.test/> { ?s ?p ?o } } }"
         ),
-        "SERVICE"
+        "SERVICE <http://x.test/>, which asks another endpoint,"
     );
     assert_eq!(refused("CONSTRUCT WHERE { ?s ?p ?o }"), "CONSTRUCT");
     assert_eq!(refused("DESCRIBE <x:a>"), "DESCRIBE");

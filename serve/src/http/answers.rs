@@ -12,7 +12,7 @@ use super::reply::{object, text};
 use super::sparql::accepted_triples;
 use crate::explain::whole;
 use crate::fault::Fault;
-use crate::lookup::not_acceptable;
+use crate::lookup::{not_acceptable, unwritten};
 
 pub(super) async fn answer(
     State(app): State<Arc<App>>,
@@ -37,7 +37,7 @@ pub(super) async fn evidence(
     })?;
     let evidence = stored.answer.evidence.iter();
     let written = format.write(evidence.map(|triple| &triple.triple));
-    let bytes = written.map_err(|_| Fault::internal())?;
+    let bytes = written.map_err(|error| unwritten(&error))?;
     let mut response = text(format.media_type(), bytes);
     let headers = response.headers_mut();
     headers.insert(header::VARY, HeaderValue::from_static("Accept"));

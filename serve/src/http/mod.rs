@@ -1,5 +1,6 @@
 //! The addresses of the server.
 
+mod accept;
 mod answers;
 mod ask;
 mod cors;

@@ -17,7 +17,7 @@ use crate::answering::{AskRequest, Question};
 use crate::explain;
 use crate::fault::Fault;
 use crate::given;
-use crate::lookup::{self, Accepted};
+use crate::lookup::{self, Accepted, ChosenDataset};
 use crate::markdown::plain_step;
 use crate::queue::{Asker, queued};
 use crate::schemas;
@@ -308,15 +308,19 @@ fn sparql(service: &Service, cancel: &Cancel, arguments: Value) -> Result<Value,
         rows: Some(ResultsFormat::Json),
         triples: None,
     };
-    let done = lookup::query(service, &graph, &args.query, accepted, cancel);
-    let (_, bytes) = done.map_err(|fault| match fault.status {
+    let own = ChosenDataset::default();
+    let written = lookup::query(service, &graph, &args.query, &own, accepted, cancel);
+    let written = written.map_err(|fault| match fault.status {
         406 => Fault::bad(
             "refused",
             "this tool runs SELECT and ASK; the address /sparql/NAME of a server runs CONSTRUCT and DESCRIBE",
         ),
         _ => fault,
     })?;
-    let mut value: Value = serde_json::from_slice(&bytes).map_err(|_| Fault::internal())?;
+    let mut value: Value = serde_json::from_slice(&written.bytes).map_err(|_| Fault::internal())?;
+    if let Some(note) = written.note {
+        value["note"] = note.into();
+    }
     let offset = args.offset.unwrap_or(0);
     let limit = args.limit.unwrap_or(MOST).min(MOST);
     // ASK has no rows.

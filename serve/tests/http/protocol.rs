@@ -80,7 +80,7 @@ fn query_content_types() {
 
 /// default_graphs, named_graphs, full, multiple_dataset; by GET and by POST.
 #[test]
-fn query_datasets_are_refused_wherever_they_stand() {
+fn datasets_are_refused_where_there_are_no_named_graphs() {
     let endpoint = Endpoint(Running::plain());
     let ask = format!("query={}", quoted("ASK {}"));
     let one = format!("default-graph-uri={}", quoted("http://example.org/1"));
@@ -98,6 +98,103 @@ fn query_datasets_are_refused_wherever_they_stand() {
             reply.refused(400, "dataset");
         }
     }
+}
+
+#[test]
+fn a_request_chooses_its_dataset() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, graph) = (folder.path().join("g.trig"), folder.path().join("graph"));
+    let text = "@prefix : <http://e.test/> . :a :p 0 . :g1 { :a :p 1 } :g2 { :a :p 2 }";
+    std::fs::write(&data, text).unwrap();
+    kg::GraphFolder::load(&graph, &[data], &kg::LoadOptions::default(), &|_| {}).unwrap();
+    let options = serve::ServiceOptions {
+        graphs: vec![("named".to_owned(), graph)],
+        ..crate::support::options()
+    };
+    let server = Running::start(options, serve::AccessRules::default());
+    let select = "SELECT ?v { ?s ?p ?v } ORDER BY ?v";
+    let one = format!("default-graph-uri={}", quoted("http://e.test/g1"));
+    let two = format!("{one}&default-graph-uri={}", quoted("http://e.test/g2"));
+    let named = format!("named-graph-uri={}", quoted("http://e.test/g2"));
+    let csv = ("Accept", "text/csv");
+    let values = |query: &str, dataset: &str| {
+        let query = quoted(query);
+        let got = server.send(
+            "GET",
+            &format!("/sparql/named?query={query}&{dataset}"),
+            &[csv],
+            "",
+        );
+        let form = format!("query={query}&{dataset}");
+        let posted = server.send(
+            "POST",
+            "/sparql/named",
+            &[("Content-Type", FORM), csv],
+            &form,
+        );
+        assert_eq!((got.status, &got.body), (200, &posted.body), "{form}");
+        assert_eq!(got.header("kgagent-note"), "");
+        got.body
+            .split_whitespace()
+            .skip(1)
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(values(select, ""), "0 1 2");
+    assert_eq!(values(select, &one), "1");
+    assert_eq!(values(select, &two), "1 2");
+    assert_eq!(values(select, &named), "");
+    let from = "SELECT ?v FROM <http://e.test/g2> { ?s ?p ?v }";
+    assert_eq!(values(from, ""), "2");
+    assert_eq!(values(from, &one), "1");
+    let inside = "SELECT ?v { GRAPH ?g { ?s ?p ?v } } ORDER BY ?v";
+    assert_eq!(values(inside, ""), "1 2");
+    assert_eq!(values(inside, &named), "2");
+    let bad = format!(
+        "/sparql/named?query={}&default-graph-uri=no%20iri",
+        quoted(select)
+    );
+    server.get(&bad).refused(400, "dataset");
+}
+
+#[test]
+fn a_note_says_that_from_has_no_effect() {
+    let server = Running::plain();
+    let ask = quoted("ASK FROM <http://dbpedia.org> { ?a ?b ?c }");
+    let reply = server.get(&format!("/sparql/demo?query={ask}"));
+    assert_eq!(reply.json()["boolean"], true);
+    assert!(reply.header("kgagent-note").contains("FROM has no effect"));
+}
+
+#[test]
+fn rdf_xml_is_served_or_refused_with_the_term() {
+    let server = Running::plain();
+    let send = |query: &str, accept: &str| {
+        let headers = [("Content-Type", QUERY), ("Accept", accept)];
+        server.send("POST", "/sparql/demo", &headers, query)
+    };
+    let describe = "DESCRIBE <http://kgagent.example/peru>";
+    for accept in [
+        "application/rdf+xml",
+        "text/turtle;q=0.5, application/rdf+xml",
+        "text/xml",
+    ] {
+        let reply = send(describe, accept);
+        assert_eq!(kind(&reply), (200, "application/rdf+xml"), "{accept}");
+        assert!(
+            reply.body.contains("<rdf:RDF") && reply.body.contains("lima"),
+            "{}",
+            reply.body
+        );
+    }
+    let odd = "CONSTRUCT { ?x <http://e.test/9> 1 } WHERE { ?x ?p ?o } LIMIT 1";
+    let refused = send(odd, "application/rdf+xml");
+    refused.refused(406, "not_acceptable");
+    assert!(
+        refused.body.contains("<http://e.test/9>"),
+        "{}",
+        refused.body
+    );
 }
 
 #[test]

@@ -25,12 +25,11 @@ pub(crate) fn run(args: &CheckArgs, ui: &Ui) -> Result<ExitStatus> {
     ui.object(&object);
     counts(&report, ui);
     for one in refused.iter().filter(|_| args.show) {
-        let (id, reason) = (&one.id, one.reason);
-        let detail = match one.detail.as_str() {
-            "" => String::new(),
-            detail => format!(": {detail}"),
-        };
-        ui.say(format!("{id}: {reason}{detail}"));
+        ui.say(format!(
+            "{}: {}",
+            one.id,
+            one.reason.with_detail(&one.detail)
+        ));
     }
     Ok(ExitStatus::Done)
 }

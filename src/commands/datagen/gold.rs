@@ -141,8 +141,10 @@ fn show(args: &GoldArgs, graph: &dyn Kg, ui: &Ui) -> Result<()> {
     }
     for refused in &made.refused {
         ui.say(format!(
-            "── {} · {} · refused: {} ({})",
-            refused.source, refused.id, refused.reason, refused.detail
+            "── {} · {} · refused: {}",
+            refused.source,
+            refused.id,
+            refused.reason.with_detail(&refused.detail)
         ));
     }
     Ok(())
