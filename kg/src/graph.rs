@@ -73,6 +73,11 @@ pub trait Kg: Send + Sync {
     fn has_label(&self, node: NodeId) -> bool {
         self.label(node).is_some()
     }
+    /// Whether a node has a label that was not made from its IRI because it has no other, while other nodes of
+    /// the graph have one.
+    fn has_own_label(&self, node: NodeId) -> bool {
+        self.has_label(node)
+    }
     /// Tails `t` of `(s, r, t)`.
     fn tails(&self, s: NodeId, r: RelId) -> Cow<'_, [NodeId]>;
     /// Heads `h` of `(h, r, o)`.

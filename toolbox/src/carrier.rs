@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use kg::placed_words;
 use rustc_hash::FxHashSet;
 
+use crate::era::in_digits;
 use crate::limits::QUESTION_CHARS;
 
 /// What may come before a question. `|` separates words that may stand in a place, `?` marks a place that may be empty.
@@ -95,10 +96,12 @@ const MEANT: [(&str, &str); 7] = [
 /// Letters that a shouted question has at least: `NATO` is no shout.
 const SHOUTED: usize = 10;
 
-/// The question in plain words: without carrier phrases, with single spaces, signs such as `>` as words, and small letters
-/// if all were capitals. What is plain already stays as it is.
+/// The question in plain words: without carrier phrases, with single spaces, signs such as `>` as words, years before
+/// our era as `-0500`, and small letters if all were capitals. What is plain already stays as it is.
 #[must_use]
 pub fn plainly(question: &str) -> String {
+    let dated = in_digits(question);
+    let question = dated.as_deref().unwrap_or(question);
     if !may_change(question) {
         return question.to_owned();
     }

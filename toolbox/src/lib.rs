@@ -22,6 +22,7 @@ pub mod agent;
 pub mod answer;
 pub mod call;
 pub mod carrier;
+mod era;
 pub mod exec;
 pub mod explain;
 pub mod gbnf;

@@ -89,7 +89,11 @@ impl Kg for FrozenKg {
     }
 
     fn label(&self, node: NodeId) -> Option<String> {
-        memo::label(self.identity, node.0, || self.own_label(node))
+        memo::label(self.identity, node.0, || self.any_label(node))
+    }
+
+    fn has_own_label(&self, node: NodeId) -> bool {
+        self.own_label(node).is_some()
     }
 
     fn tails(&self, s: NodeId, r: RelId) -> Cow<'_, [NodeId]> {

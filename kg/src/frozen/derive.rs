@@ -11,7 +11,8 @@ use super::layout::{NONE, Section};
 use super::meta::{GraphMeta, NamedGraph};
 use crate::dictionary::{Dictionary, TermKey, TermParts};
 use crate::label;
-use crate::names::{ShortNames, TEXT_NAMESPACE, split};
+use crate::names::{ShortNames, TEXT_NAMESPACE};
+use crate::readable::{marked_names, readable_name, shown_name};
 use crate::schema::{self, Schema};
 use crate::term::{NodeId, RelId, Term};
 
@@ -29,8 +30,8 @@ pub(super) fn derive(
         names: &names,
     });
     let labels = find_labels(image, &schema);
-    let (hashes, nodes) = fold_index(image, &schema, &labels);
     let classes = find_classes(image, &schema);
+    let (hashes, nodes) = fold_index(image, &schema, &labels, &classes);
     let mut named: Vec<u32> = image
         .ids(Section::Relations)
         .iter()
@@ -201,7 +202,12 @@ pub(super) fn label_rank<'k>(
 }
 
 /// Hash of each folded label and the node with that label, sorted.
-fn fold_index(image: &Image, schema: &Schema, labels: &[u32]) -> (Vec<u32>, Vec<u32>) {
+fn fold_index(
+    image: &Image,
+    schema: &Schema,
+    labels: &[u32],
+    classes: &[u32],
+) -> (Vec<u32>, Vec<u32>) {
     let mut pairs = Vec::new();
     for relation in &schema.label_relations {
         let [objects, subjects] = image.pairs(relation.0);
@@ -224,7 +230,8 @@ fn fold_index(image: &Image, schema: &Schema, labels: &[u32]) -> (Vec<u32>, Vec<
         if known == NONE
             && let Ok(key) = std::str::from_utf8(key)
             && let TermParts::Iri(iri) = TermParts::of(key)
-            && let Some(text) = own_label(schema, iri)
+            && let Some(text) = own_label(image, schema, id, iri)
+                .or_else(|| borrowed_label(image, schema, classes, id, iri))
         {
             pairs.push([fold_hash(&label::fold(&text)), id]);
         }
@@ -244,23 +251,49 @@ pub(super) fn fold_hash(text: &str) -> u32 {
 }
 
 /// The label in an IRI's own text: the text of a plain text format, a title, or, if the graph has
-/// no labels at all, the local name.
-pub(super) fn own_label(schema: &Schema, iri: &str) -> Option<String> {
-    let local = if let Some(text) = iri.strip_prefix(TEXT_NAMESPACE) {
-        text
-    } else {
-        let title = schema::TITLE_NAMESPACES
+/// no labels or hardly any, the name made from the IRI.
+pub(super) fn own_label(image: &Image, schema: &Schema, id: u32, iri: &str) -> Option<String> {
+    let title = || {
+        schema::TITLE_NAMESPACES
             .iter()
             .filter_map(|namespace| iri.strip_prefix(namespace))
-            .min_by_key(|t| t.len());
-        match title {
-            Some(title) => title,
-            None if schema.label_relations.is_empty() => split(iri).1,
-            None => return None,
-        }
+            .min_by_key(|t| t.len())
     };
-    let text = label::clean(&label::percent_decode(local).replace('_', " "));
+    let text = match iri.strip_prefix(TEXT_NAMESPACE).or_else(title) {
+        Some(local) => label::clean(&label::percent_decode(local).replace('_', " ")),
+        None if schema.named_by_iris() => {
+            let types = schema.type_relations.iter();
+            let classes = types.flat_map(|relation| image.tails(id, relation.0));
+            let marks = classes.flat_map(|&class| schema.marks_of(NodeId(class)));
+            // Where some nodes have labels, a key is no name: nodes that only connect others have none.
+            let name = match schema.hardly_labelled {
+                true => readable_name(iri)?,
+                false => shown_name(iri),
+            };
+            marked_names(name, marks).0
+        }
+        None => return None,
+    };
     (!text.is_empty()).then_some(text)
+}
+
+/// The name made from the IRI of a node that has no label although others have: only of a thing with facts of
+/// its own and a name in words. What has only a number (`booking-17`) has no name there.
+pub(super) fn borrowed_label(
+    image: &Image,
+    schema: &Schema,
+    classes: &[u32],
+    id: u32,
+    iri: &str,
+) -> Option<String> {
+    if schema.named_by_iris()
+        || image.out_edges(id)[0].is_empty()
+        || classes.binary_search(&id).is_ok()
+        || image.ids(Section::Relations).binary_search(&id).is_ok()
+    {
+        return None;
+    }
+    readable_name(iri).filter(|name| !name.ends_with(|last: char| last.is_ascii_digit()))
 }
 
 fn find_classes(image: &Image, schema: &Schema) -> Vec<u32> {

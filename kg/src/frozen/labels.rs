@@ -11,7 +11,19 @@ use crate::schema::row_key;
 use crate::term::{NodeId, RelId, Term};
 
 impl FrozenKg {
-    /// The label, without the memo.
+    /// The label, or the name made from the IRI where others have labels, without the memo.
+    pub(super) fn any_label(&self, node: NodeId) -> Option<String> {
+        self.own_label(node)
+            .or_else(|| match self.key(node.0).parts() {
+                TermParts::Iri(iri) => {
+                    let classes = self.image.ids(Section::Classes);
+                    derive::borrowed_label(&self.image, &self.meta.schema, classes, node.0, iri)
+                }
+                TermParts::Literal(..) | TermParts::Blank(_) => None,
+            })
+    }
+
+    /// The label.
     pub(super) fn own_label(&self, node: NodeId) -> Option<String> {
         let settings = &self.meta.schema.settings;
         // The file stores labels in the default languages; others are looked up.
@@ -28,7 +40,7 @@ impl FrozenKg {
         match self.key(literal).parts() {
             TermParts::Literal(lexical, ..) => Some(label::clean(lexical)),
             TermParts::Iri(iri) => (self.row_label(node, iri))
-                .or_else(|| derive::own_label(&self.meta.schema, iri))
+                .or_else(|| derive::own_label(&self.image, &self.meta.schema, node.0, iri))
                 .or_else(|| {
                     let property = self.find(&Term::Iri(wikibase_property(iri)?))?;
                     self.own_label(property)
@@ -40,7 +52,7 @@ impl FrozenKg {
     /// The label of a row of a table in a graph without labels: its name, or its table and key.
     fn row_label(&self, node: NodeId, iri: &str) -> Option<String> {
         let schema = &self.meta.schema;
-        if !schema.label_relations.is_empty() {
+        if !schema.named_by_iris() {
             return None;
         }
         let value = |column: &RelId| {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::graph::Kg;
 use crate::label::one_line;
-use crate::readable::readable_name;
+use crate::readable::{marked_names, readable_name, written_name};
 use crate::schema::is_meta_class;
 use crate::search::{NAME_CHARS, NameKind, NodeRole, normalise, undistinguished, variants};
 use crate::term::{NodeId, RelId, Term};
@@ -35,22 +35,13 @@ pub(super) fn names_of(kg: &dyn Kg, node: NodeId) -> BTreeMap<String, (NameKind,
     for &relation in &schema.label_relations {
         add_literals(kg, &mut found, node, relation, NameKind::Label);
     }
-    // The words of the IRI are a name too: the label may be missing or in another language.
-    let label = if found.is_empty() {
-        kg.label(node)
-    } else {
-        None
-    };
+    let labelled = !found.is_empty();
+    let label = if labelled { None } else { kg.label(node) };
     if let Some(label) = label {
         add(&mut found, &label, NameKind::Label);
     }
-    if let Some(words) = readable(kg, node) {
-        let kind = if found.is_empty() {
-            NameKind::Label
-        } else {
-            NameKind::Alias
-        };
-        add(&mut found, &words, kind);
+    if let Some(iri) = known_iri(kg, node) {
+        add_words(kg, &mut found, node, &iri, labelled);
     }
     for &relation in &schema.alias_relations {
         add_literals(kg, &mut found, node, relation, NameKind::Alias);
@@ -79,15 +70,44 @@ fn add_literals(
     }
 }
 
-/// The words of the IRI; `None` for a page that the graph only links to.
-fn readable(kg: &dyn Kg, node: NodeId) -> Option<String> {
+/// Adds the words of the IRI: the label may be missing or in another language.
+fn add_words(
+    kg: &dyn Kg,
+    found: &mut BTreeMap<String, (NameKind, String)>,
+    node: NodeId,
+    iri: &str,
+    labelled: bool,
+) {
+    let kind = |found: &BTreeMap<_, _>| match found.is_empty() {
+        true => NameKind::Label,
+        false => NameKind::Alias,
+    };
+    if !labelled && let Some(words) = readable_name(iri) {
+        let types = kg.types(node).into_iter();
+        let marks = types.flat_map(|class| kg.schema().marks_of(class));
+        let (shown, others) = marked_names(words, marks);
+        let best = kind(found);
+        add(found, &shown, best);
+        for other in others {
+            add(found, &other, NameKind::Alias);
+        }
+    }
+    // People also write a name as the IRI does.
+    if let Some(written) = written_name(iri) {
+        let kind = kind(found);
+        add(found, &written, kind);
+    }
+}
+
+/// The IRI of a node; `None` for a page that the graph only links to.
+fn known_iri(kg: &dyn Kg, node: NodeId) -> Option<String> {
     let Term::Iri(iri) = kg.term(node) else {
         return None;
     };
     let known = kg.degree(node) >= KNOWN
         || !kg.out_relations(node).is_empty()
         || kg.uses(node.relation()) > 0;
-    known.then(|| readable_name(&iri)).flatten()
+    known.then_some(iri)
 }
 
 pub(super) fn role(kg: &dyn Kg, node: NodeId) -> NodeRole {

@@ -5,6 +5,7 @@
 //! Relations are recognised by name. Statements about relations in the graph (domains, ranges,
 //! reverses) are read once, when the graph is frozen (written in its final, read-only form).
 
+mod from_iris;
 mod intervals;
 mod read;
 mod rows;
@@ -18,6 +19,6 @@ pub(crate) use read::read;
 pub use rows::row_key;
 pub use settings::Settings;
 pub(crate) use source::{NamedRelation, SchemaSource};
-pub use types::{IntervalRelation, Schema};
+pub use types::{IntervalRelation, KindMark, Schema};
 pub use vocabulary::is_meta_class;
-pub(crate) use vocabulary::{TITLE_NAMESPACES, is_meta_relation};
+pub(crate) use vocabulary::{TITLE_NAMESPACES, is_meta_relation, is_title};

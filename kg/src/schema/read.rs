@@ -1,6 +1,7 @@
 //! Reads the schema from a graph, once, when the graph is frozen (written in its final, read-only
 //! form).
 
+use super::from_iris::{is_hardly_labelled, kind_marks};
 use super::intervals::intervals;
 use super::rows::{is_rank, row_names, row_noun};
 use super::source::{NamedRelation, SchemaSource};
@@ -86,11 +87,16 @@ pub(crate) fn read(graph: &dyn SchemaSource) -> Schema {
     }
     ranked.sort_unstable();
     schema.label_relations = ranked.into_iter().map(|(_, id)| id).collect();
+    schema.hardly_labelled =
+        !schema.label_relations.is_empty() && is_hardly_labelled(graph, &schema);
+    if schema.named_by_iris() {
+        schema.kind_marks = kind_marks(graph, &schema);
+    }
     (schema.row_names, schema.row_codes) = row_names(
         graph,
         &relations,
         &schema.type_relations,
-        !schema.label_relations.is_empty(),
+        !schema.named_by_iris(),
     );
     for names in &schema.row_names {
         if let [name] = names.as_slice() {

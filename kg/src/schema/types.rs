@@ -25,6 +25,12 @@ pub struct Schema {
     /// Classes of rows whose names mostly end in the same word, with that word: `library` for branches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub row_nouns: Vec<(NodeId, String)>,
+    /// Whether the graph has label relations, but hardly any node with a label: names are made from IRIs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hardly_labelled: bool,
+    /// What names made from IRIs have for a class: `L` in `CommonL` for languages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kind_marks: Vec<KindMark>,
     /// Relations from a page to the node it redirects to. The page's title is an alias of that
     /// node.
     #[serde(default)]
@@ -51,6 +57,18 @@ pub struct Schema {
 }
 
 impl Schema {
+    /// Whether the names of nodes are made from their IRIs, because the graph has no labels, or hardly any.
+    #[must_use]
+    pub fn named_by_iris(&self) -> bool {
+        self.label_relations.is_empty() || self.hardly_labelled
+    }
+
+    /// The marks of a class.
+    pub(crate) fn marks_of(&self, class: NodeId) -> impl Iterator<Item = &KindMark> {
+        let start = self.kind_marks.partition_point(|mark| mark.class < class);
+        (self.kind_marks[start..].iter()).take_while(move |mark| mark.class == class)
+    }
+
     /// Classes stated as the domain of a relation.
     pub fn domain(&self, relation: RelId) -> impl Iterator<Item = NodeId> + '_ {
         of(&self.domains, relation)
@@ -85,4 +103,18 @@ pub struct IntervalRelation {
     pub from: RelId,
     /// The relation to the end of the interval.
     pub to: RelId,
+}
+
+/// What names made from IRIs have at one end to say what a node is. It is a custom of the graph: at least
+/// half of the instances of the class have it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct KindMark {
+    /// The class.
+    pub class: NodeId,
+    /// The mark as it is written: `L`, `Lang`, or the whole word `person`.
+    pub mark: String,
+    /// The words for the class that it stands for: `Language`.
+    pub word: String,
+    /// Whether it stands before the name, and not behind it.
+    pub before: bool,
 }

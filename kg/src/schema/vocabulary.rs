@@ -211,6 +211,13 @@ pub(crate) const TITLE_NAMESPACES: &[&str] = &[
     "http://yago-knowledge.org/resource/",
 ];
 
+/// Whether an IRI is in a namespace of titles.
+pub(crate) fn is_title(iri: &str) -> bool {
+    TITLE_NAMESPACES
+        .iter()
+        .any(|namespace| iri.starts_with(namespace))
+}
+
 pub(super) fn is_type_relation(iri: &str) -> bool {
     let local = local_name(iri);
     // Exports of property graphs write `IS_A`.

@@ -96,9 +96,10 @@ impl Kind {
     }
 }
 
-/// Whether a text is a day of the calendar with a year of four digits, with or without a time of day.
+/// Whether a text is a day of the calendar with a year of four digits, with or without a time of day, also before our era.
 fn is_day(text: &str) -> bool {
-    let separators = [4, 7].map(|at| text.as_bytes().get(at) == Some(&b'-'));
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let separators = [4, 7].map(|at| unsigned.as_bytes().get(at) == Some(&b'-'));
     separators == [true, true] && TimeSpan::parse(text).is_some()
 }
 

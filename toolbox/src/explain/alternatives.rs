@@ -156,6 +156,6 @@ fn is_named(explainer: &Explainer<'_, '_>, class: NodeId) -> bool {
 fn is_class_named(explainer: &Explainer<'_, '_>, state: &State) -> bool {
     match state.plan.start {
         Start::Class(class) => is_named(explainer, class),
-        Start::Entity(_) | Start::Entities => false,
+        Start::Entity(_) | Start::Entities | Start::Alike(..) => false,
     }
 }

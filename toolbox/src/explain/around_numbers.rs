@@ -93,7 +93,8 @@ fn place(placed: &[(usize, String)], value: &Literal) -> Option<usize> {
     let text = value.lexical.trim_end_matches(LAST_DAY);
     let number: f64 = text.parse().ok()?;
     let named = |word: &str| number_of_word(word).is_some_and(|named| named as f64 == number);
-    let is = |(_, word): &(usize, String)| word == text || named(word);
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is = |(_, word): &(usize, String)| word == digits || named(word);
     placed.iter().position(is)
 }
 

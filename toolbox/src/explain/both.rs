@@ -165,6 +165,7 @@ pub(super) fn members(session: &Session<'_>, plan: &Plan) -> Option<EntSet> {
     let mut nodes: EntSet = match plan.start {
         Start::Entity(index) => [*linked.entities.get(index)?].into(),
         Start::Class(class) => session.kg().instances(class).into_owned().into(),
+        Start::Alike(_, ref nodes) => nodes.clone().into(),
         Start::Entities => return None,
     };
     for step in &plan.steps {

@@ -16,7 +16,7 @@ use crate::exec::Relation;
 use crate::rank::stem;
 
 /// The probability with which a class explains a word that names it.
-const CLASS: f32 = 0.4;
+pub(super) const CLASS: f32 = 0.4;
 /// From this probability a word is a synonym of a class's name, with this share of [`CLASS`].
 const SYNONYM: f32 = 0.24;
 const MEANT: f32 = 0.9;

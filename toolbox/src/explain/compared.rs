@@ -5,7 +5,7 @@ use kg::term::Literal;
 use kg::value::Op;
 
 use super::cues::comparison;
-use crate::link::LAST_DAY;
+use crate::link::{LAST_DAY, year_of};
 
 /// Words before a year: `after 1980`, `in the year 1980`.
 const TIMES: [&str; 11] = [
@@ -21,6 +21,8 @@ pub(super) struct Compared {
     pub(super) own: Option<Option<[Op; 2]>>,
     /// Whether it is a year by the word before it.
     pub(super) year: bool,
+    /// Whether it is a year that limits the answer: `before 1980`. It must not be passed over.
+    pub(super) limit: bool,
     /// The value that it is an alternative to.
     pub(super) or: Option<usize>,
     /// The value to which `and` joins it.
@@ -31,6 +33,7 @@ pub(super) struct Compared {
 pub(super) fn compared(question: &str, all: &[String], values: &[Literal]) -> Vec<Compared> {
     let place = |value: &Literal| {
         let text = value.lexical.trim_end_matches(LAST_DAY);
+        let text = text.strip_prefix('-').unwrap_or(text);
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         digits
             .then(|| all.iter().position(|word| word == text))
@@ -51,7 +54,9 @@ pub(super) fn compared(question: &str, all: &[String], values: &[Literal]) -> Ve
         let Some(at) = places[index] else {
             return compared;
         };
-        compared.year = is_year(all, at);
+        let early = is_early_year(&values[index]);
+        compared.year = early || is_year(all, at);
+        compared.limit = early || compared.year && is_limited(all, at);
         let others = || places.iter().flatten().filter(|&&other| other != at);
         if others().next().is_some() {
             let from = others()
@@ -75,6 +80,14 @@ fn is_year(all: &[String], at: usize) -> bool {
     let year = may_be_year(&Literal::plain(all[at].as_str()));
     let before = |back: usize| at.checked_sub(back).map_or("", |at| all[at].as_str());
     year && (TIMES.contains(&before(1)) || before(1) == "of" && before(2) == "year")
+}
+
+/// Whether the word before the year at `at` makes it a limit: `before 1980`, `after the year 1980`.
+fn is_limited(all: &[String], at: usize) -> bool {
+    const LIMITS: [&str; 5] = ["before", "after", "since", "until", "till"];
+    let mut before = all[..at].iter().rev();
+    let word = before.find(|word| !matches!(word.as_str(), "the" | "year" | "of"));
+    word.is_some_and(|word| LIMITS.contains(&word.as_str()))
 }
 
 /// The bytes of a lower-case question at which a value stands, as whole words.
@@ -110,6 +123,15 @@ fn alternative(
 pub(super) fn may_be_year(value: &Literal) -> bool {
     let year = whole(value).and_then(|digits| digits.parse::<u32>().ok());
     year.is_some_and(|year| (1_000..=2_100).contains(&year))
+}
+
+/// Whether a literal is a year before the year 1000 as questions are made to write them: `0476`, `-0500`.
+pub(super) fn is_early_year(value: &Literal) -> bool {
+    let text = year_of(value);
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    digits.len() >= 4
+        && digits.bytes().all(|byte| byte.is_ascii_digit())
+        && (digits.len() < text.len() || digits.starts_with('0'))
 }
 
 /// The digits of a whole number. Tables with gaps often write their years as `2001.0`.

@@ -38,7 +38,7 @@ fn is_part(kg: &dyn Kg, node: NodeId) -> bool {
     let unnamed = |node: NodeId| {
         let relations = kg.in_relations(node);
         matches!(kg.term(node), Term::Iri(_))
-            && kg.label(node).is_none()
+            && !kg.has_own_label(node)
             && matches!(relations.as_slice(), [only] if kg.heads(*only, node).len() == 1)
             && !kg.out_relations(node).is_empty()
     };
@@ -48,9 +48,7 @@ fn is_part(kg: &dyn Kg, node: NodeId) -> bool {
             .take(SOME)
             .all(|&one| unnamed(one))
     };
-    !kg.schema().label_relations.is_empty()
-        && unnamed(node)
-        && kg.types(node).into_iter().all(instances)
+    !kg.schema().named_by_iris() && unnamed(node) && kg.types(node).into_iter().all(instances)
 }
 
 /// Whether a node has a number instead of a name (`booking-17`) in a graph whose things have labels.
@@ -60,12 +58,12 @@ fn is_numbered(kg: &dyn Kg, node: NodeId) -> bool {
     let numbered = |node: NodeId| match kg.term(node) {
         Term::Iri(iri) => {
             let name = readable_name(&iri);
-            kg.label(node).is_none()
+            !kg.has_own_label(node)
                 && name.is_some_and(|name| name.ends_with(|last: char| last.is_ascii_digit()))
         }
         Term::Blank(_) | Term::Literal(_) => false,
     };
-    if kg.schema().label_relations.is_empty() || !numbered(node) {
+    if kg.schema().named_by_iris() || !numbered(node) {
         return false;
     }
     let leads = |relation: RelId| {
@@ -86,7 +84,7 @@ fn is_numbered(kg: &dyn Kg, node: NodeId) -> bool {
 /// Whether an IRI is that of a row of a table: `country/code=FIN`, or `country/17` in a graph without
 /// labels.
 fn is_row(kg: &dyn Kg, iri: &str) -> bool {
-    row_key(iri).is_some() && (iri.contains('=') || kg.schema().label_relations.is_empty())
+    row_key(iri).is_some() && (iri.contains('=') || kg.schema().named_by_iris())
 }
 
 /// Whether a node is a row without a name of a table of its own, such as `booking`. A table that is called
@@ -148,7 +146,7 @@ fn is_row_with_code(kg: &dyn Kg, node: NodeId, iri: &str) -> bool {
         && local
             .bytes()
             .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
-        && schema.label_relations.is_empty()
+        && schema.named_by_iris()
         && schema.row_names.iter().any(has)
 }
 

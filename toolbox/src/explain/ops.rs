@@ -1,10 +1,10 @@
 //! The comparisons that fit a relation's values and a value of the question.
 
-use kg::term::Term;
+use kg::term::{Literal, Term};
 use kg::value::{Kind, Op};
 
 use super::asked_word::AskedWord;
-use super::compared::{may_be_year, whole};
+use super::compared::{is_early_year, may_be_year, whole};
 use super::denied::{excludes, excludes_number};
 use super::values::{is_unasked_key, kind_of};
 use super::words::Explainer;
@@ -41,7 +41,8 @@ pub(super) fn ops(
             };
             let equal = ops == [Op::Eq];
             let year = asked.compared.get(index).is_some_and(|one| one.year);
-            let other_than_year = year && !has_years(explainer, one);
+            let early = is_early_year(&session.linked().values[index]);
+            let other_than_year = year && !has_years(explainer, one, early);
             if other_than_year || !equal && is_unasked_key(explainer, one) {
                 Vec::new()
             } else {
@@ -60,14 +61,16 @@ pub(super) fn ops(
             };
             if is_whole(explainer, one) {
                 // A number has no last day, and 3,000 is no year.
-                let year = !last_day && may_be_year(&session.linked().values[index]);
+                let value = &session.linked().values[index];
+                let year = !last_day && (may_be_year(value) || is_early_year(value));
                 return if year { wanted } else { Vec::new() };
             }
             // After a year means after its last day; before it, before its first.
             let late = |op: &Op| matches!(op, Op::Gt | Op::Le);
+            let year = text.strip_prefix('-').unwrap_or(text).len() == 4;
             wanted
                 .into_iter()
-                .filter(|op| late(op) == last_day || text.len() != 4 && !last_day)
+                .filter(|op| late(op) == last_day || !year && !last_day)
                 .collect()
         }
         Some(Kind::Text) if !number && excludes(session.plain_question(), text) => {
@@ -91,7 +94,7 @@ fn is_unsaid_code(explainer: &Explainer<'_, '_>, index: usize) -> bool {
     let nation = || words_of_nation(text).iter();
     let said =
         |word: &AskedWord| word.value == Some(index) || nation().any(|one| *one == word.word);
-    session.kg().schema().label_relations.is_empty()
+    session.kg().schema().named_by_iris()
         && is_short_code(text)
         && find_words(session.plain_question(), text).is_none()
         && !explainer.asked.words.iter().any(said)
@@ -108,12 +111,15 @@ fn is_whole(explainer: &Explainer<'_, '_>, one: &Adjacent) -> bool {
     })
 }
 
-/// Whether a relation that the question speaks of leads to whole numbers that may be years.
-fn has_years(explainer: &Explainer<'_, '_>, one: &Adjacent) -> bool {
+/// Whether a relation that the question speaks of leads to whole numbers that may be years, also `early` ones.
+fn has_years(explainer: &Explainer<'_, '_>, one: &Adjacent, early: bool) -> bool {
     let session = explainer.session;
     let far = session.step(one.member, one.relation, one.out);
     let read = session.literals(far.get(..1).unwrap_or_default());
-    read.first().is_some_and(may_be_year) && explainer.speaks_of(one.relation, one.member, false)
+    let may_be = |value: &Literal| {
+        may_be_year(value) || early && whole(value).is_some_and(|year| year.len() <= 4)
+    };
+    read.first().is_some_and(may_be) && explainer.speaks_of(one.relation, one.member, false)
 }
 
 /// Of a question with two numbers, the comparison in a range: the smaller one is its lower bound.
@@ -123,7 +129,7 @@ fn bound(explainer: &Explainer<'_, '_>, text: &str) -> Option<Op> {
     // A year is also its last day; other dates in their order: 2022-07-31 is 20220731.
     let number = |text: &str| match text.strip_suffix(LAST_DAY).filter(|year| has(year)) {
         Some(year) => year.parse::<f64>().ok(),
-        None if is_date(text) => text.replace('-', "").parse().ok(),
+        None if is_date(text) => day_number(text),
         None => text.parse().ok(),
     };
     let mut all: Vec<f64> = (values.iter())
@@ -139,6 +145,18 @@ fn bound(explainer: &Explainer<'_, '_>, text: &str) -> Option<Op> {
     } else {
         Op::Le
     })
+}
+
+/// A date or a month as a number in the order of dates: 20220731, -440315 for a day before our era.
+fn day_number(text: &str) -> Option<f64> {
+    let (early, rest) = (
+        text.starts_with('-'),
+        text.strip_prefix('-').unwrap_or(text),
+    );
+    let (year, rest) = rest.split_once('-')?;
+    let (year, rest): (f64, f64) = (year.parse().ok()?, rest.replace('-', "").parse().ok()?);
+    let year = if early { -year } else { year };
+    Some(year * 10_000.0 + rest)
 }
 
 /// Whether the question gives a range, and its values are the two ends.

@@ -29,7 +29,7 @@ impl Explainer<'_, '_> {
         let (kg, linked) = (self.session.kg(), self.session.linked());
         let topic = match state.plan.start {
             Start::Entity(at) => linked.entities.get(at),
-            Start::Entities | Start::Class(_) => None,
+            _ => None,
         };
         let (Some(&topic), [PlanStep::Walk(_)], Some(&first)) =
             (topic, state.plan.steps.as_slice(), state.nodes.first())

@@ -38,6 +38,8 @@ pub(super) enum Start {
     Entities,
     /// The instances of a class.
     Class(NodeId),
+    /// The things whose names share the content word with this index.
+    Alike(usize, Vec<NodeId>),
 }
 
 /// 1 if a relation's words stand further from the mention than those of the relation before it, -1 if
@@ -297,6 +299,10 @@ impl<'s, 'g> Writer<'s, 'g> {
             Start::Class(class) => {
                 let class = self.node(*class);
                 self.assign(Tool::GetEntityByType, vec![class])
+            }
+            Start::Alike(_, nodes) => {
+                let all = nodes.iter().map(|&node| self.node(node)).collect();
+                self.assign(Tool::Union, all)
             }
         };
         for step in &plan.steps {

@@ -114,7 +114,7 @@ impl Explainer<'_, '_> {
     fn begins_within(&self, plan: &Plan) -> bool {
         let said = match plan.start {
             Start::Entity(entity) => self.asked.within & bit(entity) != 0,
-            Start::Entities | Start::Class(_) => false,
+            _ => false,
         };
         said && plan.steps.is_empty()
     }

@@ -54,7 +54,7 @@ impl Explainer<'_, '_> {
             .any(|row| key_column(kg, row).as_ref() == Some(&own))
             && heads.len() == pairs.len()
             && tails.len() == pairs.len()
-            && kg.schema().label_relations.is_empty()
+            && kg.schema().named_by_iris()
             && !relations.iter().any(|one| other(one) || name(one))
             && kg.out_relations(tail).iter().any(name)
             && self.are_people(&[tail]);

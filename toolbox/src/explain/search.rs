@@ -66,6 +66,7 @@ pub(super) fn search(
         cancel,
         branches: Vec::new(),
         classes: Vec::new(),
+        alike: explainer.alike(),
         found: Vec::new(),
         rows: Vec::new(),
         hollow: RefCell::new(None),
@@ -93,6 +94,8 @@ pub(super) struct Search<'c> {
     branches: Vec<(usize, State)>,
     /// Classes that the question names.
     pub(super) classes: Vec<NodeId>,
+    /// Nouns of the question that are only in the names of these things.
+    pub(super) alike: Vec<(usize, Vec<NodeId>)>,
     pub(super) found: Vec<Found>,
     pub(super) rows: Vec<State>,
     /// The terms of the best plan that finds nothing.
@@ -232,6 +235,7 @@ impl Search<'_> {
         self.extremes(state, &adjacent, explainer, next)?;
         self.intersections(state, explainer, next);
         self.narrowed(state, explainer, next);
+        self.narrowed_to_alike(state, explainer, next);
         self.both(state, explainer, next);
         Ok(())
     }

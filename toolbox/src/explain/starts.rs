@@ -71,6 +71,9 @@ impl Search<'_> {
                     .filter(|class| !self.classes.contains(class)),
             );
         }
+        if entities.is_empty() {
+            starts.extend(self.alike_starts(explainer));
+        }
         for class in classes {
             let members = session.kg().instances(class);
             if members.len() <= self.limits.class {

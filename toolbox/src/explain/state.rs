@@ -141,9 +141,8 @@ impl State {
                     .map(|mentioned| if mentioned.is_some() { MENTIONED } else { 0.0 })
                     .collect();
             }
-            Start::Class(class) => {
-                words = explainer.class(*class);
-            }
+            Start::Class(class) => words = explainer.class(*class),
+            Start::Alike(word, _) => words = explainer.of_alike(*word).into(),
         }
         let class = matches!(start, Start::Class(_))
             .then(|| nodes.first())
@@ -240,7 +239,7 @@ impl State {
             // The way back needs no words of its own.
             _ if returns => None,
             Start::Entity(entity) => explainer.distance(&explained.words, entity),
-            Start::Entities | Start::Class(_) => None,
+            _ => None,
         };
         tally.order += order(self.distance, distance);
         tally.order -= i32::from(explainer.is_against_verb(hop, self.plan.topic()));
@@ -291,7 +290,7 @@ impl State {
                 let chains = &explainer.chains;
                 chains.get(entity).map_or(&[], Vec::as_slice)
             }
-            Start::Entities | Start::Class(_) => &[],
+            _ => &[],
         }
     }
 
@@ -305,7 +304,7 @@ impl State {
     fn is_of_kind(&self, hop: Hop, nodes: &[NodeId], explainer: &Explainer<'_, '_>) -> bool {
         let topic = match self.plan.start {
             Start::Entity(entity) => Some(entity),
-            Start::Entities | Start::Class(_) => None,
+            _ => None,
         };
         let walked = self.plan.steps.iter().map(|step| match step {
             PlanStep::Walk(hop) => Some(*hop),

@@ -40,7 +40,7 @@ pub(crate) fn is_code_of(value: &str, word: &str) -> bool {
 /// The codes of a graph made from tables that a word in lower case may be written as. No word of the names of classes
 /// and relations is one: `rented bikes` have no status `RT`.
 pub(super) fn coded(kg: &dyn Kg, word: &str) -> Vec<Literal> {
-    if !kg.schema().label_relations.is_empty() || word.len() < SHORTEST_WORD {
+    if !kg.schema().named_by_iris() || word.len() < SHORTEST_WORD {
         return Vec::new();
     }
     let mut found: Vec<Literal> = (codes_of(word).map(Literal::plain))

@@ -10,9 +10,7 @@ pub(super) fn date_at(chars: &[char], at: usize) -> Option<(String, usize)> {
     let mut words: Vec<(String, usize)> = Vec::new();
     let mut end = at;
     while words.len() < WORDS {
-        let word: String = (chars[end..].iter())
-            .take_while(|c| c.is_alphanumeric())
-            .collect();
+        let word = word_or_early_year(chars, end);
         end += word.chars().count();
         words.push((word.to_lowercase(), end));
         end += (chars[end..].iter())
@@ -36,8 +34,21 @@ pub(super) fn date_at(chars: &[char], at: usize) -> Option<(String, usize)> {
         (Some(day), Some(month)) => (day, month),
         _ => (day(second)?, month(first)?),
     };
-    let is_year = year.len() == 4 && year.bytes().all(|byte| byte.is_ascii_digit());
-    is_year.then(|| (format!("{year}-{:02}-{day:02}", month + 1), end - at))
+    is_year(year).then(|| (format!("{year}-{:02}-{day:02}", month + 1), end - at))
+}
+
+/// The word at a place, with the sign of a year before our era: `-0044`.
+fn word_or_early_year(chars: &[char], at: usize) -> String {
+    let rest = chars.get(at..).unwrap_or_default();
+    let sign = usize::from(matches!(rest, ['-', digit, ..] if digit.is_ascii_digit()));
+    let word = rest[sign..].iter().take_while(|c| c.is_alphanumeric());
+    rest[..sign].iter().chain(word).collect()
+}
+
+/// Whether a word is a year of four digits, with or without a sign.
+fn is_year(word: &str) -> bool {
+    let digits = word.strip_prefix('-').unwrap_or(word);
+    digits.len() == 4 && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The place of a month in the year, from 0, by its name or the beginning of its name.
@@ -48,10 +59,10 @@ fn month(word: &str) -> Option<usize> {
     names.position(|name| word.len() >= 3 && name.starts_with(word))
 }
 
-/// Whether a value is a date or a month, as this module writes them: `2024-10-31`, `2024-10`.
+/// Whether a value is a date or a month, as this module writes them: `2024-10-31`, `2024-10`, `-0044-03`.
 pub(crate) fn is_date(value: &str) -> bool {
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let mut parts = value.split('-');
+    let mut parts = value.strip_prefix('-').unwrap_or(value).split('-');
     let year = parts
         .next()
         .is_some_and(|year| year.len() == 4 && digits(year));
@@ -76,30 +87,24 @@ pub(super) fn months_at(chars: &[char], at: usize) -> Option<(Vec<String>, usize
         while chars.get(rest).is_some_and(|c| matches!(c, ' ' | ',')) {
             rest += 1;
         }
-        let word: String = (chars.get(rest..).unwrap_or_default().iter())
-            .take_while(|c| c.is_alphanumeric())
-            .collect();
+        let word = word_or_early_year(chars, rest);
         rest += word.chars().count();
         (word.to_lowercase(), rest)
-    };
-    let year = |word: &str| {
-        let digits = word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_digit());
-        digits.then(|| word.parse::<u32>().ok()).flatten()
     };
     let first = month(&next().0)?;
     let (mut word, mut end) = next();
     if word == "of" {
         (word, end) = next();
     }
-    if let Some(year) = year(&word) {
-        return Some((vec![format!("{year}-{:02}", first + 1)], end - at));
+    if is_year(&word) {
+        return Some((vec![format!("{word}-{:02}", first + 1)], end - at));
     }
     if !BETWEEN.contains(&word.as_str()) {
         return None;
     }
     let second = month(&next().0)?;
     let (word, end) = next();
-    let year = year(&word)?;
+    let year: u32 = word.parse().ok().filter(|_| is_year(&word))?;
     let days = match second {
         1 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
         1 => 28,
@@ -110,8 +115,8 @@ pub(super) fn months_at(chars: &[char], at: usize) -> Option<(Vec<String>, usize
     let begin = year.saturating_sub(u32::from(from > to));
     Some((
         vec![
-            format!("{begin}-{from:02}-01"),
-            format!("{year}-{to:02}-{days}"),
+            format!("{begin:04}-{from:02}-01"),
+            format!("{year:04}-{to:02}-{days}"),
         ],
         end - at,
     ))

@@ -65,6 +65,7 @@ pub fn literals(question: &str) -> Vec<Literal> {
                 "k" | "K" => scaled_by(&text, 3).unwrap_or(text),
                 _ => text,
             };
+            let sign = if is_signed(&chars, i) { "-" } else { "" };
             if let Some(decade) = decade_in_digits(&text, &letters) {
                 if !is_somebodys(&chars[..i]) {
                     years(decade, decade + 9).into_iter().for_each(&mut add);
@@ -74,10 +75,11 @@ pub fn literals(question: &str) -> Vec<Literal> {
                     add(Literal::plain(text));
                 }
             } else if matches!(letters.as_str(), "" | "k" | "K") || is_unit(&letters, &text) {
+                // `0476` is a year, too: no number begins with 0.
                 let year = text.len() == 4
                     && text.bytes().all(|b| b.is_ascii_digit())
-                    && matches!(text.as_bytes()[0], b'1' | b'2');
-                let text = scaled(&text, &chars[end..]);
+                    && matches!(text.as_bytes()[0], b'0'..=b'2');
+                let text = format!("{sign}{}", scaled(&text, &chars[end..]));
                 add(Literal::plain(text.clone()));
                 if year {
                     add(Literal::plain(format!("{text}{LAST_DAY}")));
@@ -111,6 +113,13 @@ pub fn literals(question: &str) -> Vec<Literal> {
         i += 1;
     }
     found
+}
+
+/// Whether a minus sign stands before the number at `at`: `below -5`, not `1990-2000`.
+fn is_signed(chars: &[char], at: usize) -> bool {
+    let before = at.checked_sub(1).map(|at| chars[at]);
+    let ends = |at: usize| !chars[at].is_alphanumeric() && chars[at] != '-' && chars[at] != ')';
+    matches!(before, Some('-' | '−')) && at.checked_sub(2).is_none_or(ends)
 }
 
 /// Whether letters behind a number are its unit. `5m` may be millions, `1.92m` is a length.

@@ -7,6 +7,7 @@ use kg::search::{
 };
 use kg::term::NodeId;
 
+use super::alike::named_alike;
 use super::error::LinkError;
 use super::language::{
     home_of, is_adjective, is_club, is_concept, is_designator, is_institution, is_nation,
@@ -155,7 +156,12 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
         let known = spans
             .iter()
             .any(|span| span.last > span.first && span.covers(token.word) && !is_tag(span));
-        if known || word.stop || word.number || text.len() < 2 {
+        if known
+            || word.stop
+            || word.number
+            || text.len() < 2
+            || !named_alike(asked.kg, text).is_empty()
+        {
             continue;
         }
         if is_ordinary(text) || is_concept(text) {

@@ -1,6 +1,7 @@
 //! Linking a question: the entities that it mentions and the numbers, dates and strings that it
 //! contains.
 
+mod alike;
 mod choose;
 mod codes;
 mod context;
@@ -20,6 +21,7 @@ mod units;
 mod words;
 mod years;
 
+pub(crate) use alike::named_alike;
 pub use choose::choose;
 pub(crate) use codes::{is_code_of, is_relation_name, is_short_code, is_vocabulary};
 pub(crate) use context::is_connected;

@@ -34,7 +34,7 @@ pub(super) fn add_short(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(), 
     let kg = asked.kg;
     let words = 0..asked.words.len();
     let asks = |at: usize| ASKED.contains(&stem(&normalise(asked.text(at, at))).as_str());
-    if kg.schema().label_relations.is_empty() || words.clone().any(asks) {
+    if kg.schema().named_by_iris() || words.clone().any(asks) {
         return Ok(());
     }
     for at in words {

@@ -1063,7 +1063,7 @@ fn extended<'g>(
 }
 
 /// The decided candidate of a question with extended tools.
-fn tabled(kg: &FrozenKg, question: &str) -> Candidate {
+pub(crate) fn tabled(kg: &FrozenKg, question: &str) -> Candidate {
     let session = extended(kg, question, ExecOptions::default()).unwrap();
     let weights = TermWeights::default();
     let candidates = Proposer::new(&session, WordTables::base())

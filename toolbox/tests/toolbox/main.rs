@@ -3,6 +3,7 @@
 
 mod call;
 mod databases;
+mod development;
 mod entity_selection;
 mod exec;
 mod explain;

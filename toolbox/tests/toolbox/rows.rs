@@ -65,16 +65,16 @@ fn a_variable_with_one_value_is_that_value() {
         (format!("{ages}{both}v3 = where(v1.k1, !=, v2)"), &[]),
         (
             format!("{shops}v2 = get_tail_entity(<@bob>, <@works>); v3 = where(v1.k1, !=, v2)"),
-            &["ann | shop2"],
+            &["ann | shop 2"],
         ),
         (
             format!("{shops}v2 = count(v0); v3 = where(v1.k1, =, <@shop2>)"),
-            &["ann | shop2"],
+            &["ann | shop 2"],
         ),
         // A column of another table is a set.
         (
             format!("{shops}v2 = extend(<@bob>, <@works>); v3 = where(v1.k1, !=, v2.k1)"),
-            &["ann | shop2"],
+            &["ann | shop 2"],
         ),
         (
             "v1 = extend(v0, <@born>); v2 = count(v0); v3 = where(v1.k1, >, NOW)".to_owned(),
@@ -276,29 +276,29 @@ fn rows_of_each_kind_of_path_have_their_own_evidence() {
         // A path has every triple that it may have followed.
         (
             "v1 = extend(<@shop1>, + <@in>); ans = end(v1)",
-            "shop1 | land",
-            &["land in north", "north in land", "shop1 in north"],
+            "shop 1 | land",
+            &["land in north", "north in land", "shop 1 in north"],
         ),
         (
             "v1 = extend(<@north>, * ~<@in>); ans = end(v1)",
             "north | north",
-            &["land in north", "north in land", "shop1 in north"],
+            &["land in north", "north in land", "shop 1 in north"],
         ),
         (
             "v1 = extend(<@shop1>, ~<@works>); ans = end(v1)",
-            "shop1 | bob",
-            &["bob works shop1"],
+            "shop 1 | bob",
+            &["bob works shop 1"],
         ),
         // A cell that equals a member of a set needs that member, and one that differs does not.
         (
             "v1 = extend(v0, <@works>); v2 = get_tail_entity(<@bob>, <@works>); v3 = where(v1.k1, =, v2); ans = end(v3)",
-            "ann | shop1",
-            &["ann type Person", "ann works shop1", "bob works shop1"],
+            "ann | shop 1",
+            &["ann type Person", "ann works shop 1", "bob works shop 1"],
         ),
         (
             "v1 = extend(v0, <@works>); v2 = get_tail_entity(<@bob>, <@works>); v3 = where(v1.k1, !=, v2); ans = end(v3)",
-            "ann | shop2",
-            &["ann type Person", "ann works shop2"],
+            "ann | shop 2",
+            &["ann type Person", "ann works shop 2"],
         ),
         // A row of a union has the triples of the table that has it.
         (

@@ -63,7 +63,7 @@ fn each_tool_follows_its_rule() {
         // D1: difference.
         (
             "v1 = get_entity_by_type(<@Shop>); v2 = get_tail_entity(v0, <@works>); v3 = difference(v1, v2); ans = end(v3)",
-            &["shop3"][..],
+            &["shop 3"][..],
         ),
         // D2: a row per value, and no row without a value.
         (
@@ -99,7 +99,7 @@ fn each_tool_follows_its_rule() {
         // A table of one cell may hold an entity.
         (
             "v1 = extend(v0, <@works>); v2 = extend(<@bob>, <@works>); v3 = columns(v2, k1); v4 = where(v1.k1, !=, v3); ans = end(v4)",
-            &["ann | shop2"],
+            &["ann | shop 2"],
         ),
         // D7: the first rows; D8: union of tables.
         (
@@ -113,7 +113,7 @@ fn each_tool_follows_its_rule() {
         ),
         (
             "v1 = extend(<@north>, * ~<@in>); v2 = columns(v1, k1); v3 = sort(v2, asc k0); ans = end(v3)",
-            &["land", "north", "shop1"],
+            &["land", "north", "shop 1"],
         ),
         // All of a long text is looked at.
         (
@@ -133,11 +133,11 @@ fn each_tool_follows_its_rule() {
         // A number is a table of one cell; yes or no; one of two sets.
         (
             "v1 = count(v0); v2 = where(v1, >, 3); v3 = exists(v2); v4 = choose(v3, <@shop1>, <@shop2>); ans = end(v4)",
-            &["shop1"],
+            &["shop 1"],
         ),
         (
             "v1 = count(v0); v2 = where(v1, >, 4); v3 = exists(v2); v4 = choose(v3, <@shop1>, <@shop2>); ans = end(v4)",
-            &["shop2"],
+            &["shop 2"],
         ),
         (
             "v1 = extend(v0, <@age>); v2 = exists(v1); ans = end(v2)",
@@ -327,19 +327,19 @@ fn every_row_has_its_own_evidence() {
     let groups = of_rows(
         "v1 = extend(v0, <@works>); v2 = extend(v1.k0, <@age>); v3 = group(v2, k1, average k2); v4 = sort(v3, desc k1); v5 = first(v4, 1); ans = end(v5)",
     );
-    assert_eq!(groups[0].0, "shop2 | 30");
+    assert_eq!(groups[0].0, "shop 2 | 30");
     assert_eq!(
         short(&groups[0].1),
-        ["ann age 30", "ann works shop2", "ann type Person"]
+        ["ann age 30", "ann works shop 2", "ann type Person"]
     );
     // A relation may be followed from any column.
     let second = of_rows(
         "v1 = extend(v0, <@works>); v2 = extend(v1.k1, <@in>); v3 = sort(v2, asc k0); ans = end(v3)",
     );
-    assert_eq!(second[1].0, "bob | shop1 | north");
+    assert_eq!(second[1].0, "bob | shop 1 | north");
     assert_eq!(
         short(&second[1].1),
-        ["bob works shop1", "bob type Person", "shop1 in north"]
+        ["bob works shop 1", "bob type Person", "shop 1 in north"]
     );
     // A set, a number and a truth value have no rows.
     let set = with_its_evidence("ans = end(v0)");

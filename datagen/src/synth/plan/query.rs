@@ -253,7 +253,7 @@ impl AlgebraBuilder<'_, '_> {
             }
             Test::During { interval, year } => {
                 let (from, to) = self.profile.intervals[*interval].clone();
-                let day = |day: &str| Literal::xsd(format!("{year}-{day}"), "date");
+                let day = |day: &str| Literal::xsd(format!("{year:04}-{day}"), "date");
                 let from = self.half(this, &from, Op::Le, &day("12-31"));
                 let to = self.half(this, &to, Op::Ge, &day("01-01"));
                 self.filters.push(from);

@@ -36,6 +36,18 @@ fn with_lexical(value: &Literal, lexical: String) -> Literal {
     }
 }
 
+/// The year that a date begins with, negative before our era, and the rest of the date.
+fn year_of(date: &str) -> Option<(i32, &str)> {
+    let (sign, digits) = match date.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, date),
+    };
+    let (year, rest) = digits.split_at_checked(4)?;
+    let whole = year.bytes().all(|b| b.is_ascii_digit());
+    let year: i32 = year.parse().ok().filter(|_| whole)?;
+    (year < 2100 && !rest.starts_with(|c: char| c.is_ascii_digit())).then_some((sign * year, rest))
+}
+
 impl QuestionSampler<'_, '_> {
     /// An attribute of a node and its value.
     pub(super) fn attribute(
@@ -196,20 +208,20 @@ impl QuestionSampler<'_, '_> {
 
     /// A comparison of a date with a year near the value.
     fn time_test(&mut self, relation: usize, value: &Literal) -> Option<Test> {
-        let year = value
-            .lexical
-            .get(..4)
-            .filter(|year| year.bytes().all(|b| b.is_ascii_digit()))?;
-        let year: u32 = year.parse().ok()?;
-        (1001..2100).contains(&year).then_some(())?;
-        let full = value.lexical.len() > 4;
-        let apart = 1 + u32::try_from(self.rng.below(8)).ok()?;
-        let (op, value) = if self.rng.chance(0.5) {
-            let year = year - apart;
+        let (year, rest) = year_of(&value.lexical)?;
+        let full = !rest.is_empty();
+        let apart = 1 + i32::try_from(self.rng.below(8)).ok()?;
+        let after = self.rng.chance(0.5);
+        let bound = if after { year - apart } else { year + apart };
+        // There is no year 0 between the eras.
+        (bound != 0 && (bound < 0) == (year < 0)).then_some(())?;
+        let sign = if bound < 0 { "-" } else { "" };
+        let bound = format!("{sign}{:04}", bound.abs());
+        let (op, value) = if after {
             let bound = if full {
-                format!("{year}-12-31")
+                format!("{bound}-12-31")
             } else {
-                year.to_string()
+                bound
             };
             (Op::Gt, with_lexical(value, bound))
         } else {
@@ -219,14 +231,12 @@ impl QuestionSampler<'_, '_> {
             } else {
                 value.datatype.clone()
             };
-            let lexical = (year + apart).to_string();
-            let lang = None;
             (
                 Op::Lt,
                 Literal {
-                    lexical,
+                    lexical: bound,
                     datatype,
-                    lang,
+                    lang: None,
                 },
             )
         };

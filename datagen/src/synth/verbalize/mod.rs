@@ -147,7 +147,15 @@ impl Verbalizer<'_, '_> {
                 _ => text,
             };
         }
-        if let Some(year) = text.strip_suffix("-12-31") {
+        let year = text.strip_suffix("-12-31").unwrap_or(&text);
+        if let Some(digits) = year.strip_prefix('-')
+            && tail == TailType::Time
+            && digits.len() == 4
+            && let Ok(number) = digits.parse::<u16>()
+        {
+            return format!("{number} {}", self.word("BC|BC|BCE"));
+        }
+        if year.len() < text.len() {
             return year.to_owned();
         }
         if text.len() > 4 && text.bytes().all(|b| b.is_ascii_digit()) && self.rng.chance(0.15) {

@@ -46,7 +46,7 @@ pub(super) fn values_left(
     // What is left out is what has the column, and no class is asked for.
     let start = match base.plan.start {
         Start::Class(start) => start,
-        Start::Entity(_) | Start::Entities => class,
+        Start::Entity(_) | Start::Entities | Start::Alike(..) => class,
     };
     let mut said = |class: NodeId, words: &[usize]| {
         let of_class = explainer.class(class);
