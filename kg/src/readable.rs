@@ -49,10 +49,10 @@ pub(crate) fn shown_name(iri: &str) -> String {
 /// A name made from an IRI with the class spelled out, and what else the node may be called, where the name has a mark
 /// of its class: `Common Language`, then `Common L` and `Common`.
 pub(crate) fn marked_names<'m>(
-    name: String,
+    name: &str,
     marks: impl Iterator<Item = &'m KindMark>,
 ) -> (String, Vec<String>) {
-    let (mut shown, mut others) = (name.clone(), Vec::new());
+    let (mut shown, mut others) = (name.to_owned(), Vec::new());
     for mark in marks {
         let rest = match mark.before {
             true => name.strip_prefix(mark.mark.as_str()),
@@ -73,7 +73,7 @@ pub(crate) fn marked_names<'m>(
                 true => format!("{} {rest}", mark.word),
                 false => format!("{rest} {}", mark.word),
             };
-            others.push(name.clone());
+            others.push(name.to_owned());
         }
         if !is_opaque(rest) {
             others.push(rest.to_owned());

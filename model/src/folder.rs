@@ -84,7 +84,7 @@ impl ModelFolder {
             )));
         }
         Ok(Self {
-            path: path.to_path_buf(),
+            path: path.clone(),
             config,
             tokenizer,
             info,

@@ -270,7 +270,7 @@ pub(super) fn own_label(image: &Image, schema: &Schema, id: u32, iri: &str) -> O
                 true => readable_name(iri)?,
                 false => shown_name(iri),
             };
-            marked_names(name, marks).0
+            marked_names(&name, marks).0
         }
         None => return None,
     };

@@ -85,7 +85,7 @@ fn add_words(
     if !labelled && let Some(words) = readable_name(iri) {
         let types = kg.types(node).into_iter();
         let marks = types.flat_map(|class| kg.schema().marks_of(class));
-        let (shown, others) = marked_names(words, marks);
+        let (shown, others) = marked_names(&words, marks);
         let best = kind(found);
         add(found, &shown, best);
         for other in others {

@@ -74,7 +74,7 @@ pub(super) fn read(
                 let end = at + usize::from(with_byte);
                 text.extend_from_slice(&ready[taken..end]);
                 taken = end;
-                reader.statement(std::mem::take(&mut text), what)?;
+                reader.statement(&std::mem::take(&mut text), what)?;
                 if with_byte {
                     break;
                 }
@@ -92,7 +92,7 @@ pub(super) fn read(
             break;
         }
     }
-    reader.statement(text, Scanned::Statement)?;
+    reader.statement(&text, Scanned::Statement)?;
     reader.flush()?;
     reader.close()?;
     if reader.uses_base {
@@ -103,11 +103,11 @@ pub(super) fn read(
 
 impl Reader<'_, '_> {
     /// Takes the next statement.
-    fn statement(&mut self, text: Vec<u8>, what: Scanned) -> Result<(), ReadStop> {
-        let blank = blank(&text);
+    fn statement(&mut self, text: &[u8], what: Scanned) -> Result<(), ReadStop> {
+        let blank = blank(text);
         let newlines = |text: &[u8]| memchr::memchr_iter(b'\n', text).count() as u64;
         let start = self.line + newlines(&text[..blank]);
-        let end = self.line + newlines(&text);
+        let end = self.line + newlines(text);
         self.line = end;
         let text = text[blank..].to_vec();
         match what {

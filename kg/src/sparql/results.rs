@@ -60,7 +60,7 @@ impl QueryAnswer {
         }
         let terms = rows.iter().flatten().flatten();
         xml::check_text(terms.clone())?;
-        let returns = Returns::of(terms);
+        let returns = Returns::of(&terms);
         let mut document = Vec::new();
         self.write_as(format, &returns, &mut document)?;
         to.write_all(&returns.restored(document))

@@ -61,7 +61,7 @@ impl TriplesFormat {
         let returns = if self == Self::RdfXml {
             let written = triples.clone().filter(|triple| is_rdf(triple));
             xml::check_triples(written.clone())?;
-            Returns::of(written.flatten())
+            Returns::of(&written.flatten())
         } else {
             Returns::none()
         };

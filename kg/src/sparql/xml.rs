@@ -115,7 +115,7 @@ pub(super) struct Returns(Option<char>);
 
 impl Returns {
     /// Chooses the character.
-    pub(super) fn of<'t>(terms: impl Iterator<Item = &'t Term> + Clone) -> Self {
+    pub(super) fn of<'t>(terms: &(impl Iterator<Item = &'t Term> + Clone)) -> Self {
         let has = |c: char| terms.clone().any(|term| text(term).contains(c));
         if !has('\r') {
             return Self(None);

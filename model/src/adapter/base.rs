@@ -53,7 +53,7 @@ pub fn digest(folder: &Path) -> Result<String, ModelError> {
         .iter()
         .map(|file| sha256_file(&folder.join(file)))
         .collect::<Result<_, _>>()?;
-    Ok(sha256_hex(digests.iter().map(|digest| digest.as_bytes())))
+    Ok(sha256_hex(digests.iter().map(String::as_bytes)))
 }
 
 /// The folder of an adapter's base: the path in the adapter, also relative to the adapter, or the

@@ -166,7 +166,7 @@ impl GoldAnswers {
                 .find(|other| self.answers.ids.contains(other))
                 .unwrap_or(label),
         };
-        Reading::named(&member.term, text)
+        Reading::named(&member.term, &text)
     }
 }
 

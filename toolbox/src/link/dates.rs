@@ -106,7 +106,9 @@ pub(super) fn months_at(chars: &[char], at: usize) -> Option<(Vec<String>, usize
     let (word, end) = next();
     let year: u32 = word.parse().ok().filter(|_| is_year(&word))?;
     let days = match second {
-        1 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        1 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => {
+            29
+        }
         1 => 28,
         3 | 5 | 8 | 10 => 30,
         _ => 31,

@@ -53,10 +53,10 @@ impl Reading {
     /// A term that is compared by another text than its own: its label, or the name that a data set
     /// gives.
     #[must_use]
-    pub fn named(term: &Term, text: String) -> Self {
+    pub fn named(term: &Term, text: &str) -> Self {
         match term {
-            Term::Literal(literal) => Self::of_literal(literal, &text, text.clone()),
-            Term::Iri(_) | Term::Blank(_) => Self::of_text(&text),
+            Term::Literal(literal) => Self::of_literal(literal, text, text.to_owned()),
+            Term::Iri(_) | Term::Blank(_) => Self::of_text(text),
         }
     }
 
