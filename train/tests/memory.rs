@@ -155,7 +155,7 @@ fn the_peak_of_three_shapes_is_within_a_tenth_of_the_estimate() {
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         let line = said.lines().find_map(|line| line.strip_prefix("MEASURED "));
         let line = line.unwrap_or_else(|| panic!("{name}: {output:?}"));
-        let mut numbers = line.split(' ').map(|number| number.parse::<f64>());
+        let mut numbers = line.split(' ').map(str::parse::<f64>);
         let (estimate, peak) = (
             numbers.next().unwrap().unwrap(),
             numbers.next().unwrap().unwrap(),

@@ -8,8 +8,11 @@ use super::*;
 
 const TEXT: &str = "head\trelation\ttail\n";
 
+/// Writes a text in a compressed format.
+type Pack = fn(&str) -> Vec<u8>;
+
 /// [`TEXT`] in the formats that have several members, streams or frames in a file. The function makes one of them.
-fn packers() -> [(&'static str, fn(&str) -> Vec<u8>); 3] {
+fn packers() -> [(&'static str, Pack); 3] {
     [
         ("t.tsv.gz", |text| {
             let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

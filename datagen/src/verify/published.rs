@@ -39,8 +39,8 @@ pub(super) fn compare_published(
             Some(fold(&clean(&name))),
         ];
         let term = kg.term(node);
-        let literal = term.as_literal().map(|literal| literal.lexical.clone());
-        let read = literal.map(|text| Reading::named(&term, text));
+        let literal = term.as_literal();
+        let read = literal.map(|literal| Reading::named(&term, &literal.lexical));
         let is = |text: &&String| {
             read.as_ref()
                 .is_some_and(|read| Reading::of_text(text).same(read))

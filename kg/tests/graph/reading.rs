@@ -205,7 +205,7 @@ fn a_fault_in_trig_loses_its_statement_and_not_its_graph() {
     let graphs: Vec<(&str, usize)> = kg
         .graphs()
         .iter()
-        .map(|graph| (graph.name.as_str(), graph.triples as usize))
+        .map(|graph| (graph.name.as_str(), graph.triples))
         .collect();
     assert!(graphs.contains(&("http://t.test/g", 2)), "{graphs:?}");
     assert_eq!(graphs.len(), 4, "{graphs:?}");
@@ -240,7 +240,7 @@ fn tolerance_does_not_change_good_files() {
     let text = "@base <http://b.test/> .\n@prefix : <#> .\n:a :r [ :s ( 1 [] 'x' ) ] ; a :C .\n\
         _:x :r _:y . [ :r _:x ] :s '' .\n# end\n"
         .repeat(3_000);
-    let trig = format!("{}\n<g> {{ :a :r _:x . }} _:g {{ :b :r [] }}", text);
+    let trig = format!("{text}\n<g> {{ :a :r _:x . }} _:g {{ :b :r [] }}");
     for (name, text) in [("g.ttl", text.as_str()), ("g.trig", trig.as_str())] {
         let strict = load(name, text);
         let kg = try_load(name, text, &tolerant(1)).unwrap();

@@ -270,7 +270,7 @@ fn what_a_chat_cannot_have_is_refused_and_the_rest_is_obeyed() {
     ] {
         let reply = ask(more.clone());
         reply.refused(400, "unsupported_value");
-        let name = more.as_object().unwrap().keys().last().unwrap();
+        let name = more.as_object().unwrap().keys().next_back().unwrap();
         let text = reply.json()["error"]["message"].to_string();
         assert!(text.contains(name), "{text}");
     }

@@ -22,6 +22,7 @@ pub fn load(bytes: &[u8]) {
         max_faults: usize::from(first >= 128),
         memory: MEMORY,
         threads: 1,
+        base: None,
     };
     if fs::write(&file, content).is_ok()
         && let Ok(kg) = FrozenKg::load(&[file], &options, &|_| {})

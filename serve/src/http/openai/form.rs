@@ -40,7 +40,7 @@ const RULES: [Rule; 21] = [
     ("top_logprobs", |value| *value == 0, NO_CHANCES),
     (
         "logit_bias",
-        |value| value.as_object().is_some_and(|biases| biases.is_empty()),
+        |value| value.as_object().is_some_and(serde_json::Map::is_empty),
         "the graph decides which names an answer has, so no token can be preferred",
     ),
     ("modalities", only_text, TEXT),
@@ -178,7 +178,7 @@ fn starts(text: &str) -> impl Iterator<Item = usize> {
     text.char_indices().filter_map(move |(at, c)| {
         let goes_on = in_word;
         in_word = c.is_alphanumeric();
-        let begins = !c.is_whitespace() && !(goes_on && in_word);
+        let begins = !(c.is_whitespace() || goes_on && in_word);
         begins.then_some(at)
     })
 }
