@@ -25,6 +25,7 @@ mod label;
 pub mod limits;
 mod load;
 mod names;
+mod note;
 mod readable;
 mod schema;
 pub mod search;
@@ -47,14 +48,15 @@ pub use load::{
     GraphFormat, GraphSource, LoadError, LoadOptions, LoadProgress, Skipped, SkippedStatement,
 };
 pub use names::text_iri;
+pub use note::dataset_note;
 pub use readable::readable_name;
 pub use schema::{
     INTERVAL_ENDS, IntervalRelation, KindMark, Schema, Settings, is_meta_class, row_key,
 };
 pub use sparql::{
     PatternPart, QueryAnswer, QueryError, QueryLimits, ResultsFormat, RewrittenQuery,
-    TriplesFormat, UNNAMED_GRAPH, algebra_literal, cancelled_by, dataset_note, normalise, operands,
-    parse_query, parse_query_at, parts, term_literal, with_dataset,
+    TriplesFormat, UNNAMED_GRAPH, algebra_literal, cancelled_by, normalise, operands, parse_query,
+    parse_query_at, parts, term_literal, with_dataset,
 };
 
 /// The SPARQL algebra of gold queries, re-exported so that every crate uses the same version.

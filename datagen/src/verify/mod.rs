@@ -11,7 +11,7 @@ mod rivals;
 use gold::{AnswerFit, GoldAnswer, describe, size};
 use kg::spargebra::Query;
 use kg::term::Term;
-use kg::{Kg, parse_query};
+use kg::{Kg, QueryError, parse_query};
 use published::compare_published;
 use toolbox::call::{Arg, ToolTable};
 use toolbox::exec::{ToolError, Value};
@@ -33,7 +33,14 @@ use crate::question::{GoldQuery, GoldQuestion};
 pub fn parsed(question: &GoldQuestion) -> Result<Query, Refused> {
     match &question.query {
         GoldQuery::Text(text) => {
-            parse_query(text).map_err(|error| Refused::before(Refusal::Syntax, error.to_string()))
+            parse_query(text).map_err(|error| {
+                let reason = match error {
+                    // Anything but labels of Wikidata's label service.
+                    QueryError::Refused(_) => Refusal::Service,
+                    _ => Refusal::Syntax,
+                };
+                Refused::before(reason, error.to_string())
+            })
         }
         GoldQuery::Algebra(query) => Ok(query.as_ref().clone()),
         GoldQuery::AnswersOnly { .. } => Err(Refused::before(

@@ -8,20 +8,18 @@
 
 use std::any::Any;
 use std::convert::Infallible;
-use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::rc::Rc;
 
-use oxigraph::model::{BlankNode, Literal as OxLiteral, NamedNode, NamedNodeRef, Term as OxTerm};
+use oxigraph::model::Term as OxTerm;
 use spareval::{ExpressionTerm, InternalQuad, QueryEvaluator, QueryResults, QueryableDataset};
 use spargebra::Query;
 
+use super::eval_term::{EvalTerm, to_term};
 use super::kg::FrozenKg;
 use super::quads::{Dataset, QuadRow, QuadRows};
-use crate::dictionary::{TermParts, term_key};
 use crate::limits::QUERY_TEXT;
 use crate::sparql::budget::{self, StopReason};
-use crate::sparql::{QueryAnswer, QueryError, QueryLimits, RewrittenQuery, length, term_literal};
+use crate::sparql::{QueryAnswer, QueryError, QueryLimits, RewrittenQuery};
 use crate::term::Term;
 
 /// Memory of a row or table entry in addition to its terms.
@@ -118,128 +116,6 @@ fn size_of_row(row: &[Option<Term>]) -> usize {
     size_of_val(row) + row.iter().flatten().map(text).sum::<usize>()
 }
 
-fn to_term(term: &OxTerm) -> Term {
-    match term {
-        OxTerm::NamedNode(node) => Term::Iri(node.as_str().to_owned()),
-        OxTerm::BlankNode(node) => Term::Blank(node.as_str().to_owned()),
-        OxTerm::Literal(literal) => Term::Literal(term_literal(literal)),
-    }
-}
-
-fn from_parts(parts: TermParts<'_>) -> OxTerm {
-    match parts {
-        TermParts::Iri(iri) => NamedNode::new_unchecked(iri).into(),
-        TermParts::Blank(label) => BlankNode::new_unchecked(label).into(),
-        TermParts::Literal(lexical, _, lang) if !lang.is_empty() => {
-            OxLiteral::new_language_tagged_literal_unchecked(lexical, lang).into()
-        }
-        TermParts::Literal(lexical, "", _) => OxLiteral::new_simple_literal(lexical).into(),
-        TermParts::Literal(lexical, datatype, _) => {
-            OxLiteral::new_typed_literal(lexical, NamedNodeRef::new_unchecked(datatype)).into()
-        }
-    }
-}
-
-/// A term during evaluation: either a term of the graph or one that the query created, never both.
-/// So equal values are equal terms.
-#[derive(Debug)]
-pub(super) enum EvalTerm {
-    Id(u32),
-    New(Rc<NewTerm>),
-}
-
-/// A term that the query created.
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct NewTerm(OxTerm);
-
-impl NewTerm {
-    fn new(term: OxTerm) -> Self {
-        let new = Self(term);
-        budget::hold(new.bytes());
-        new
-    }
-
-    fn bytes(&self) -> usize {
-        length(&self.0)
-    }
-}
-
-impl Drop for NewTerm {
-    fn drop(&mut self) {
-        budget::release(self.bytes());
-    }
-}
-
-impl EvalTerm {
-    /// A term of the graph if it has this one, else a new term.
-    pub(super) fn of(kg: &FrozenKg, term: OxTerm) -> Self {
-        if let OxTerm::Literal(literal) = &term {
-            budget::text(literal.value().len());
-        }
-        let known = to_term(&term);
-        let mut key = String::new();
-        term_key(&mut key, &known);
-        match kg.dictionary().find(&key) {
-            Some(id) => Self::id(id),
-            None => Self::new(Rc::new(NewTerm::new(term))),
-        }
-    }
-
-    /// The term in full.
-    pub(super) fn to_ox(&self, kg: &FrozenKg) -> OxTerm {
-        match self {
-            Self::Id(id) => from_parts(kg.dictionary().key(*id).parts()),
-            Self::New(term) => term.0.clone(),
-        }
-    }
-
-    fn id(id: u32) -> Self {
-        budget::hold_terms(1);
-        Self::Id(id)
-    }
-
-    fn new(term: Rc<NewTerm>) -> Self {
-        budget::hold_terms(1);
-        Self::New(term)
-    }
-}
-
-impl Clone for EvalTerm {
-    fn clone(&self) -> Self {
-        match self {
-            Self::Id(id) => Self::id(*id),
-            Self::New(term) => Self::new(Rc::clone(term)),
-        }
-    }
-}
-
-impl Drop for EvalTerm {
-    fn drop(&mut self) {
-        budget::release_term();
-    }
-}
-
-impl PartialEq for EvalTerm {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Id(a), Self::Id(b)) => a == b,
-            (Self::New(a), Self::New(b)) => a == b,
-            _ => false,
-        }
-    }
-}
-
-impl Eq for EvalTerm {}
-
-impl Hash for EvalTerm {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        match self {
-            Self::Id(id) => id.hash(state),
-            Self::New(term) => term.hash(state),
-        }
-    }
-}
-
 /// The dataset, as the evaluator reads it.
 struct EvalDataset<'a>(&'a Dataset<'a>);
 
@@ -297,11 +173,11 @@ impl<'a> QueryableDataset<'a> for EvalDataset<'a> {
     }
 
     fn internalize_term(&self, term: OxTerm) -> Result<EvalTerm, Infallible> {
-        Ok(EvalTerm::of(self.0.kg(), term))
+        Ok(EvalTerm::of(self.0.kg().dictionary(), term))
     }
 
     fn externalize_term(&self, value: EvalTerm) -> Result<OxTerm, Infallible> {
-        Ok(value.to_ox(self.0.kg()))
+        Ok(value.to_ox(self.0.kg().dictionary()))
     }
 
     fn externalize_expression_term(&self, value: EvalTerm) -> Result<ExpressionTerm, Infallible> {

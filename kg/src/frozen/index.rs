@@ -95,6 +95,13 @@ impl Image {
         self.tails(s, p).binary_search(&o).is_ok()
     }
 
+    /// The rows of the graph at this place in the list of named graphs.
+    pub(super) fn rows_of_graph(&self, at: usize) -> &[u32] {
+        let rows = self.ids(Section::GraphRows);
+        rows.get(self.range(Section::GraphStarts, at))
+            .unwrap_or(&[])
+    }
+
     /// The places in SPO order of a subject's rows, or of those with one relation.
     pub(super) fn row_range(&self, s: u32, p: Option<u32>) -> Range<usize> {
         let all = self.range(Section::SpoStarts, s as usize);

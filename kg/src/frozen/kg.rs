@@ -9,9 +9,9 @@ use super::chunk::Chunk;
 use super::freeze::{self, FreezeError, FreezeInput};
 use super::image::{Damage, Image};
 use super::layout::Section;
+use super::members::{Origins, Scan};
 use super::memo::GraphIdentity;
 use super::meta::{GraphMeta, NamedGraph};
-use super::quads::{Origins, Scan};
 use super::spool::WorkFile;
 use crate::dictionary::{Dictionary, TermKey, term_key};
 use crate::graph::Kg;
@@ -203,7 +203,7 @@ impl FrozenKg {
             })
             .collect::<Result<Vec<usize>, _>>()?;
         let quads = places.into_iter().flat_map(|place| {
-            let rows = Scan::new(&self.image, self.rows_of_graph(place), [None; 3]);
+            let rows = Scan::new(&self.image, self.image.rows_of_graph(place), [None; 3]);
             rows.map(move |triple| (triple.map(|id| self.term(NodeId(id))), place as u32))
         });
         Ok(Self::from_quads(quads, names))

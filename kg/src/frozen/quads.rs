@@ -7,10 +7,10 @@
 use oxigraph::model::{BlankNode, NamedNode, Term as OxTerm};
 use spargebra::algebra::QueryDataset;
 
-use super::evaluate::EvalTerm;
+use super::eval_term::EvalTerm;
 use super::image::Image;
 use super::kg::FrozenKg;
-use super::layout::{NONE, Section};
+use super::members::{Origins, RowsOf};
 use super::pattern::PatternRows;
 use crate::sparql::{UNNAMED_GRAPH, budget};
 
@@ -18,64 +18,7 @@ use crate::sparql::{UNNAMED_GRAPH, budget};
 /// matching row are looked up.
 const FEW: usize = 16;
 
-/// The named graphs of each row, computed when they are first needed.
-#[derive(Debug)]
-pub(super) struct Origins {
-    /// First place of each row in `graphs`, and the end.
-    starts: Vec<u32>,
-    /// Places of graphs in the list of named graphs.
-    graphs: Vec<u32>,
-}
-
-impl Origins {
-    fn of(kg: &FrozenKg) -> Self {
-        let rows = kg.image.ids(Section::SpoP).len();
-        let mut starts = vec![0_u32; rows + 1];
-        let named = (0..kg.meta.graphs.len()).filter(|&at| !kg.meta.graphs[at].name.is_empty());
-        for at in named.clone() {
-            for &row in kg.rows_of_graph(at) {
-                if let Some(count) = starts.get_mut(row as usize + 1) {
-                    *count += 1;
-                }
-            }
-        }
-        let mut sum = 0;
-        for start in &mut starts {
-            sum += *start;
-            *start = sum;
-        }
-        let mut next = starts.clone();
-        let mut graphs = vec![0; sum as usize];
-        for at in named {
-            for &row in kg.rows_of_graph(at) {
-                if let Some(place) = next.get_mut(row as usize)
-                    && let Some(graph) = graphs.get_mut(*place as usize)
-                {
-                    *graph = at as u32;
-                    *place += 1;
-                }
-            }
-        }
-        Self { starts, graphs }
-    }
-
-    fn of_row(&self, row: u32) -> &[u32] {
-        let range = self.starts.get(row as usize..).and_then(|rest| match rest {
-            [start, end, ..] => self.graphs.get(*start as usize..*end as usize),
-            _ => None,
-        });
-        range.unwrap_or(&[])
-    }
-}
-
 impl FrozenKg {
-    /// The rows of the graph at this place in the list of named graphs.
-    pub(super) fn rows_of_graph(&self, at: usize) -> &[u32] {
-        let rows = self.image.ids(Section::GraphRows);
-        rows.get(self.image.range(Section::GraphStarts, at))
-            .unwrap_or(&[])
-    }
-
     /// The place of a graph that has triples.
     fn graph_at(&self, name: &str) -> Option<usize> {
         let name = if name == UNNAMED_GRAPH { "" } else { name };
@@ -97,9 +40,9 @@ impl FrozenKg {
         places.dedup();
         match places.as_slice() {
             [] => DefaultGraph::One(&[]),
-            &[only] => DefaultGraph::One(self.rows_of_graph(only)),
+            &[only] => DefaultGraph::One(self.image.rows_of_graph(only)),
             several => {
-                let parts = several.iter().map(|&at| self.rows_of_graph(at));
+                let parts = several.iter().map(|&at| self.image.rows_of_graph(at));
                 let mut rows: Vec<u32> = parts.flatten().copied().collect();
                 rows.sort_unstable();
                 rows.dedup();
@@ -180,8 +123,8 @@ impl<'a> Dataset<'a> {
             let at = kg.graph_at(name)?;
             Some(NamedRows {
                 at,
-                term: EvalTerm::of(kg, graph_term(name)),
-                rows: kg.rows_of_graph(at),
+                term: EvalTerm::of(kg.dictionary(), graph_term(name)),
+                rows: kg.image.rows_of_graph(at),
             })
         });
         Self {
@@ -206,7 +149,7 @@ impl<'a> Dataset<'a> {
 
     /// The named graph of this name.
     fn graph(&self, name: &EvalTerm) -> Option<&NamedRows<'a>> {
-        let text = graph_text(&name.to_ox(self.kg));
+        let text = graph_text(&name.to_ox(self.kg.dictionary()));
         let at = self.kg.graph_at(&text?)?;
         let place = self.named.binary_search_by_key(&at, |graph| graph.at);
         place.ok().and_then(|place| self.named.get(place))
@@ -246,7 +189,10 @@ impl<'a> Dataset<'a> {
         let [s, p, o] = pattern;
         let rows = PatternRows::matching(self.image(), s, p, o);
         if self.named.len() > FEW && rows.len() < self.named.len() {
-            let origins = self.kg.origins.get_or_init(|| Origins::of(self.kg));
+            let origins = self
+                .kg
+                .origins
+                .get_or_init(|| Origins::of(&self.kg.image, &self.kg.meta.graphs));
             QuadRows::ByRow(ByRow {
                 dataset: self,
                 origins,
@@ -374,105 +320,6 @@ impl<'a> Iterator for ByRow<'a> {
             let [s, p, o] = self.row;
             let row = self.dataset.image().row_of(s, p, o);
             self.graphs = row.map_or(&[], |row| self.origins.of_row(row));
-        }
-    }
-}
-
-/// The rows of a set of rows that match a pattern.
-pub(super) enum RowsOf<'a> {
-    /// Tests each row of the set.
-    Scan(Scan<'a>),
-    /// Tests whether each row that matches the pattern is in the set.
-    Filter {
-        image: &'a Image,
-        set: &'a [u32],
-        rows: PatternRows<'a>,
-    },
-}
-
-impl<'a> RowsOf<'a> {
-    /// `set` is sorted.
-    fn new(image: &'a Image, set: &'a [u32], pattern: [Option<u32>; 3]) -> Self {
-        let [s, p, o] = pattern;
-        if let Some(s) = s {
-            let range = image.row_range(s, p);
-            let place = |row: usize| set.partition_point(|&own| (own as usize) < row);
-            let set = set.get(place(range.start)..place(range.end));
-            return Self::Scan(Scan::new(image, set.unwrap_or(&[]), pattern));
-        }
-        let rows = PatternRows::matching(image, None, p, o);
-        if set.len() <= rows.len() {
-            Self::Scan(Scan::new(image, set, pattern))
-        } else {
-            Self::Filter { image, set, rows }
-        }
-    }
-}
-
-impl Iterator for RowsOf<'_> {
-    type Item = [u32; 3];
-
-    fn next(&mut self) -> Option<[u32; 3]> {
-        match self {
-            Self::Scan(scan) => scan.next(),
-            Self::Filter { image, set, rows } => rows.find(|&[s, p, o]| {
-                budget::tick();
-                let row = image.row_of(s, p, o);
-                row.is_some_and(|row| set.binary_search(&row).is_ok())
-            }),
-        }
-    }
-}
-
-/// Reads the rows of a set in order.
-pub(super) struct Scan<'a> {
-    image: &'a Image,
-    set: &'a [u32],
-    pattern: [Option<u32>; 3],
-    /// The subject of the last row, and the row after its last one.
-    subject: u32,
-    end: u32,
-}
-
-impl<'a> Scan<'a> {
-    pub(super) fn new(image: &'a Image, set: &'a [u32], pattern: [Option<u32>; 3]) -> Self {
-        let (subject, end) = match pattern[0] {
-            Some(subject) => (subject, NONE),
-            None => (0, 0),
-        };
-        Self {
-            image,
-            set,
-            pattern,
-            subject,
-            end,
-        }
-    }
-}
-
-impl Iterator for Scan<'_> {
-    type Item = [u32; 3];
-
-    fn next(&mut self) -> Option<[u32; 3]> {
-        let [_, wanted_p, wanted_o] = self.pattern;
-        loop {
-            let (&row, rest) = self.set.split_first()?;
-            self.set = rest;
-            budget::tick();
-            let column = |section| self.image.ids(section).get(row as usize).copied();
-            let (p, o) = (column(Section::SpoP)?, column(Section::SpoO)?);
-            if wanted_p.is_some_and(|wanted| wanted != p)
-                || wanted_o.is_some_and(|wanted| wanted != o)
-            {
-                continue;
-            }
-            if row >= self.end {
-                let starts = self.image.ids(Section::SpoStarts);
-                let after = starts.partition_point(|&start| start <= row);
-                self.subject = after.checked_sub(1)? as u32;
-                self.end = starts.get(after).copied()?;
-            }
-            return Some([self.subject, p, o]);
         }
     }
 }

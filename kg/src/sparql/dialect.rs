@@ -24,7 +24,7 @@ use spargebra::{Query, SparqlParser};
 use super::label_service;
 use super::project::{group, project};
 use super::query::QueryError;
-use super::syntax;
+use super::syntax::{self, NormalQuery};
 use super::tokens::{QueryToken, TokenKind, tokens};
 use crate::limits::{QUERY_BYTES, QUERY_DEPTH, QUERY_JOINTS};
 use crate::names::expand;
@@ -75,13 +75,6 @@ fn local_of_xsd(iri: &str) -> Option<&str> {
 /// [`QueryError::Syntax`] if the query is too long or nested too deeply to be parsed safely.
 pub fn normalise(text: &str) -> Result<String, QueryError> {
     Ok(normalised(text)?.text)
-}
-
-/// A query as SPARQL 1.1, and where its tokens come from.
-pub(super) struct NormalQuery {
-    pub(super) text: String,
-    /// Where tokens begin: in `text`, and in the query as it was written.
-    pub(super) places: Vec<(usize, usize)>,
 }
 
 fn normalised(text: &str) -> Result<NormalQuery, QueryError> {

@@ -20,7 +20,7 @@ mod triples;
 mod xml;
 
 pub use budget::cancelled_by;
-pub use dataset::{dataset_note, with_dataset};
+pub use dataset::with_dataset;
 pub use dialect::{normalise, parse_query, parse_query_at};
 pub(crate) use functions::length;
 pub use functions::term_literal;

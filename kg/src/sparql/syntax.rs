@@ -3,7 +3,6 @@
 //! The parser lists everything that it tried at the furthest place that it reached, character by
 //! character.
 
-use super::dialect::NormalQuery;
 use super::tokens::{TokenKind, tokens};
 
 /// The parser's message for a name whose prefix is not declared.
@@ -12,6 +11,13 @@ const NO_PREFIX: &str = "Prefix not found";
 const LISTED: usize = 6;
 /// The most characters of what was found.
 const FOUND: usize = 40;
+
+/// A query as SPARQL 1.1, and where its tokens come from.
+pub(super) struct NormalQuery {
+    pub(super) text: String,
+    /// Where tokens begin: in `text`, and in the query as it was written.
+    pub(super) places: Vec<(usize, usize)>,
+}
 
 /// The message of a syntax error. `source` is the query as it was written, and `error` is what the
 /// parser says about the normal one: `error at LINE:COLUMN: expected one of …`.
