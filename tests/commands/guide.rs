@@ -3,6 +3,7 @@
 //! A command may end with 0. `ask` may also end with 1: a model this small often has no answer.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -61,7 +62,10 @@ fn words(command: &str) -> Vec<String> {
 fn the_shipped_word_tables_are_what_their_command_makes() {
     let sets = root().join("../shared/datasets/wordings");
     if !sets.is_dir() {
-        eprintln!("skipped: ../shared/datasets/wordings is not here");
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: ../shared/datasets/wordings is not here"
+        );
         return;
     }
     let card = fs::read_to_string(root().join("data/base/README.md")).unwrap();

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use datagen::convert::{Context, GoldProgram, convert};
@@ -22,7 +23,7 @@ fn dataset(name: &str) -> Option<PathBuf> {
         .join(name);
     let path = path.exists().then_some(path);
     if path.is_none() {
-        eprintln!("skipped: {name} is not on this machine");
+        let _ = writeln!(std::io::stderr(), "skipped: {name} is not on this machine");
     }
     path
 }

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use crate::frozen::Frozen;
@@ -128,7 +129,7 @@ fn published(file: &str, query_of: fn(&serde_json::Value) -> Option<&str>) -> us
         .join("../../shared/datasets")
         .join(file);
     if !path.exists() {
-        eprintln!("skipped: {file} is not on this machine");
+        let _ = writeln!(std::io::stderr(), "skipped: {file} is not on this machine");
         return 0;
     }
     let mut text = String::new();

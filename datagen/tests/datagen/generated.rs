@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use crate::fingerprint;
@@ -236,7 +237,7 @@ fn published(file: &str, least: usize, query_of: fn(&serde_json::Value) -> Optio
         .join("../../shared/datasets")
         .join(file);
     if !path.exists() {
-        eprintln!("skipped: {file} is not on this machine");
+        let _ = writeln!(std::io::stderr(), "skipped: {file} is not on this machine");
         return;
     }
     let mut text = String::new();

@@ -2,6 +2,7 @@
 //! is skipped.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -23,7 +24,11 @@ fn data(name: &str) -> Option<PathBuf> {
     if path.exists() {
         return Some(path);
     }
-    eprintln!("skipped: {} is not there", path.display());
+    let _ = writeln!(
+        std::io::stderr(),
+        "skipped: {} is not there",
+        path.display()
+    );
     None
 }
 

@@ -1,5 +1,6 @@
 //! The development sets, if they are next to the checkout.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Their folder; prints a note if it is missing.
@@ -7,7 +8,7 @@ pub(crate) fn datasets() -> Option<PathBuf> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/datasets");
     let found = root.is_dir().then_some(root);
     if found.is_none() {
-        eprintln!("skipped: ../shared/datasets is not here");
+        let _ = writeln!(std::io::stderr(), "skipped: ../shared/datasets is not here");
     }
     found
 }
