@@ -29,8 +29,17 @@ pub(crate) fn is_statement_iri(iri: &str) -> bool {
 pub fn readable_name(iri: &str) -> Option<String> {
     let local = local_part(iri);
     (!is_opaque(&local))
-        .then(|| clean(&spelled_out(iri, &local)))
+        .then(|| clean(&spelled_out(iri, &local, true)))
         .filter(|text| !text.is_empty())
+}
+
+/// The name of a relation that has no other. A number belongs to its word: `code2` is not a `code`.
+pub(crate) fn relation_name(iri: &str) -> String {
+    let local = local_part(iri);
+    match is_opaque(&local) {
+        true => clean(&local.replace('_', " ")),
+        false => clean(&spelled_out(iri, &local, false)),
+    }
 }
 
 /// [`readable_name`] as the IRI writes it: only underscores become spaces.
@@ -99,8 +108,8 @@ fn local_part(iri: &str) -> String {
 }
 
 /// A decoded last part as words. In texts and titles only underscores are separators, because they are
-/// written as people write them (`YouTube`).
-fn spelled_out(iri: &str, local: &str) -> String {
+/// written as people write them (`YouTube`). With `numbers`, a number begins a word.
+fn spelled_out(iri: &str, local: &str, numbers: bool) -> String {
     let spaced = local.replace('_', " ");
     if is_title(iri) || iri.starts_with(TEXT_NAMESPACE) {
         return spaced;
@@ -113,17 +122,20 @@ fn spelled_out(iri: &str, local: &str) -> String {
     } else {
         spaced
     };
-    let pieces: Vec<String> = spaced.split_whitespace().map(split_case).collect();
+    let pieces: Vec<String> = (spaced.split_whitespace())
+        .map(|piece| split_case(piece, numbers))
+        .collect();
     pieces.join(" ")
 }
 
 /// A piece of a name with spaces where a change of case or a number begins a word.
-fn split_case(piece: &str) -> String {
+fn split_case(piece: &str, numbers: bool) -> String {
     let chars: Vec<char> = piece.chars().collect();
     let mut out = String::with_capacity(piece.len() + 4);
     let mut start = 0;
     for at in 0..chars.len() {
-        if at > start && begins_word(&chars, start, at) {
+        let begins = |at: usize| numbers || !chars[at].is_ascii_digit();
+        if at > start && begins(at) && begins_word(&chars, start, at) {
             out.push(' ');
             start = at;
         }
@@ -253,6 +265,17 @@ mod tests {
             ("http://a.example/bad%E9name", "bad%E9name"),
         ] {
             assert_eq!(readable_name(iri).as_deref(), Some(name), "{iri}");
+        }
+    }
+
+    #[test]
+    fn numbers_stay_with_the_words_of_relations() {
+        for (iri, name) in [
+            ("http://a.example/o#code2", "code2"),
+            ("http://a.example/o#isPartOf_2", "is Part Of 2"),
+            ("http://a.example/o#hasIDNumber", "has ID Number"),
+        ] {
+            assert_eq!(relation_name(iri), name, "{iri}");
         }
     }
 

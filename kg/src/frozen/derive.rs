@@ -12,7 +12,7 @@ use super::meta::{GraphMeta, NamedGraph};
 use crate::dictionary::{Dictionary, TermKey, TermParts};
 use crate::label;
 use crate::names::{ShortNames, TEXT_NAMESPACE};
-use crate::readable::{marked_names, readable_name, shown_name};
+use crate::readable::{marked_names, readable_name, relation_name, shown_name};
 use crate::schema::{self, Schema};
 use crate::term::{NodeId, RelId, Term};
 
@@ -261,6 +261,7 @@ pub(super) fn own_label(image: &Image, schema: &Schema, id: u32, iri: &str) -> O
     };
     let text = match iri.strip_prefix(TEXT_NAMESPACE).or_else(title) {
         Some(local) => label::clean(&label::percent_decode(local).replace('_', " ")),
+        None if schema.named_by_iris() && is_relation(image, id) => relation_name(iri),
         None if schema.named_by_iris() => {
             let types = schema.type_relations.iter();
             let classes = types.flat_map(|relation| image.tails(id, relation.0));
@@ -277,6 +278,10 @@ pub(super) fn own_label(image: &Image, schema: &Schema, id: u32, iri: &str) -> O
     (!text.is_empty()).then_some(text)
 }
 
+fn is_relation(image: &Image, id: u32) -> bool {
+    image.ids(Section::Relations).binary_search(&id).is_ok()
+}
+
 /// The name made from the IRI of a node that has no label although others have: only of a thing with facts of
 /// its own and a name in words. What has only a number (`booking-17`) has no name there.
 pub(super) fn borrowed_label(
@@ -289,7 +294,7 @@ pub(super) fn borrowed_label(
     if schema.named_by_iris()
         || image.out_edges(id)[0].is_empty()
         || classes.binary_search(&id).is_ok()
-        || image.ids(Section::Relations).binary_search(&id).is_ok()
+        || is_relation(image, id)
     {
         return None;
     }

@@ -82,7 +82,11 @@ fn add_words(
         true => NameKind::Label,
         false => NameKind::Alias,
     };
-    if !labelled && let Some(words) = readable_name(iri) {
+    let relation = kg.uses(node.relation()) > 0;
+    if !labelled
+        && !relation
+        && let Some(words) = readable_name(iri)
+    {
         let types = kg.types(node).into_iter();
         let marks = types.flat_map(|class| kg.schema().marks_of(class));
         let (shown, others) = marked_names(&words, marks);
