@@ -1,9 +1,11 @@
 //! Names made from IRIs: the one place where the last part of an IRI becomes words. Tells readable
 //! IRIs from opaque keys, and recognises statement nodes by namespace (rule R22).
 
+use serde::{Deserialize, Serialize};
+
 use crate::label::{clean, percent_decode};
 use crate::names::{TEXT_NAMESPACE, split};
-use crate::schema::{KindMark, is_title};
+use crate::term::NodeId;
 
 const STATEMENT_NAMESPACES: &[&str] = &[
     "http://www.wikidata.org/entity/statement/",
@@ -11,11 +13,40 @@ const STATEMENT_NAMESPACES: &[&str] = &[
     "http://www.wikidata.org/reference/",
 ];
 
+/// Namespaces whose local names are titles, so that a node without a label is still readable.
+pub(crate) const TITLE_NAMESPACES: &[&str] = &[
+    "http://dbpedia.org/resource/",
+    "http://dbpedia.org/resource/Category:",
+    "http://dbpedia.org/ontology/",
+    "http://yago-knowledge.org/resource/",
+];
+
 /// Fragments that mean the thing which a page describes: `alice#me` is Alice.
 const SELF_FRAGMENTS: [&str; 5] = ["me", "this", "it", "self", "i"];
 
 /// Minimum length of a word before a number that is split off: `Room101`, but not `H2O` or `C300`.
 const WORD: usize = 3;
+
+/// What names made from IRIs have at one end to say what a node is. It is a custom of the graph: at least
+/// half of the instances of the class have it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct KindMark {
+    /// The class.
+    pub class: NodeId,
+    /// The mark as it is written: `L`, `Lang`, or the whole word `person`.
+    pub mark: String,
+    /// The words for the class that it stands for: `Language`.
+    pub word: String,
+    /// Whether it stands before the name, and not behind it.
+    pub before: bool,
+}
+
+/// Whether an IRI is in a namespaceof titles.
+pub(crate) fn is_title(iri: &str) -> bool {
+    TITLE_NAMESPACES
+        .iter()
+        .any(|namespace| iri.starts_with(namespace))
+}
 
 /// Whether an IRI is in a namespace of statements and values.
 pub(crate) fn is_statement_iri(iri: &str) -> bool {

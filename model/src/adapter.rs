@@ -303,7 +303,7 @@ pub fn grow_rows(
 pub fn base_of(adapter: &Path) -> Option<PathBuf> {
     let config = read_json(&adapter.join(ADAPTER_CONFIG)).ok()?;
     let config = AdapterConfig::from_json(&config).ok()?;
-    let info = crate::folder::read_info(adapter).ok()?;
+    let info = KgAgentInfo::read(adapter).ok()?;
     base_folder(adapter, &config, &info).ok()
 }
 

@@ -27,16 +27,6 @@ pub struct ModelFolder {
     adapter: Option<(Adapter, PathBuf)>,
 }
 
-/// What `kgagent.json` of a folder says; the default without one.
-pub(crate) fn read_info(folder: &Path) -> Result<KgAgentInfo, ModelError> {
-    let notes = folder.join(files::INFO);
-    if !notes.exists() {
-        return Ok(KgAgentInfo::default());
-    }
-    serde_json::from_value(read_json(&notes)?)
-        .map_err(|error| ModelError::json(&notes, error.to_string()))
-}
-
 impl ModelFolder {
     /// Opens a folder: reads and checks the configuration, the tokenizer and `kgagent.json`, but
     /// not the weights. An adapter folder in PEFT layout opens as its base with the adapter
@@ -46,7 +36,7 @@ impl ModelFolder {
     /// Names the missing or invalid file.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
         let path = &hub::resolve(path)?;
-        let info = read_info(path)?;
+        let info = KgAgentInfo::read(path)?;
         let is_adapter = path.join(files::ADAPTER_CONFIG).is_file();
         let adapter = if is_adapter && !path.join(files::CONFIG).exists() {
             let adapter = Adapter::read(path)?;

@@ -1,11 +1,13 @@
 //! `kgagent.json`: what this program needs to know about a model beyond its configuration.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ModelError;
+use crate::json::read_json;
 
 /// The content of `kgagent.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -31,6 +33,19 @@ pub struct KgAgentInfo {
 }
 
 impl KgAgentInfo {
+    /// Reads the notes of a model folder; the default without a file.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is not what this program writes.
+    pub(crate) fn read(folder: &Path) -> Result<Self, ModelError> {
+        let notes = folder.join(crate::files::INFO);
+        if !notes.exists() {
+            return Ok(Self::default());
+        }
+        serde_json::from_value(read_json(&notes)?)
+            .map_err(|error| ModelError::json(&notes, error.to_string()))
+    }
+
     /// Checks that the model was trained on prompts for `agent` rendered with the template `hash`.
     /// Accepts a model without information about its training.
     ///

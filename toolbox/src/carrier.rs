@@ -1,12 +1,10 @@
-//! Carrier phrases: what people wrap around a question and what says nothing about the answer (`so, according to our
-//! records, …`, `… in the database, thanks`). English.
+//! Carrier phrases: English words around a question that say nothing about the answer (`… in the database, thanks`).
 
 use std::sync::LazyLock;
 
 use kg::placed_words;
 use rustc_hash::FxHashSet;
 
-use crate::era::in_digits;
 use crate::limits::QUESTION_CHARS;
 
 /// What may come before a question. `|` separates words that may stand in a place, `?` marks a place that may be empty.
@@ -100,7 +98,7 @@ const SHOUTED: usize = 10;
 /// our era as `-0500`, and small letters if all were capitals. What is plain already stays as it is.
 #[must_use]
 pub fn plainly(question: &str) -> String {
-    let dated = in_digits(question);
+    let dated = crate::era::in_digits(question);
     let question = dated.as_deref().unwrap_or(question);
     if !may_change(question) {
         return question.to_owned();

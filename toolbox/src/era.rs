@@ -2,7 +2,24 @@
 //! `before 476`, `before the common era`. They are written as the graph writes years, with a sign and four digits
 //! (`-0500`), so that everything behind reads them like other years. English.
 
-use crate::link::century_of_word;
+/// Words for ordinal numbers, in order.
+pub(crate) const ORDINALS: [&str; 10] = [
+    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
+];
+
+/// Words for ordinal numbers from eleven on.
+const TEENTHS: [&str; 10] = [
+    "eleventh",
+    "twelfth",
+    "thirteenth",
+    "fourteenth",
+    "fifteenth",
+    "sixteenth",
+    "seventeenth",
+    "eighteenth",
+    "nineteenth",
+    "twentieth",
+];
 
 /// Words behind which a number that ends a clause is a year.
 const LIMITS: [&str; 5] = ["before", "after", "since", "until", "till"];
@@ -291,6 +308,22 @@ fn epoch(tokens: &[Token<'_>], at: usize) -> Option<Rewritten> {
         words,
         dropped: 0,
     })
+}
+
+/// The first year of the century that a lower-case word counts: 1801 for `19th` and `nineteenth`.
+pub(crate) fn century_of_word(word: &str) -> Option<u32> {
+    let place = |known: &[&str]| known.iter().position(|known| *known == word);
+    let teen = || place(&TEENTHS).map(|place| place + ORDINALS.len());
+    let number = match place(&ORDINALS).or_else(teen) {
+        Some(place) => place as u32 + 1,
+        None => {
+            let digits = word.trim_end_matches(char::is_alphabetic);
+            let ending = &word[digits.len()..];
+            let number = digits.parse().ok()?;
+            matches!(ending, "st" | "nd" | "rd" | "th").then_some(number)?
+        }
+    };
+    (1..=21).contains(&number).then(|| 100 * number - 99)
 }
 
 #[cfg(test)]

@@ -137,6 +137,7 @@ fn a_run_to_be_measured() {
     train(&config, &base, &data, &out, &mut planned, &never).unwrap();
     let peak = kernel("VmHWM:") - before;
     let estimate = planned.0.unwrap().memory;
+    assert!(peak > 0, "training takes memory");
     println!("\nMEASURED {} {peak} {estimate:?}", estimate.peak());
 }
 

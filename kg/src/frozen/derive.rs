@@ -12,7 +12,7 @@ use super::meta::{GraphMeta, NamedGraph};
 use crate::dictionary::{Dictionary, TermKey, TermParts};
 use crate::label;
 use crate::names::{ShortNames, TEXT_NAMESPACE};
-use crate::readable::{marked_names, readable_name, relation_name, shown_name};
+use crate::readable::{TITLE_NAMESPACES, marked_names, readable_name, relation_name, shown_name};
 use crate::schema::{self, Schema};
 use crate::term::{NodeId, RelId, Term};
 
@@ -254,7 +254,7 @@ pub(super) fn fold_hash(text: &str) -> u32 {
 /// no labels or hardly any, the name made from the IRI.
 pub(super) fn own_label(image: &Image, schema: &Schema, id: u32, iri: &str) -> Option<String> {
     let title = || {
-        schema::TITLE_NAMESPACES
+        TITLE_NAMESPACES
             .iter()
             .filter_map(|namespace| iri.strip_prefix(namespace))
             .min_by_key(|t| t.len())

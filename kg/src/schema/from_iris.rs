@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use super::rows::row_key;
 use super::source::SchemaSource;
-use super::types::{KindMark, Schema};
-use super::vocabulary::{is_meta_class, is_title};
-use crate::readable::readable_name;
+use super::types::Schema;
+use super::vocabulary::is_meta_class;
+use crate::readable::{KindMark, is_title, readable_name};
 use crate::term::{NodeId, Term};
 
 /// Instances that are looked at, over the whole graph and of each class.

@@ -19,6 +19,6 @@ pub(crate) use read::read;
 pub use rows::row_key;
 pub use settings::Settings;
 pub(crate) use source::{NamedRelation, SchemaSource};
-pub use types::{IntervalRelation, KindMark, Schema};
+pub use types::{IntervalRelation, Schema};
 pub use vocabulary::is_meta_class;
-pub(crate) use vocabulary::{TITLE_NAMESPACES, is_meta_relation, is_title};
+pub(crate) use vocabulary::is_meta_relation;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::settings::Settings;
+use crate::readable::KindMark;
 use crate::term::{NodeId, RelId};
 
 /// The roles of a graph's relations and classes.
@@ -103,18 +104,4 @@ pub struct IntervalRelation {
     pub from: RelId,
     /// The relation to the end of the interval.
     pub to: RelId,
-}
-
-/// What names made from IRIs have at one end to say what a node is. It is a custom of the graph: at least
-/// half of the instances of the class have it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct KindMark {
-    /// The class.
-    pub class: NodeId,
-    /// The mark as it is written: `L`, `Lang`, or the whole word `person`.
-    pub mark: String,
-    /// The words for the class that it stands for: `Language`.
-    pub word: String,
-    /// Whether it stands before the name, and not behind it.
-    pub before: bool,
 }

@@ -203,21 +203,6 @@ pub(super) const REVERSE: &[&str] = &[
     "type.property.reverse_property",
 ];
 
-/// Namespaces whose local names are titles, so that a node without a label is still readable.
-pub(crate) const TITLE_NAMESPACES: &[&str] = &[
-    "http://dbpedia.org/resource/",
-    "http://dbpedia.org/resource/Category:",
-    "http://dbpedia.org/ontology/",
-    "http://yago-knowledge.org/resource/",
-];
-
-/// Whether an IRI is in a namespace of titles.
-pub(crate) fn is_title(iri: &str) -> bool {
-    TITLE_NAMESPACES
-        .iter()
-        .any(|namespace| iri.starts_with(namespace))
-}
-
 pub(super) fn is_type_relation(iri: &str) -> bool {
     let local = local_name(iri);
     // Exports of property graphs write `IS_A`.

@@ -9,7 +9,8 @@ use super::focus::is_content;
 use super::name_parts::name_part;
 use super::order::sorts;
 use super::totals::counted_per;
-use crate::link::{century_of_word, decade_in_digits, decade_of_word, is_size, number_of_word};
+use crate::era::century_of_word;
+use crate::link::{decade_in_digits, decade_of_word, is_size, number_of_word};
 
 pub(super) fn follows(all: &[String], first: &str, second: &[&str]) -> bool {
     all.windows(2)

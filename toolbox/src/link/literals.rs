@@ -2,12 +2,13 @@
 
 use kg::term::Literal;
 
+use crate::era::ORDINALS;
+
 use super::dates::{date_at, months_at};
 use super::units::{Unit, unit_named};
 use super::words::is_stop;
 use super::years::{
-    LAST_DAY, ORDINALS, century_at, decade_in_digits, decade_of_word, decade_word, is_somebodys,
-    years,
+    LAST_DAY, century_at, decade_in_digits, decade_of_word, decade_word, is_somebodys, years,
 };
 
 /// The numbers, dates and quoted strings of a question, in order, without duplicates.

@@ -34,7 +34,7 @@ pub(crate) use language::{
 pub use literals::literals;
 pub(crate) use literals::{is_size, number_of_word, unit_of, year_of};
 pub(crate) use units::unit_named;
-pub(crate) use years::{LAST_DAY, century_of_word, decade_in_digits, decade_of_word};
+pub(crate) use years::{LAST_DAY, decade_in_digits, decade_of_word};
 
 use common::cancel::Cancel;
 use rustc_hash::FxHashSet;

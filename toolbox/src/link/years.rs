@@ -2,13 +2,10 @@
 
 use kg::term::Literal;
 
+use crate::era::century_of_word;
+
 /// What makes a year its last day.
 pub(crate) const LAST_DAY: &str = "-12-31";
-
-/// Words for ordinal numbers, in order.
-pub(super) const ORDINALS: [&str; 10] = [
-    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
-];
 
 /// The first and the last year of a range, each with its last day: the 1970s are the years from 1970 to
 /// 1979.
@@ -16,22 +13,6 @@ pub(super) fn years(first: u32, last: u32) -> Vec<Literal> {
     let of = |year: u32| [format!("{year:04}"), format!("{year:04}{LAST_DAY}")];
     let all = [first, last].into_iter().flat_map(of);
     all.map(Literal::plain).collect()
-}
-
-/// The first year of the century that a lower-case word counts: 1801 for `19th` and `nineteenth`.
-pub(crate) fn century_of_word(word: &str) -> Option<u32> {
-    let place = |known: &[&str]| known.iter().position(|known| *known == word);
-    let teen = || place(&TEENTHS).map(|place| place + ORDINALS.len());
-    let number = match place(&ORDINALS).or_else(teen) {
-        Some(place) => place as u32 + 1,
-        None => {
-            let digits = word.trim_end_matches(char::is_alphabetic);
-            let ending = &word[digits.len()..];
-            let number = digits.parse().ok()?;
-            matches!(ending, "st" | "nd" | "rd" | "th").then_some(number)?
-        }
-    };
-    (1..=21).contains(&number).then(|| 100 * number - 99)
 }
 
 /// The century that is written at `at`, by its first year, with the characters it takes: `19th century`,
@@ -97,17 +78,3 @@ pub(super) fn decade_word(chars: &[char], at: usize) -> Option<(u32, usize)> {
         .collect();
     Some((decade_of_word(&word.to_lowercase())?, word.chars().count()))
 }
-
-/// Words for ordinal numbers from eleven on.
-const TEENTHS: [&str; 10] = [
-    "eleventh",
-    "twelfth",
-    "thirteenth",
-    "fourteenth",
-    "fifteenth",
-    "sixteenth",
-    "seventeenth",
-    "eighteenth",
-    "nineteenth",
-    "twentieth",
-];
