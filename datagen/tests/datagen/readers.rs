@@ -679,7 +679,7 @@ fn films() -> FrozenKg {
         ]);
     }
     triples.push([
-        iri("nameless"),
+        iri("nameless-17"),
         iri("year"),
         Term::Literal(Literal::xsd("2020", "gYear")),
     ]);
@@ -697,7 +697,7 @@ fn templates_are_filled_from_the_graph() {
     assert_eq!(
         questions.len(),
         36,
-        "every film with a label in every wording"
+        "every film with a name in every wording"
     );
     let texts: BTreeSet<&str> = questions
         .iter()
