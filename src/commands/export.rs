@@ -159,9 +159,9 @@ impl ExportedModel {
         })
     }
 
-    /// Copies what the model has learned beside its weights.
+    /// Copies the files of a model folder that record what it learned besides the weights.
     fn copy_learned(&self, staged: &StagedFolder) -> Result<()> {
-        // A GGUF file has nothing beside its weights.
+        // A GGUF file is the whole model: there are no other files to copy.
         let Self::Folder(folder) = self else {
             return Ok(());
         };

@@ -90,7 +90,7 @@ fn rewrite<'g>(
             pattern: p,
             ..
         } => {
-            // The dataset itself is chosen by whoever evaluates the query.
+            // The caller that evaluates the query chooses the dataset.
             *dataset = None;
             languages::fold(p);
             root(p, &mut scope)?;

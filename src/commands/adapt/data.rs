@@ -30,7 +30,7 @@ const ROWS: usize = 1_000;
 /// The questions of a file.
 #[derive(Default)]
 pub(super) struct AskedQuestions {
-    /// Questions without a verdict: whoever wrote the file stands for them.
+    /// Questions without a verdict; they are trusted, because the owner of the file wrote them.
     pub(super) questions: Vec<GoldQuestion>,
     /// Verdicts from which something could be learned.
     pub(super) claims: Vec<Claim>,

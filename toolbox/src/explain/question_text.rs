@@ -149,7 +149,7 @@ impl<'q> QuestionText<'q> {
         index.checked_sub(1).map_or("", |at| self.all[at].as_str())
     }
 
-    /// Whether the word at `index` is said beside the question.
+    /// Whether the word at `index` belongs to a phrase around the question.
     pub(super) fn is_aside(&self, index: usize) -> bool {
         let (at, word) = &self.placed[index];
         let (next, before) = (self.next(index), self.before(index));
