@@ -99,6 +99,17 @@ pub fn has(folder: &Path, files: &[&str]) -> bool {
     files.iter().all(|file| folder.join(file).is_file())
 }
 
+/// The sorted names of what is in a folder, as lossy UTF-8; empty if it cannot be read.
+#[must_use]
+pub fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort_unstable();
+    names
+}
+
 /// Moves the finished folder `fresh` to its target, which [`check`] allowed. An old folder at the
 /// target ends up in `fresh` or in `aside`, on the same file system; the caller removes both.
 ///
@@ -434,14 +445,13 @@ mod tests {
         busy.lock().unwrap();
         write_file(&work("out-file"), b"1").unwrap();
         StagedFolder::new(&work("out")).unwrap().commit().unwrap();
-        let names = fs::read_dir(dir.path()).unwrap().flatten();
-        let mut left: Vec<_> = names.map(|entry| entry.file_name()).collect();
-        left.sort_unstable();
         let kept = [
             ".partial-other-killed",
             ".partial-out-alive",
             ".partial-out-busy",
         ];
-        assert_eq!(left, [&kept[..], &["out", "out-file"]].concat());
+        let left = [&kept[..], &["out", "out-file"]].concat();
+        assert_eq!(names(dir.path()), left);
+        assert!(names(&dir.path().join("missing")).is_empty());
     }
 }
