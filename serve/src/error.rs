@@ -42,8 +42,8 @@ pub enum ServeError {
     /// The token is too short to protect anything.
     #[error("the token has {0} characters; it needs at least {least}", least = TOKEN_LENGTH)]
     Token(usize),
-    /// Clients would be operators.
-    #[error("the operator's token is that of the clients; it needs one of its own")]
+    /// Both tokens are equal, so every client would be an operator.
+    #[error("the operator's token is the same as the clients' token; use two different tokens")]
     SameToken,
     /// The certificate or its key cannot be used.
     #[error("{path}: {message}; a certificate and its key in PEM form are needed")]

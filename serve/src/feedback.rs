@@ -63,8 +63,8 @@ pub(crate) fn keep(service: &Service, request: &FeedbackRequest) -> Result<(), F
     match files.append(&line, is_gold) {
         Ok(Appended::Written | Appended::Known) => Ok(()),
         Ok(Appended::Full) => {
-            tracing::warn!("the file of feedback is full; move it away and reload the server");
-            let message = "the file of feedback is full; its operator can move it away";
+            tracing::warn!("the feedback file is full; move it away and reload the server");
+            let message = "the feedback file is full; the server's operator can move it away";
             Err(Fault::new(507, "feedback_full", message))
         }
         Err(error) => {
@@ -94,10 +94,15 @@ fn line(
         "program": stored.answer.program,
     });
     let given = given(&stored.answer.value);
+    let is_short = given.to_string().len() <= GIVEN;
     match request.verdict {
         Verdict::Right => match explain::sparql(kg, stored) {
             Ok(query) => line["sparql"] = query.into(),
-            Err(_) => line["answers"] = given.clone(),
+            Err(_) if is_short => line["answers"] = given.clone(),
+            Err(_) => {
+                let message = "the answer has no query, and is too long to be kept without one";
+                return Err(Fault::bad("too_long", message));
+            }
         },
         Verdict::Wrong if !request.answers.is_empty() => {
             let names = request.answers.iter().map(|text| named(kg, text));
@@ -106,7 +111,7 @@ fn line(
         Verdict::Wrong => {}
     }
     // What the verdict is about; `adapt` compares it with other verdicts.
-    if given.to_string().len() <= GIVEN {
+    if is_short {
         line["given"] = given;
     }
     Ok(line)

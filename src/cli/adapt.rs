@@ -23,10 +23,10 @@ pub(crate) struct AdaptArgs {
     /// `sparql` and `answers` may be missing. From a question with SPARQL, the model learns the
     /// program of this query; from one with answers, a program that gives them; from one with
     /// neither, the program that decide mode chooses, if the choice is sure (--sure). A line with a
-    /// `verdict` is learned only if its query gives the answer that it is about, if the words or the
-    /// model alone give it too, and if fewer verdicts on the same question say otherwise. Lines that
-    /// say only that an answer was wrong, also those of FILE with the ending `.wrong.jsonl`, count
-    /// against it.
+    /// `verdict` is learned only if three things hold: its query gives the answer that the verdict is
+    /// about; the words alone or the model alone give this answer too; and more different verdicts on
+    /// the question support the answer than contradict it. Verdicts that only call an answer wrong
+    /// are also read from FILE with the ending `.wrong.jsonl`.
     #[arg(long, value_name = "FILE")]
     pub(crate) questions: PathBuf,
     /// Adapter folder to write, in PEFT layout. Nothing is written if control questions are

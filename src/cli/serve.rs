@@ -107,8 +107,8 @@ pub(crate) struct ServeArgs {
     /// Host name under which clients reach the server, besides `localhost` and addresses in numbers;
     /// repeat for more.
     ///
-    /// Of the addresses in numbers, a server without a token has only those of this machine, such as
-    /// 127.0.0.1; name another one here if it is forwarded to it.
+    /// Without a token, the server accepts only loopback addresses (127.0.0.1, ::1) as numeric hosts. If
+    /// a proxy or container forwards another address, name it here.
     #[arg(long = "host", value_name = "NAME")]
     pub(crate) hosts: Vec<String>,
     /// Site whose pages may use the server in a visitor's browser, such as `https://wiki.example.org`;
@@ -118,7 +118,7 @@ pub(crate) struct ServeArgs {
     /// Number of questions and queries that one address may ask at the same time; more are refused
     /// with status 429.
     ///
-    /// Behind a proxy all clients have the proxy's address, so they share this limit and the next.
+    /// Behind a proxy all clients have the proxy's address, so they share all three limits per address.
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = number::<u16>(1..=10_000))]
     pub(crate) client_questions: u16,
     /// Number of connections that one address may have; more are refused with status 429.

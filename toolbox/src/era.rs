@@ -1,6 +1,12 @@
 //! Years before the year 1000 and before our era, as questions write them: `500 BC`, `AD 79`, `the 5th century BCE`,
 //! `before 476`, `before the common era`. They are written as the graph writes years, with a sign and four digits
-//! (`-0500`), so that everything behind reads them like other years. English.
+//! (`-0500`), so that linking and comparing read them like other years. A name that contains such a year is rewritten too,
+//! and is then not found. English.
+
+/// A number without its sign.
+pub(crate) fn unsigned(text: &str) -> &str {
+    text.strip_prefix('-').unwrap_or(text)
+}
 
 /// Words for ordinal numbers, in order.
 pub(crate) const ORDINALS: [&str; 10] = [
@@ -63,15 +69,11 @@ impl<'a> Token<'a> {
 
     /// The number that it writes, if that may be a year: at most five digits, with a sign or without.
     fn number(&self) -> Option<i32> {
-        let digits = self.core.strip_prefix(['-', '−']).unwrap_or(self.core);
+        let text = self.core.replace('−', "-");
+        let digits = unsigned(&text);
         let year = (1..=DIGITS + 1).contains(&digits.len())
             && digits.bytes().all(|byte| byte.is_ascii_digit());
-        let number: i32 = digits.parse().ok().filter(|_| year)?;
-        Some(if digits.len() < self.core.len() {
-            -number
-        } else {
-            number
-        })
+        text.parse().ok().filter(|_| year)
     }
 
     /// The number and the era of `500BC`.
@@ -155,7 +157,14 @@ pub(crate) fn in_digits(question: &str) -> Option<String> {
     let mut at = 0;
     while at < tokens.len() {
         let read = century(&tokens, at)
-            .or_else(|| year(&tokens, at))
+            .or_else(|| {
+                let (year, words) = year(&tokens, at)?;
+                Some(Rewritten {
+                    text: written(year),
+                    words,
+                    dropped: 0,
+                })
+            })
             .or_else(|| epoch(&tokens, at));
         let Some(read) = read else {
             out.push(words[at].to_owned());
@@ -173,57 +182,45 @@ pub(crate) fn in_digits(question: &str) -> Option<String> {
 
 /// A year as the graph writes it.
 fn written(year: i32) -> String {
-    let sign = if year < 0 { "-" } else { "" };
-    format!("{sign}{:04}", year.abs())
+    let width = DIGITS + usize::from(year < 0);
+    format!("{year:0width$}")
 }
 
-/// The year at `at`.
-fn year(tokens: &[Token<'_>], at: usize) -> Option<Rewritten> {
-    let made = |year: i32, words: usize| {
-        Some(Rewritten {
-            text: written(year),
-            words,
-            dropped: 0,
-        })
-    };
+/// The year at `at`, and how many words write it.
+fn year(tokens: &[Token<'_>], at: usize) -> Option<(i32, usize)> {
     let token = &tokens[at];
     if let Some((number, era)) = token.joined() {
-        return made(era.year(number), 1);
+        return Some((era.year(number), 1));
     }
     // `AD 79`; an `ad` is an advertisement.
     if matches!(token.core, "AD" | "A.D" | "CE" | "C.E")
         && token.behind.trim_matches('.').is_empty()
         && let Some(number) = tokens.get(at + 1).and_then(Token::number)
     {
-        return made(number, 2);
+        return Some((number, 2));
     }
     let number = token.number()?;
-    if !token.behind.is_empty() {
-        return match is_limited(tokens, at) && is_short(token) {
-            true => made(number, 1),
-            false => None,
-        };
-    }
-    if let Some((era, length)) = era_at(&tokens[at + 1..]) {
-        return made(era.year(number), 1 + length);
+    // A sign behind the number ends its clause.
+    let rest = match token.behind {
+        "" => &tokens[at + 1..],
+        _ => &[],
+    };
+    if let Some((era, length)) = era_at(rest) {
+        return Some((era.year(number), 1 + length));
     }
     // `from 753 to 509 BC`
-    if let [join, next, rest @ ..] = &tokens[at + 1..]
+    if let [join, next, rest @ ..] = rest
         && JOINING.contains(&join.plain().as_str())
-        && let Some(second) = next.number().filter(|_| next.behind.is_empty())
+        && let Some((second, era)) = next.joined().or_else(|| {
+            let rest = if next.behind.is_empty() { rest } else { &[] };
+            Some((next.number()?, era_at(rest)?.0))
+        })
+        && (era == Era::Common || number >= second)
     {
-        let era = era_at(rest).map(|(era, _)| era);
-        if let Some(era) = era.or_else(|| next.joined().map(|(_, era)| era))
-            && (era == Era::Common || number >= second)
-        {
-            return made(era.year(number), 1);
-        }
+        return Some((era.year(number), 1));
     }
-    if is_limited(tokens, at) && ends_clause(tokens.get(at + 1)) && is_short(token) {
-        made(number, 1)
-    } else {
-        None
-    }
+    let short = token.core.trim_start_matches(['-', '−']).len() < DIGITS;
+    (short && is_limited(tokens, at) && ends_clause(rest.first())).then_some((number, 1))
 }
 
 /// Whether no noun follows that a number could count.
@@ -244,12 +241,7 @@ fn is_limited(tokens: &[Token<'_>], at: usize) -> bool {
     is(1, &LIMITS) || is(1, &["year"]) && is(2, &["the"])
 }
 
-/// Whether a number is written with fewer digits than a year of the graph.
-fn is_short(token: &Token<'_>) -> bool {
-    token.core.trim_start_matches(['-', '−']).len() < DIGITS
-}
-
-/// The century before our era at `at`, with the words before it that say how it is compared: `in the 5th century BC` are
+/// The century with an era at `at`, with the words before it that say how it is compared: `in the 5th century BC` are
 /// the years between -500 and -401.
 fn century(tokens: &[Token<'_>], at: usize) -> Option<Rewritten> {
     let mut count = tokens[at].plain();
@@ -264,39 +256,29 @@ fn century(tokens: &[Token<'_>], at: usize) -> Option<Rewritten> {
                 .filter(|next| next.plain() == "century")?;
         }
     }
-    let first = i32::try_from(century_of_word(&count)?).ok()?;
+    let number = ordinal(&count).filter(|number| (1..=99).contains(number))?;
+    let first = i32::try_from(100 * number - 99).ok()?;
     let (era, length) = era_at(&tokens[at + words..])?;
-    let words = words + length;
-    if era == Era::Common {
-        let said: Vec<&str> = (tokens[at..at + words - length].iter())
-            .map(|token| token.core)
-            .collect();
-        return Some(Rewritten {
-            text: said.join(" "),
-            words,
-            dropped: 0,
-        });
-    }
-    let (from, to) = (written(-(first + 99)), written(-first));
+    let (from, to) = match era {
+        Era::Before => (written(-(first + 99)), written(-first)),
+        Era::Common => (written(first), written(first + 99)),
+    };
     let word = |back: usize| {
         at.checked_sub(back)
             .map_or(String::new(), |at| tokens[at].plain())
     };
     let the = usize::from(word(1) == "the");
     let before = word(the + 1);
-    let text = match before.as_str() {
-        "before" | "until" | "till" | "since" => format!("{before} {from}"),
-        "after" => format!("{before} {to}"),
-        _ => format!("between {from} and {to}"),
+    let (text, joins) = match before.as_str() {
+        "before" | "until" | "till" | "since" => (format!("{before} {from}"), 1),
+        "after" => (format!("{before} {to}"), 1),
+        "in" | "during" | "from" | "of" => (format!("between {from} and {to}"), 1),
+        _ => (format!("between {from} and {to}"), 0),
     };
-    let joins = matches!(
-        before.as_str(),
-        "before" | "until" | "till" | "since" | "after" | "in" | "during" | "from" | "of"
-    );
     Some(Rewritten {
         text,
-        words,
-        dropped: the + usize::from(joins),
+        words: words + length,
+        dropped: the + joins,
     })
 }
 
@@ -310,20 +292,21 @@ fn epoch(tokens: &[Token<'_>], at: usize) -> Option<Rewritten> {
     })
 }
 
+/// The number that an ordinal in lower case writes: 19 for `19th` and `nineteenth`.
+fn ordinal(word: &str) -> Option<u32> {
+    let mut known = ORDINALS.iter().chain(&TEENTHS);
+    if let Some(place) = known.position(|known| *known == word) {
+        return Some(place as u32 + 1);
+    }
+    let digits = word.trim_end_matches(char::is_alphabetic);
+    let number = digits.parse().ok()?;
+    matches!(&word[digits.len()..], "st" | "nd" | "rd" | "th").then_some(number)
+}
+
 /// The first year of the century that a lower-case word counts: 1801 for `19th` and `nineteenth`.
 pub(crate) fn century_of_word(word: &str) -> Option<u32> {
-    let place = |known: &[&str]| known.iter().position(|known| *known == word);
-    let teen = || place(&TEENTHS).map(|place| place + ORDINALS.len());
-    let number = match place(&ORDINALS).or_else(teen) {
-        Some(place) => place as u32 + 1,
-        None => {
-            let digits = word.trim_end_matches(char::is_alphabetic);
-            let ending = &word[digits.len()..];
-            let number = digits.parse().ok()?;
-            matches!(ending, "st" | "nd" | "rd" | "th").then_some(number)?
-        }
-    };
-    (1..=21).contains(&number).then(|| 100 * number - 99)
+    let known = ordinal(word).filter(|number| (1..=21).contains(number));
+    known.map(|number| 100 * number - 99)
 }
 
 #[cfg(test)]
@@ -380,7 +363,9 @@ mod tests {
                 "after the third century B.C. in Rome",
                 "after -0201 in Rome",
             ),
-            ("in the 5th century AD", "in the 5th century"),
+            ("in the 5th century AD", "between 0401 and 0500"),
+            ("from 753 to 509BC", "from -0753 to -0509"),
+            ("before the 25th century BC", "before -2500"),
             ("founded before the common era", "founded before 0001"),
             ("cities (before Christ)", "cities (before 0001)"),
         ] {

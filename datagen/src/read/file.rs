@@ -162,8 +162,9 @@ pub(super) fn of_set(path: &Path, format: &SourceFormat) -> Result<Vec<PathBuf>,
     Err(Error::file(
         path,
         format!(
-            "this folder has no {} (or .gz, .bz2, .xz, .zst); give the file itself",
-            format.files
+            "this folder has no {} (or {}); give the file itself",
+            format.files,
+            input::COMPRESSED.join(", ")
         ),
     ))
 }

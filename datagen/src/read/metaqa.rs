@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use common::input;
 use toolbox::exec::ExcludeWhen;
 
 use super::description::SourceFormat;
@@ -72,8 +73,9 @@ impl QuestionReader for MetaQa {
         }
         if found.is_empty() {
             let message = format!(
-                "no {} (or .txt.gz, .txt.bz2, .txt.xz, .txt.zst) in this folder",
-                FORMAT.files
+                "no {} (or the same with {}) in this folder",
+                FORMAT.files,
+                input::COMPRESSED.join(", ")
             );
             return Err(Error::file(path, message));
         }
@@ -103,8 +105,9 @@ fn questions_file(qa: &Path) -> Result<QuestionFiles, Error> {
         Error::file(
             qa,
             format!(
-                "its question types are missing: there is no {} (or .gz, .bz2, .xz, .zst)",
-                above.join(&name).display()
+                "its question types are missing: there is no {} (or {})",
+                above.join(&name).display(),
+                input::COMPRESSED.join(", ")
             ),
         )
     })?;

@@ -37,12 +37,13 @@ pub(super) fn checked(
     stop: &AtomicBool,
     counts: &mut RewordCounts,
 ) -> Result<Vec<GoldQuestion>, Error> {
+    let before = replies.tally.asked();
     let one = |question: &GoldQuestion| -> Result<Meaning, Error> {
         if inputs.contains(question.id.as_str()) {
             return Ok(Meaning::Original);
         }
         if stop.load(Ordering::Relaxed) {
-            let (done, total) = (replies.tally.asked(), counts.kept);
+            let (done, total) = (replies.tally.asked() - before, counts.kept);
             return Err(Error::Stopped { done, total });
         }
         let Some((programs, right)) = choices(kg, question, options) else {

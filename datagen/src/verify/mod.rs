@@ -69,15 +69,13 @@ fn convert_query(
     kg: Option<&dyn Kg>,
     tools: ToolTable,
 ) -> Result<GoldProgram, Refused> {
-    let query =
-        over_the_whole(query, kg).map_err(|(reason, detail)| Refused::before(reason, detail))?;
     let topics: Vec<Term> = question
         .topics
         .iter()
         .filter_map(|topic| topic_term(kg, &topic.name))
         .collect();
     convert(
-        &query,
+        query,
         &Context {
             kg,
             topics: &topics,
@@ -85,7 +83,15 @@ fn convert_query(
             tools,
         },
     )
-    .map_err(|reason| Refused::before(reason, reason.to_string()))
+    .map_err(|reason| {
+        // Why the query reads only a part of the graph is told in detail.
+        let part = over_the_whole(query, kg).err();
+        let detail = part.filter(|(of, _)| *of == reason);
+        Refused::before(
+            reason,
+            detail.map_or_else(|| reason.to_string(), |(_, detail)| detail),
+        )
+    })
 }
 
 fn topic_term(kg: Option<&dyn Kg>, name: &str) -> Option<Term> {

@@ -31,6 +31,9 @@ pub(super) fn compare_published(
         Value::Table(_) => return one(&Reading::of_text(&describe(kg, value))),
     };
     let mut met: BTreeSet<String> = BTreeSet::new();
+    let readings: Vec<(&String, Reading)> = (wanted.iter())
+        .map(|text| (text, Reading::of_text(text)))
+        .collect();
     let mut unpublished = None;
     for &node in nodes.iter() {
         let name = kg.name(node);
@@ -41,10 +44,7 @@ pub(super) fn compare_published(
         let term = kg.term(node);
         let literal = term.as_literal();
         let read = literal.map(|literal| Reading::named(&term, &literal.lexical));
-        let is = |text: &&String| {
-            read.as_ref()
-                .is_some_and(|read| Reading::of_text(text).same(read))
-        };
+        let same = |read: &Reading| readings.iter().find(|(_, text)| text.same(read));
         let before = met.len();
         let mut known = false;
         for text in texts
@@ -55,9 +55,9 @@ pub(super) fn compare_published(
             known = true;
             met.insert(text);
         }
-        if !known && let Some(text) = wanted.iter().find(is) {
+        if !known && let Some((text, _)) = read.as_ref().and_then(same) {
             known = true;
-            met.insert(text.clone());
+            met.insert((*text).clone());
         }
         if !known && met.len() == before {
             unpublished = Some(name);

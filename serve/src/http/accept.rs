@@ -43,15 +43,11 @@ pub(super) fn best<F: Copy>(
     for &format in formats {
         let (own, aliases) = names(format);
         // The first of the most exact ranges.
-        let mut found: Option<(u8, usize)> = None;
-        for (at, range) in ranges.iter().enumerate() {
-            let exact = fits(range, own, aliases);
-            if exact > found.map_or(0, |(exact, _)| exact) {
-                found = Some((exact, at));
-            }
-        }
-        let Some((exact, at)) = found else { continue };
-        let Some(quality) = ranges.get(at).map(|range| range.quality) else {
+        let fitting = ranges.iter().enumerate();
+        let fitting = fitting.map(|(at, range)| (fits(range, own, aliases), at, range.quality));
+        let most = fitting.filter(|&(exact, ..)| exact > 0);
+        let most = most.max_by_key(|&(exact, at, _)| (exact, std::cmp::Reverse(at)));
+        let Some((exact, at, quality)) = most else {
             continue;
         };
         let better = best.as_ref().is_none_or(|&(other, most, first, _)| {

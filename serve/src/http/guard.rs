@@ -44,7 +44,7 @@ const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resour
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
 /// What only an operator may use.
-const RELOAD: &str = "/api/reload";
+pub(super) const RELOAD: &str = "/api/reload";
 
 /// Who may ask.
 #[derive(Clone, Debug, Default)]
@@ -52,8 +52,8 @@ pub struct AccessRules {
     /// What a client must send as `Authorization: Bearer TOKEN`; without it, every client on this
     /// machine may ask.
     pub token: Option<String>,
-    /// What an operator sends instead, who may do everything. Without it, those who know `token` may
-    /// not open graphs and models again; if there is no `token` either, everybody on this machine may.
+    /// The operator's token, which allows every request. If it is missing and `token` is set, nobody can
+    /// reload over HTTP. If both are missing, everybody on this machine can.
     pub operator_token: Option<String>,
     /// Host names besides `localhost` and addresses in numbers. Without a token, only loopback addresses
     /// are taken.

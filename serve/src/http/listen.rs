@@ -50,7 +50,7 @@ impl Server {
     ///
     /// # Errors
     /// [`ServeError`] if the address is open to other machines and there is no token, a token is too
-    /// short or given twice, or the address cannot be bound.
+    /// short, or both tokens are equal, or the address cannot be bound.
     pub fn bind(
         service: Arc<Service>,
         address: SocketAddr,

@@ -57,7 +57,7 @@ fn routes() -> Vec<(&'static str, MethodRouter<Arc<App>>)> {
         ("/api/graphs/{name}/search", get(graphs::search)),
         ("/api/graphs/{name}/entity", get(graphs::entity)),
         ("/api/graphs/{name}/schema", get(graphs::schema)),
-        ("/api/reload", post(operations::reload)),
+        (guard::RELOAD, post(operations::reload)),
         ("/sparql/{name}", get(sparql::get).post(sparql::post)),
         ("/text2sparql", get(text2sparql::translate)),
         ("/v1/models", get(openai::models)),

@@ -89,10 +89,7 @@ impl Asked {
             return Err(Fault::bad("update", "graphs are read-only here"));
         }
         let mut asked = Self {
-            query: given
-                .get("query")
-                .filter(|query| !query.trim().is_empty())
-                .map(str::to_owned),
+            query: given.get("query").map(str::to_owned),
             dataset: ChosenDataset::default(),
         };
         // Unlike the query, a graph may be given several times.

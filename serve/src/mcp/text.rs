@@ -25,8 +25,9 @@ pub(super) fn tidy(value: &mut Value) -> usize {
 fn within(value: &mut Value, field: &str) -> usize {
     match value {
         Value::String(text) if LABELS.contains(&field) => {
+            let cut = usize::from(text.chars().nth(LINE).is_some());
             *text = kg::one_line(text, LINE);
-            0
+            cut
         }
         Value::String(text) if !OWN.contains(&field) => {
             let Some((end, _)) = text.char_indices().nth(VALUE) else {

@@ -22,7 +22,7 @@ type Labels = BTreeSet<String>;
 pub(super) struct Vote {
     /// The question, folded.
     question: String,
-    /// The answer that it calls right; `None` if it only calls one wrong, or if only its query says.
+    /// The answer that it calls right; `None` if the verdict only calls an answer wrong, or if only its query gives the right one.
     right: Option<Labels>,
     /// The answer that it calls wrong.
     wrong: Option<Labels>,
@@ -106,7 +106,7 @@ pub(super) fn check(
         claim.vote.right = holds(graph, claim);
         claim.vote.right.is_some()
     });
-    // Equal votes count once: a server keeps no doubles, and nobody has a second vote.
+    // Equal votes count once, because feedback names no person. One person can still cast several different votes.
     let votes: BTreeSet<Vote> = (claims.iter().map(|claim| &claim.vote))
         .chain(denials)
         .cloned()
@@ -149,7 +149,7 @@ impl CheckedClaims {
     }
 }
 
-/// The claims without those that say what an earlier one says.
+/// The claims without repetitions of earlier ones.
 fn different(mut claims: Vec<Claim>, checked: &mut CheckedClaims) -> Vec<Claim> {
     let mut seen = BTreeSet::new();
     checked.sort(&mut claims, Fate::Repeated, |claim| {
@@ -192,8 +192,16 @@ fn agreed(
         })
         .collect();
     let mut agreed = BTreeSet::new();
-    for witness in witnesses.iter().filter(|_| !asked.is_empty()) {
-        let done = eval::evaluate(graph, &asked, witness, None, ui)?;
+    for witness in witnesses {
+        // The model is slow, so it is asked only about what the words have not confirmed.
+        let left: Vec<GoldQuestion> = (asked.iter().enumerate())
+            .filter(|(at, _)| !agreed.contains(at))
+            .map(|(_, one)| one.clone())
+            .collect();
+        if left.is_empty() {
+            break;
+        }
+        let done = eval::evaluate(graph, &left, witness, None, ui)?;
         let right = done.predictions.iter().filter(|one| one.is_exact());
         agreed.extend(right.filter_map(|one| one.id.parse::<usize>().ok()));
     }

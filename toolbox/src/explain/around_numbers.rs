@@ -4,6 +4,7 @@
 use kg::term::Literal;
 
 use super::cues::is_generic;
+use crate::era::unsigned;
 use crate::link::{LAST_DAY, number_of_word};
 
 /// Words that may begin what is said of the next number.
@@ -93,7 +94,7 @@ fn place(placed: &[(usize, String)], value: &Literal) -> Option<usize> {
     let text = value.lexical.trim_end_matches(LAST_DAY);
     let number: f64 = text.parse().ok()?;
     let named = |word: &str| number_of_word(word).is_some_and(|named| named as f64 == number);
-    let digits = text.strip_prefix('-').unwrap_or(text);
+    let digits = unsigned(text);
     let is = |(_, word): &(usize, String)| word == digits || named(word);
     placed.iter().position(is)
 }

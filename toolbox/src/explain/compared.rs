@@ -5,6 +5,7 @@ use kg::term::Literal;
 use kg::value::Op;
 
 use super::cues::comparison;
+use crate::era::unsigned;
 use crate::link::{LAST_DAY, year_of};
 
 /// Words before a year: `after 1980`, `in the year 1980`.
@@ -14,6 +15,9 @@ const TIMES: [&str; 11] = [
 /// What may stand between two alternatives.
 pub(super) const JOINING: [&str; 4] = ["or", "or in", "or the", "or from"];
 
+/// Words before an amount, which is no year.
+const AMOUNTS: [&str; 7] = ["below", "above", "under", "over", "than", "least", "most"];
+
 /// How one value of a question is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Compared {
@@ -21,8 +25,6 @@ pub(super) struct Compared {
     pub(super) own: Option<Option<[Op; 2]>>,
     /// Whether it is a year by the word before it.
     pub(super) year: bool,
-    /// Whether it is a year that limits the answer: `before 1980`. It must not be passed over.
-    pub(super) limit: bool,
     /// The value that it is an alternative to.
     pub(super) or: Option<usize>,
     /// The value to which `and` joins it.
@@ -33,7 +35,7 @@ pub(super) struct Compared {
 pub(super) fn compared(question: &str, all: &[String], values: &[Literal]) -> Vec<Compared> {
     let place = |value: &Literal| {
         let text = value.lexical.trim_end_matches(LAST_DAY);
-        let text = text.strip_prefix('-').unwrap_or(text);
+        let text = unsigned(text);
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         digits
             .then(|| all.iter().position(|word| word == text))
@@ -54,9 +56,11 @@ pub(super) fn compared(question: &str, all: &[String], values: &[Literal]) -> Ve
         let Some(at) = places[index] else {
             return compared;
         };
-        let early = is_early_year(&values[index]);
-        compared.year = early || is_year(all, at);
-        compared.limit = early || compared.year && is_limited(all, at);
+        // `a balance below -1000` is no year.
+        let amount = at
+            .checked_sub(1)
+            .is_some_and(|at| AMOUNTS.contains(&&*all[at]));
+        compared.year = !amount && is_early_year(&values[index]) || is_year(all, at);
         let others = || places.iter().flatten().filter(|&&other| other != at);
         if others().next().is_some() {
             let from = others()
@@ -80,14 +84,6 @@ fn is_year(all: &[String], at: usize) -> bool {
     let year = may_be_year(&Literal::plain(all[at].as_str()));
     let before = |back: usize| at.checked_sub(back).map_or("", |at| all[at].as_str());
     year && (TIMES.contains(&before(1)) || before(1) == "of" && before(2) == "year")
-}
-
-/// Whether the word before the year at `at` makes it a limit: `before 1980`, `after the year 1980`.
-fn is_limited(all: &[String], at: usize) -> bool {
-    const LIMITS: [&str; 5] = ["before", "after", "since", "until", "till"];
-    let mut before = all[..at].iter().rev();
-    let word = before.find(|word| !matches!(word.as_str(), "the" | "year" | "of"));
-    word.is_some_and(|word| LIMITS.contains(&word.as_str()))
 }
 
 /// The bytes of a lower-case question at which a value stands, as whole words.
@@ -125,10 +121,10 @@ pub(super) fn may_be_year(value: &Literal) -> bool {
     year.is_some_and(|year| (1_000..=2_100).contains(&year))
 }
 
-/// Whether a literal is a year before the year 1000 as questions are made to write them: `0476`, `-0500`.
+/// Whether a literal is a year before 1000 in the form that [`crate::era`] writes: `0476`, `-0500`.
 pub(super) fn is_early_year(value: &Literal) -> bool {
     let text = year_of(value);
-    let digits = text.strip_prefix('-').unwrap_or(text);
+    let digits = unsigned(text);
     digits.len() >= 4
         && digits.bytes().all(|byte| byte.is_ascii_digit())
         && (digits.len() < text.len() || digits.starts_with('0'))

@@ -102,7 +102,7 @@ pub use why::WordReason;
 
 use crate::call::Call;
 use crate::exec::{ExcludeWhen, ExecOptions, Session, Value, run_program};
-use crate::link::{is_relation_name, year_of};
+use crate::link::is_relation_name;
 use crate::rank::RankError;
 use question::Asked;
 use state::Found;
@@ -245,7 +245,7 @@ impl<'s, 'g> Proposer<'s, 'g> {
                 Proposed::Plan(found) => ends::calls(found, self.session),
                 Proposed::Table(calls) => calls,
             };
-            if candidates.iter().any(|known| known.calls == calls) || self.misses_limit(&calls) {
+            if candidates.iter().any(|known| known.calls == calls) {
                 continue;
             }
             let Some(answer) = self.run(&calls, &cancel)? else {
@@ -275,22 +275,6 @@ impl<'s, 'g> Proposer<'s, 'g> {
         }
         candidates.push(none);
         Ok(candidates)
-    }
-
-    /// Whether a program passes over a year by which the question limits its answer. Whoever asks for cities founded before
-    /// 500 wants no others. One of two alternatives is no limit: `with 8 cylinders or built before 1980`.
-    fn misses_limit(&self, calls: &[Call]) -> bool {
-        let values = &self.session.linked().values;
-        let limits = self.asked.compared.iter().zip(values);
-        let years: Vec<&str> = (limits.filter(|(one, _)| one.limit))
-            .map(|(_, value)| year_of(value))
-            .collect();
-        if self.asked.or_clause || years.is_empty() {
-            return false;
-        }
-        let program: Vec<String> = calls.iter().map(ToString::to_string).collect();
-        let uses = |year: &&str| program.iter().any(|call| call.contains(*year));
-        !years.iter().all(uses)
     }
 
     /// The candidate that gives up.

@@ -8,6 +8,7 @@ use super::compared::{is_early_year, may_be_year, whole};
 use super::denied::{excludes, excludes_number};
 use super::values::{is_unasked_key, kind_of};
 use super::words::Explainer;
+use crate::era::unsigned;
 use crate::exec::{Adjacent, Relation, Session};
 use crate::link::{LAST_DAY, is_date, is_short_code, words_of_nation};
 use crate::text::find_words;
@@ -41,7 +42,7 @@ pub(super) fn ops(
             };
             let equal = ops == [Op::Eq];
             let year = asked.compared.get(index).is_some_and(|one| one.year);
-            let early = is_early_year(&session.linked().values[index]);
+            let early = year && is_early_year(&session.linked().values[index]);
             let other_than_year = year && !has_years(explainer, one, early);
             if other_than_year || !equal && is_unasked_key(explainer, one) {
                 Vec::new()
@@ -67,7 +68,7 @@ pub(super) fn ops(
             }
             // After a year means after its last day; before it, before its first.
             let late = |op: &Op| matches!(op, Op::Gt | Op::Le);
-            let year = text.strip_prefix('-').unwrap_or(text).len() == 4;
+            let year = unsigned(text).len() == 4;
             wanted
                 .into_iter()
                 .filter(|op| late(op) == last_day || !year && !last_day)
@@ -149,14 +150,10 @@ fn bound(explainer: &Explainer<'_, '_>, text: &str) -> Option<Op> {
 
 /// A date or a month as a number in the order of dates: 20220731, -440315 for a day before our era.
 fn day_number(text: &str) -> Option<f64> {
-    let (early, rest) = (
-        text.starts_with('-'),
-        text.strip_prefix('-').unwrap_or(text),
-    );
-    let (year, rest) = rest.split_once('-')?;
+    let (year, rest) = unsigned(text).split_once('-')?;
     let (year, rest): (f64, f64) = (year.parse().ok()?, rest.replace('-', "").parse().ok()?);
-    let year = if early { -year } else { year };
-    Some(year * 10_000.0 + rest)
+    let sign = if text.starts_with('-') { -1.0 } else { 1.0 };
+    Some(sign * year * 10_000.0 + rest)
 }
 
 /// Whether the question gives a range, and its values are the two ends.

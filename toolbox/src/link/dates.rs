@@ -1,5 +1,7 @@
 //! Dates and months that a question writes out in words. English.
 
+use crate::era::unsigned;
+
 /// The date that is written out at `at`, such as `1 January 2021`, `March 3rd, 2020` or `the 3rd of
 /// March 2020`, as `2021-01-01`, with its length in characters.
 pub(super) fn date_at(chars: &[char], at: usize) -> Option<(String, usize)> {
@@ -47,7 +49,7 @@ fn word_or_early_year(chars: &[char], at: usize) -> String {
 
 /// Whether a word is a year of four digits, with or without a sign.
 fn is_year(word: &str) -> bool {
-    let digits = word.strip_prefix('-').unwrap_or(word);
+    let digits = unsigned(word);
     digits.len() == 4 && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 

@@ -76,10 +76,10 @@ pub fn literals(question: &str) -> Vec<Literal> {
                     add(Literal::plain(text));
                 }
             } else if matches!(letters.as_str(), "" | "k" | "K") || is_unit(&letters, &text) {
-                // `0476` is a year, too: no number begins with 0.
+                // Years before our era may begin with any digit; `0476` is a year of it.
                 let year = text.len() == 4
                     && text.bytes().all(|b| b.is_ascii_digit())
-                    && matches!(text.as_bytes()[0], b'0'..=b'2');
+                    && (!sign.is_empty() || matches!(text.as_bytes()[0], b'0'..=b'2'));
                 let text = format!("{sign}{}", scaled(&text, &chars[end..]));
                 add(Literal::plain(text.clone()));
                 if year {

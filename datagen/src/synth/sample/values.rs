@@ -215,8 +215,8 @@ impl QuestionSampler<'_, '_> {
         let bound = if after { year - apart } else { year + apart };
         // There is no year 0 between the eras.
         (bound != 0 && (bound < 0) == (year < 0)).then_some(())?;
-        let sign = if bound < 0 { "-" } else { "" };
-        let bound = format!("{sign}{:04}", bound.abs());
+        let width = 4 + usize::from(bound < 0);
+        let bound = format!("{bound:0width$}");
         let (op, value) = if after {
             let bound = if full {
                 format!("{bound}-12-31")

@@ -155,6 +155,13 @@ impl Verbalizer<'_, '_> {
         {
             return format!("{number} {}", self.word("BC|BC|BCE"));
         }
+        if tail == TailType::Time
+            && year.len() == 4
+            && year.starts_with('0')
+            && let Ok(number) = year.parse::<u16>()
+        {
+            return format!("AD {number}");
+        }
         if year.len() < text.len() {
             return year.to_owned();
         }

@@ -3,11 +3,9 @@
 //! `seed`), hints (`reasoning_effort`) and notes of the client (`user`, `metadata`, `store`) are
 //! accepted, because an answer of the graph does not depend on them.
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::fault::Fault;
-use crate::http::ask::read_fields;
 
 /// Most texts at which an answer may stop.
 const STOPS: usize = 4;
@@ -15,19 +13,19 @@ const STOPS: usize = 4;
 /// A field, whether a value of it can be obeyed, and what is said if not.
 type Rule = (&'static str, fn(&Value) -> bool, &'static str);
 
-const ONE: &str = "a question has one answer, so it is 1";
+const ONE: &str = "it must be 1, because a question has one answer";
 const NO_TOOLS: &str =
-    "the agent answers by itself and never calls tools of the client, so it is `auto` or `none`";
+    "it must be `auto` or `none`, because the agent never calls tools of the client";
 const NO_CHANCES: &str = "an answer of the graph has no log probabilities";
 const TEXT: &str = "the answer is a text";
-const TOKENS: &str = "it is a whole number from 1, or -1 for no limit";
-const TRUTH: &str = "it is true or false";
+const TOKENS: &str = "it must be a positive whole number, or -1 for no limit";
+const TRUTH: &str = "it must be true or false";
 
 const RULES: [Rule; 21] = [
     ("n", |value| *value == 1, ONE),
     ("best_of", |value| *value == 1, ONE),
-    ("tools", is_list, "it is a list of tools"),
-    ("functions", is_list, "it is a list of functions"),
+    ("tools", is_list, "it must be a list of tools"),
+    ("functions", is_list, "it must be a list of functions"),
     ("tool_choice", needs_no_call, NO_TOOLS),
     ("function_call", needs_no_call, NO_TOOLS),
     ("parallel_tool_calls", Value::is_boolean, TRUTH),
@@ -61,11 +59,15 @@ const RULES: [Rule; 21] = [
         "the question is not repeated before the answer",
     ),
     ("stream", Value::is_boolean, TRUTH),
-    ("stream_options", Value::is_object, "it is an object"),
+    (
+        "stream_options",
+        is_stream_options,
+        "it must be an object, with `include_usage` true or false",
+    ),
     (
         "stop",
         is_stop,
-        "it is a text, or a list of up to four texts",
+        "it must be a text, or a list of up to four texts",
     ),
     ("max_tokens", is_limit, TOKENS),
     ("max_completion_tokens", is_limit, TOKENS),
@@ -89,6 +91,15 @@ fn only_text(value: &Value) -> bool {
     items.is_some_and(|items| items.iter().all(|item| item == "text"))
 }
 
+fn is_stream_options(value: &Value) -> bool {
+    let fields = value.as_object();
+    fields.is_some_and(|fields| {
+        fields
+            .get("include_usage")
+            .is_none_or(|usage| usage.is_boolean() || usage.is_null())
+    })
+}
+
 fn is_stop(value: &Value) -> bool {
     let items = value.as_array();
     value.is_string()
@@ -110,30 +121,6 @@ pub(super) struct AnswerForm {
     tokens: Option<usize>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Stop {
-    One(String),
-    Several(Vec<String>),
-}
-
-#[derive(Default, Deserialize)]
-struct StreamOptions {
-    #[serde(default)]
-    include_usage: bool,
-}
-
-#[derive(Deserialize)]
-struct FormFields {
-    #[serde(default)]
-    stream: bool,
-    #[serde(default)]
-    stream_options: StreamOptions,
-    stop: Option<Stop>,
-    max_tokens: Option<i64>,
-    max_completion_tokens: Option<i64>,
-}
-
 impl AnswerForm {
     /// Reads the fields of a request.
     ///
@@ -142,21 +129,24 @@ impl AnswerForm {
     pub(super) fn of(request: &Value) -> Result<Self, Fault> {
         for (name, can_be_obeyed, why) in RULES {
             if request.get(name).is_some_and(|value| !can_be_obeyed(value)) {
-                let message = format!("`{name}` cannot be obeyed: {why}");
+                let message = format!("`{name}` has an unsupported value: {why}");
                 return Err(Fault::bad("unsupported_value", message));
             }
         }
-        let fields: FormFields = read_fields(request.clone())?;
-        let stop = match fields.stop {
-            None => Vec::new(),
-            Some(Stop::One(text)) => vec![text],
-            Some(Stop::Several(texts)) => texts,
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let stop: Vec<String> = match &request["stop"] {
+            Value::Array(texts) => texts.iter().filter_map(text).collect(),
+            one => text(one).into_iter().collect(),
         };
-        let limits = [fields.max_tokens, fields.max_completion_tokens].into_iter();
-        let limits = limits.flatten().filter_map(|limit| limit.try_into().ok());
+        // -1, for no limit, is no u64.
+        let limits = ["max_tokens", "max_completion_tokens"].map(|name| request[name].as_u64());
+        let limits = limits
+            .into_iter()
+            .flatten()
+            .filter_map(|limit| limit.try_into().ok());
         Ok(Self {
-            stream: fields.stream,
-            usage: fields.stream_options.include_usage,
+            stream: request["stream"] == true,
+            usage: request["stream_options"]["include_usage"] == true,
             stop: stop.into_iter().filter(|text| !text.is_empty()).collect(),
             tokens: limits.min(),
         })
