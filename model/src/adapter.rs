@@ -7,7 +7,7 @@
 
 mod base;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use common::fs::StagedFolder;
@@ -44,7 +44,8 @@ const NOT_IN_BASE: &str = "is not in the base; the adapter belongs to another mo
 pub struct AdapterConfig {
     /// The folder of the base model, or its repository on the hub as ORG/NAME.
     pub base: String,
-    /// The commit of the repository, unless it is the one of its main branch.
+    /// The commit of the repository. Adapters of other programs may leave it out; they follow the
+    /// main branch.
     pub revision: Option<String>,
     /// Rank.
     pub rank: usize,
@@ -162,28 +163,30 @@ impl Adapter {
         Ok(Self { config, weights })
     }
 
-    /// Checks that every factor belongs to a matrix of the base.
+    /// Checks that it can be applied to a `base` and that a model `whole` comes of it, without the
+    /// base's weights.
     ///
     /// # Errors
-    /// Names the first factor that does not.
-    pub(crate) fn check(&self, base: &ModelConfig) -> Result<(), ModelError> {
-        let shapes: BTreeMap<String, Vec<usize>> = base.tensors().into_iter().collect();
-        for (name, factor) in self.weights.iter() {
-            let Some((stem, at)) = (name.strip_suffix(".lora_a").map(|stem| (stem, 1)))
-                .or_else(|| name.strip_suffix(".lora_b").map(|stem| (stem, 0)))
-            else {
-                continue;
-            };
-            let target = format!("{stem}.weight");
+    /// Those of [`Adapter::apply`], and when a replaced matrix has the wrong shape.
+    pub(crate) fn check(&self, base: &ModelConfig, whole: &ModelConfig) -> Result<(), ModelError> {
+        let mut shapes: BTreeMap<String, Vec<usize>> = base.tensors().into_iter().collect();
+        for name in REPLACED {
+            if let Some(tensor) = self.weights.find(name) {
+                shapes.insert(name.to_owned(), tensor.shape.clone());
+            }
+        }
+        for (target, factors) in pairs(&self.weights)? {
             let shape = shapes
                 .get(&target)
                 .ok_or_else(|| ModelError::tensor(&target, NOT_IN_BASE))?;
-            let mut expected = factor.shape.clone();
-            if let (Some(place), Some(size)) = (expected.get_mut(at), shape.get(at)) {
-                *place = *size;
-            }
-            if factor.shape != expected {
-                return Err(ModelError::shape(name, &factor.shape, &expected));
+            check_factors(&target, shape, factors)?;
+        }
+        for (name, expected) in whole.tensors() {
+            let found = shapes
+                .get(&name)
+                .ok_or_else(|| ModelError::tensor(&name, "is missing"))?;
+            if *found != expected {
+                return Err(ModelError::shape(&name, found, &expected));
             }
         }
         Ok(())
@@ -208,31 +211,58 @@ impl Adapter {
 /// # Errors
 /// When a factor has no matrix, is unpaired or has the wrong shape.
 pub fn merge(base: &mut Weights, factors: &Weights, scale: f32) -> Result<(), ModelError> {
-    for (name, a) in factors.iter() {
-        let Some(stem) = name
-            .strip_suffix(".lora_a")
-            .or_else(|| name.strip_suffix(".lora_b"))
-        else {
-            continue;
-        };
-        let (b_name, target) = (format!("{stem}.lora_b"), format!("{stem}.weight"));
-        if name == b_name {
-            let a_name = format!("{stem}.lora_a");
-            factors
-                .find(&a_name)
-                .ok_or_else(|| ModelError::tensor(&a_name, "is missing"))?;
-            continue;
-        }
+    for (target, [a, b]) in pairs(factors)? {
         let mut matrix = base
             .take(&target)
             .ok_or_else(|| ModelError::tensor(&target, NOT_IN_BASE))?;
-        let b = factors
-            .find(&b_name)
-            .ok_or_else(|| ModelError::tensor(&b_name, "is missing"))?;
         correct(&mut matrix, &target, a, b, scale)?;
         base.insert(target, matrix);
     }
     Ok(())
+}
+
+/// The pairs of factors `a` and `b`, each with the name of its matrix. Skips other tensors.
+///
+/// # Errors
+/// When a factor is unpaired.
+fn pairs(factors: &Weights) -> Result<Vec<(String, [&Tensor; 2])>, ModelError> {
+    let ends = FACTORS.map(|(ours, _)| ours);
+    let stem = |name| ends.iter().find_map(|end| str::strip_suffix(name, end));
+    let stems: BTreeSet<&str> = factors.iter().filter_map(|(name, _)| stem(name)).collect();
+    let factor = |name: String| {
+        let found = factors.find(&name);
+        found.ok_or_else(|| ModelError::tensor(&name, "is missing"))
+    };
+    let pair = |stem| {
+        let [a, b] = ends.map(|end| factor(format!("{stem}{end}")));
+        Ok((format!("{stem}.weight"), [a?, b?]))
+    };
+    stems.into_iter().map(pair).collect()
+}
+
+/// Checks that the factors `a` and `b` have the shapes for the matrix called `target`. Returns the
+/// sizes of its input and of its rank.
+///
+/// # Errors
+/// When a factor has the wrong shape.
+fn check_factors(
+    target: &str,
+    shape: &[usize],
+    [a, b]: [&Tensor; 2],
+) -> Result<(usize, usize), ModelError> {
+    let [out, input] = shape[..] else {
+        return Err(ModelError::tensor(target, "is not a matrix"));
+    };
+    let stem = target.strip_suffix(".weight").unwrap_or(target);
+    let rank = a.shape.first().copied().unwrap_or(0);
+    let expected = [(a, [rank, input]), (b, [out, rank])];
+    for ((end, _), (factor, shape)) in FACTORS.iter().zip(expected) {
+        if factor.shape != shape {
+            let name = format!("{stem}{end}");
+            return Err(ModelError::shape(&name, &factor.shape, &shape));
+        }
+    }
+    Ok((input, rank))
 }
 
 /// Adds the product of the factors `a` and `b`, times `scale`, to the matrix called `target`.
@@ -246,17 +276,7 @@ pub fn correct(
     b: &Tensor,
     scale: f32,
 ) -> Result<(), ModelError> {
-    let [out, input] = matrix.shape[..] else {
-        return Err(ModelError::tensor(target, "is not a matrix"));
-    };
-    let stem = target.strip_suffix(".weight").unwrap_or(target);
-    let rank = a.shape.first().copied().unwrap_or(0);
-    for (part, factor, shape) in [("lora_a", a, [rank, input]), ("lora_b", b, [out, rank])] {
-        if factor.shape != shape {
-            let name = format!("{stem}.{part}");
-            return Err(ModelError::shape(&name, &factor.shape, &shape));
-        }
-    }
+    let (input, rank) = check_factors(target, &matrix.shape, [a, b])?;
     let rows = matrix.data.chunks_exact_mut(input.max(1));
     for (row, b) in rows.zip(b.data.chunks_exact(rank.max(1))) {
         for (b, a) in b.iter().zip(a.data.chunks_exact(input.max(1))) {
@@ -389,6 +409,42 @@ mod tests {
                 .to_string()
                 .contains("lora_a")
         );
+    }
+
+    #[test]
+    fn a_check_without_weights_finds_what_applying_finds() {
+        let base = crate::Preset::Tiny.config(300);
+        let (rows, width) = (base.vocab_size, base.hidden_size);
+        let config = json!({"peft_type": "LORA", "r": 1, "lora_alpha": 1});
+        let mut good = Adapter {
+            config: AdapterConfig::from_json(&config).unwrap(),
+            weights: Weights::default(),
+        };
+        let set = |adapter: &Adapter, name: &str, shape: &[usize]| {
+            let mut changed = adapter.clone();
+            changed.weights.insert(name, tensor(shape, 0.0));
+            changed
+        };
+        let shapes: BTreeMap<_, _> = base.tensors().into_iter().collect();
+        let matrix = &shapes["model.layers.0.self_attn.q_proj.weight"];
+        let (stem, table) = ("model.layers.0.self_attn.q_proj", REPLACED[0]);
+        let (a, b) = (format!("{stem}.lora_a"), format!("{stem}.lora_b"));
+        good = set(&good, &a, &[1, matrix[1]]);
+        let unpaired = good.clone();
+        good = set(&good, &b, &[matrix[0], 1]);
+        good = set(&good, table, &[rows, width]);
+        good.check(&base, &base).unwrap();
+        for (wrong, says) in [
+            (unpaired, "lora_b"),
+            (set(&good, &a, &[1, matrix[1] + 1]), "lora_a"),
+            (set(&good, &b, &[matrix[0], 2]), "lora_b"),
+            (set(&good, "model.other.lora_a", &[1, 1]), "lora_b"),
+            (set(&good, table, &[rows, width + 1]), table),
+            (set(&good, table, &[rows - 1, width]), table),
+        ] {
+            let error = wrong.check(&base, &base).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
     }
 
     #[test]

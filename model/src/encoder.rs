@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::json::{read_json, whole};
-use crate::{ModelError, Tokenizer, Weights, digest};
+use crate::{ModelError, Tokenizer, Weights, digest, files};
 
 /// How to combine token vectors into the vector of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl EncoderFolder {
     /// Names the missing or invalid file, or the unsupported part of the configuration.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
         let config = config(path)?;
-        let tokenizer = Tokenizer::from_file(&path.join("tokenizer.json"))?;
+        let tokenizer = Tokenizer::from_file(&path.join(files::TOKENIZER))?;
         let special = tokenizer.encode_with_special("")?.len();
         if config.max_tokens < special + 1 {
             let most = config.max_tokens;
@@ -91,7 +91,7 @@ impl EncoderFolder {
             )));
         }
         let mut parts = vec![format!("{config:?}").into_bytes()];
-        for name in ["tokenizer.json", "model.safetensors"] {
+        for name in [files::TOKENIZER, files::WEIGHTS] {
             let file = path.join(name);
             parts.push(fs::read(&file).map_err(ModelError::io(&file))?);
         }
@@ -177,7 +177,7 @@ impl EncoderConfig {
 }
 
 fn config(dir: &Path) -> Result<EncoderConfig, ModelError> {
-    let path = dir.join("config.json");
+    let path = dir.join(files::CONFIG);
     let json = read_json(&path)?;
     let wrong = |message: String| ModelError::json(&path, message);
     let text = |key: &str, default| json[key].as_str().unwrap_or(default);
@@ -266,7 +266,7 @@ fn sentence_parts(dir: &Path, config: &mut EncoderConfig) -> Result<(), ModelErr
             }
         }
     }
-    let pooling = dir.join("1_Pooling").join("config.json");
+    let pooling = dir.join("1_Pooling").join(files::CONFIG);
     if pooling.exists() {
         let json = read_json(&pooling)?;
         let named = json["pooling_mode"].as_str();

@@ -55,14 +55,18 @@ pub const ADAPTER_WEIGHTS: &str = "adapter_model.safetensors";
 pub const TOKENIZER: &str = "tokenizer.json";
 /// What other programs need to know about the tokenizer, with the chat template.
 pub const TOKENIZER_CONFIG: &str = "tokenizer_config.json";
+/// How other programs should generate text.
+pub const GENERATION_CONFIG: &str = "generation_config.json";
+/// The model card.
+pub const CARD: &str = "README.md";
 
 /// The files of a model folder, apart from the weights.
 pub const MODEL: [FolderFile; 8] = [
     required(CONFIG),
     required(TOKENIZER),
     optional(TOKENIZER_CONFIG),
-    optional("generation_config.json"),
-    optional("README.md"),
+    optional(GENERATION_CONFIG),
+    optional(CARD),
     optional(INFO),
     learned(WORDINGS),
     learned(WORDS),
@@ -74,7 +78,7 @@ pub const ADAPTER: [FolderFile; 8] = [
     required(ADAPTER_WEIGHTS),
     optional(TOKENIZER),
     optional(TOKENIZER_CONFIG),
-    optional("README.md"),
+    optional(CARD),
     optional(INFO),
     learned(WORDINGS),
     learned(WORDS),

@@ -99,7 +99,7 @@ impl ModelFolder {
             Some((adapter, base)) => {
                 let own = ModelConfig::from_json(&read_json(&base.join(files::CONFIG))?)?;
                 WeightFiles::open(base, &own.tensors())?;
-                adapter.check(&own)
+                adapter.check(&own, &self.config)
             }
         }
     }
@@ -199,16 +199,16 @@ fn write_about(
     let generation = json!({
         "do_sample": false, "eos_token_id": config.eos_token_ids, "pad_token_id": config.pad_token_id, "bos_token_id": config.bos_token_id,
     });
-    staged.file("generation_config.json", &pretty(&generation))?;
+    staged.file(files::GENERATION_CONFIG, &pretty(&generation))?;
     staged.file(
         files::INFO,
         &pretty(&serde_json::to_value(info).unwrap_or_default()),
     )?;
-    staged.file("README.md", card(config, info).as_bytes())?;
+    staged.file(files::CARD, card(config, info).as_bytes())?;
     Ok(())
 }
 
-/// The model card, `README.md`.
+/// The model card.
 fn card(config: &ModelConfig, info: &KgAgentInfo) -> String {
     let millions = config.parameters() as f64 / 1e6;
     format!(

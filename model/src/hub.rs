@@ -13,15 +13,15 @@ use std::{fs, io};
 use common::fs::parent_of;
 use hf_hub::api::sync::{Api, ApiBuilder, ApiRepo};
 use hf_hub::{Cache, CacheRepo};
-use serde_json::Value;
 use ureq::config::RedirectAuthHeaders;
 
 use crate::digest::sha256_file;
 use crate::guard::guarded;
 use crate::json::read_json;
+use crate::weights::shards;
 use crate::{ModelError, files, limits};
 
-pub use cache::{find, is_main, locate, origin, resolve};
+pub use cache::{find, locate, origin, resolve};
 
 /// Attempts to download a file over a failing connection. Each continues where the last one
 /// stopped.
@@ -108,7 +108,7 @@ pub fn fetch(repo: &str, progress: &mut dyn FnMut(Fetching<'_>)) -> Result<PathB
         }
     }
     if !is_adapter {
-        fetch_weights(&has, &mut get, &failed)?;
+        fetch_weights(&has, &mut get)?;
     }
     let done = repository.cache.create_ref(&repository.commit);
     done.map_err(|error| failed(error.to_string()))?;
@@ -119,28 +119,13 @@ pub fn fetch(repo: &str, progress: &mut dyn FnMut(Fetching<'_>)) -> Result<PathB
 fn fetch_weights(
     has: &dyn Fn(&str) -> bool,
     get: &mut dyn FnMut(&str) -> Result<PathBuf, ModelError>,
-    failed: &dyn Fn(String) -> ModelError,
 ) -> Result<(), ModelError> {
     if !has(files::INDEX) {
         return get(files::WEIGHTS).map(drop);
     }
-    let value = read_json(&get(files::INDEX)?)?;
-    let shards = value["weight_map"]
-        .as_object()
-        .into_iter()
-        .flat_map(|map| map.values())
-        .filter_map(Value::as_str);
-    let mut names: Vec<&str> = shards.collect();
-    names.sort_unstable();
-    names.dedup();
-    // The name becomes a path in the cache.
-    if let Some(name) = names.iter().find(|name| !is_plain(name)) {
-        return Err(failed(format!(
-            "{} names the file `{name}`, which cannot belong to a model",
-            files::INDEX
-        )));
-    }
-    names.into_iter().try_for_each(|name| get(name).map(drop))
+    let index = get(files::INDEX)?;
+    let names = shards(&index, &read_json(&index)?)?;
+    names.iter().try_for_each(|name| get(name).map(drop))
 }
 
 /// The user's token for the hub.
@@ -149,11 +134,11 @@ fn token() -> Option<String> {
     Some(text.trim().to_owned()).filter(|token| !token.is_empty())
 }
 
-/// Checks a digest or a commit that the hub names, because it becomes a part of a path.
+/// Checks a digest or commit from the hub before it becomes part of a path.
 fn check_told(what: &str, told: &str) -> Result<(), String> {
     if told.starts_with('.') || !is_plain(told) {
         return Err(format!(
-            "the hub names the {what} `{}`, which is not one",
+            "the hub sent `{}` as the {what}, which is not valid",
             told.chars().take(80).collect::<String>()
         ));
     }

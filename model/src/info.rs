@@ -25,7 +25,7 @@ pub struct KgAgentInfo {
     /// Measured on held-out examples; `None` if it was not measured.
     #[serde(rename = "doubt", skip_serializing_if = "Option::is_none")]
     pub abstention_threshold: Option<f64>,
-    /// Of an adapter: the digest of its base, by which it is known after a move.
+    /// Of an adapter: the digest of its base, which identifies the base after a move.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_digest: Option<String>,
     /// The training configuration and its final figures.

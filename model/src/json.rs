@@ -1,10 +1,10 @@
 //! JSON files of bounded size, and typed access to the fields of a configuration.
 
-use std::fs;
 use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use crate::mistaken::Kind;
 use crate::{ModelError, limits, mistaken};
 
 /// Reads a JSON file.
@@ -12,31 +12,21 @@ use crate::{ModelError, limits, mistaken};
 /// # Errors
 /// When it cannot be read, is too large or is not valid JSON.
 pub(crate) fn read_json(path: &Path) -> Result<Value, ModelError> {
-    let size = mistaken::open(path)?
-        .metadata()
-        .map_err(ModelError::io(path))?
-        .len();
-    let most = limits::JSON_BYTES;
-    if size > most {
-        return Err(ModelError::json(
-            path,
-            format!("{size} bytes, the limit is {most}"),
-        ));
-    }
-    let text = fs::read(path).map_err(ModelError::io(path))?;
-    // A server's error is JSON too.
-    let parsed = serde_json::from_slice(&text)
-        .ok()
-        .filter(|value: &Value| value.get("error").is_none());
-    parsed.map_or_else(|| Err(invalid_json(path, &text)), Ok)
+    let text = mistaken::read(path, limits::JSON_BYTES)?;
+    let reason = match serde_json::from_slice(&text) {
+        Ok(value) if is_servers_error(&value) => "it has only an `error`".to_owned(),
+        Ok(value) => return Ok(value),
+        Err(error) => error.to_string(),
+    };
+    let what = mistaken::describe(&text, text.len() as u64, Kind::Text);
+    let message = what.map_or(reason, |what| format!("it is {what}"));
+    Err(ModelError::json(path, message))
 }
 
-/// Why the content of a file is not the JSON that it should be.
-fn invalid_json(path: &Path, text: &[u8]) -> ModelError {
-    let reason = serde_json::from_slice::<Value>(text).err();
-    let reason = reason.map_or_else(|| "it has an `error`".to_owned(), |error| error.to_string());
-    let message = mistaken::what(path).map_or(reason, |what| format!("it is {what}"));
-    ModelError::json(path, message)
+/// Whether this is what a server sends instead of a file. No file of a model has only this key.
+fn is_servers_error(value: &Value) -> bool {
+    let only = value.as_object().filter(|map| map.len() == 1);
+    only.is_some_and(|map| map.get("error").is_some_and(Value::is_string))
 }
 
 /// A whole number of at least 0.

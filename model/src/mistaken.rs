@@ -1,9 +1,11 @@
-//! Files and folders that are not what a model needs: they are named for what they are, with what
-//! to do about it. Looked at only after a file could not be read.
+//! Opens the files of a model. If a file or folder is something else, the error says what it is and
+//! what to do. Contents are inspected only after an error.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::path::Path;
+
+use common::fs::names;
 
 use crate::ModelError;
 use crate::files::{ADAPTER_WEIGHTS, CONFIG, INDEX, WEIGHTS};
@@ -43,16 +45,45 @@ const PICKLE: &str = "a pickle of PyTorch, which kgagent never reads, because it
     it where you trust it: python -c \"from transformers import AutoModelForCausalLM as M; \
     M.from_pretrained('FOLDER').save_pretrained('NEW')\"";
 
+/// What a file should be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// JSON.
+    Text,
+    /// Weights of a model folder.
+    Safetensors,
+    /// A model in one file.
+    Gguf,
+}
+
 /// Opens a file.
 ///
 /// # Errors
-/// The system's error, or for a link to a file that is not there what it is.
+/// The system's error; for a broken link, what the link is and what to do.
 pub(crate) fn open(path: &Path) -> Result<File, ModelError> {
     let opened = File::open(path).and_then(|file| match file.metadata()?.is_dir() {
         true => Err(io::Error::from(io::ErrorKind::IsADirectory)),
         false => Ok(file),
     });
     opened.map_err(|error| failed(path, error))
+}
+
+/// Reads a file of up to `most` bytes.
+///
+/// # Errors
+/// Those of [`open`], and when the file is larger.
+pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>, ModelError> {
+    let file = open(path)?;
+    let size = file.metadata().map_err(ModelError::io(path))?.len();
+    if size > most {
+        let message = format!("{size} bytes, the limit is {most}");
+        return Err(ModelError::json(path, message));
+    }
+    let mut bytes = Vec::with_capacity(size as usize);
+    file.take(most)
+        .read_to_end(&mut bytes)
+        .map_err(ModelError::io(path))?;
+    Ok(bytes)
 }
 
 /// The error of a file that could not be opened.
@@ -73,18 +104,19 @@ fn broken_link(path: &Path) -> Option<String> {
     ))
 }
 
-/// What the file at `path` is, if it is plainly none of a model, and what to do.
-pub(crate) fn what(path: &Path) -> Option<String> {
-    let file = File::open(path).ok()?;
+/// Describes a file that is clearly not of the `expected` kind, with advice; `None` if it might be.
+pub(crate) fn what(file: &mut File, expected: Kind) -> Option<String> {
     let size = file.metadata().ok()?.len();
     let mut begin = Vec::new();
+    file.rewind().ok()?;
     file.take(BEGIN as u64).read_to_end(&mut begin).ok()?;
-    describe(&begin, size)
+    describe(&begin, size, expected)
 }
 
-/// What a file of `size` bytes that begins so is.
-fn describe(begin: &[u8], size: u64) -> Option<String> {
+/// Describes a file by its first bytes and its size.
+pub(crate) fn describe(content: &[u8], size: u64, expected: Kind) -> Option<String> {
     const AGAIN: &str = "fetch the file again";
+    let begin = &content[..content.len().min(BEGIN)];
     let text = String::from_utf8_lossy(begin);
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let lower: String = text.chars().take(16).collect::<String>().to_lowercase();
@@ -137,10 +169,14 @@ fn describe(begin: &[u8], size: u64) -> Option<String> {
             "zeros, as a download that was not finished leaves them; fetch the file again",
         ),
     ];
-    if let Some((_, kind)) = kinds.iter().find(|(magic, _)| begin.starts_with(magic)) {
-        return Some((*kind).to_owned());
+    if let Some((magic, kind)) = kinds.iter().find(|(magic, _)| begin.starts_with(magic)) {
+        let is_expected = expected == Kind::Gguf && *magic == b"GGUF";
+        return (!is_expected).then(|| (*kind).to_owned());
     }
-    if begin.get(8) == Some(&b'{') && begin.get(6..8) == Some(&[0, 0]) {
+    if expected != Kind::Safetensors
+        && begin.get(8) == Some(&b'{')
+        && begin.get(6..8) == Some(&[0, 0])
+    {
         return Some("a safetensors file; a folder with a config.json has such files".to_owned());
     }
     // Servers answer "Entry not found" and the like.
@@ -154,17 +190,7 @@ fn describe(begin: &[u8], size: u64) -> Option<String> {
         .then(|| format!("the text \"{line}\", as a server sends it with an error; {AGAIN}"))
 }
 
-/// The names in a folder, sorted.
-fn names(dir: &Path) -> Vec<String> {
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .collect();
-    names.sort();
-    names
-}
-
-/// What other weights a folder has.
+/// Names weights in another format, with advice.
 fn foreign(dir: &Path) -> Option<String> {
     let names = names(dir);
     FOREIGN.iter().find_map(|(end, advice)| {
@@ -273,7 +299,7 @@ mod tests {
             (b"\x10\0\0\0\0\0\0\0{\"a\":{}}", "a safetensors file"),
         ];
         for (bytes, says) in cases {
-            let said = describe(bytes, bytes.len() as u64).unwrap();
+            let said = describe(bytes, bytes.len() as u64, Kind::Text).unwrap();
             assert!(said.contains(says), "{said}");
         }
         for good in [
@@ -281,7 +307,14 @@ mod tests {
             b"[1, 2]",
             b"\xff\x01\x02binary",
         ] {
-            assert_eq!(describe(good, good.len() as u64), None);
+            assert_eq!(describe(good, good.len() as u64, Kind::Text), None);
+        }
+        let own: [(&[u8], Kind); 2] = [
+            (b"GGUF\x03\x00\x00\x00", Kind::Gguf),
+            (b"\x10\0\0\0\0\0\0\0{\"a\":{}}", Kind::Safetensors),
+        ];
+        for (bytes, kind) in own {
+            assert_eq!(describe(bytes, bytes.len() as u64, kind), None);
         }
     }
 

@@ -2,7 +2,6 @@
 //! from scratch.
 
 use std::collections::HashSet;
-use std::fs;
 use std::path::Path;
 
 use common::transcript::Role;
@@ -18,6 +17,7 @@ use tokenizers::{
 
 use crate::guard::guarded;
 use crate::json::is_nested_deeper;
+use crate::mistaken::Kind;
 use crate::{ModelError, limits, mistaken};
 
 /// The end-of-turn token.
@@ -187,19 +187,10 @@ impl Tokenizer {
     /// # Errors
     /// When the file cannot be read, is too large or is not a tokenizer.
     pub fn from_file(path: &Path) -> Result<Self, ModelError> {
-        let size = mistaken::open(path)?
-            .metadata()
-            .map_err(ModelError::io(path))?
-            .len();
-        if size > limits::TOKENIZER_BYTES {
-            return Err(failed(format!(
-                "{} has {size} bytes, the limit is {}",
-                path.display(),
-                limits::TOKENIZER_BYTES
-            )));
-        }
-        Self::from_bytes(&fs::read(path).map_err(ModelError::io(path))?).map_err(|error| {
-            let what = mistaken::what(path).map(|what| format!("it is {what}"));
+        let bytes = mistaken::read(path, limits::TOKENIZER_BYTES)?;
+        Self::from_bytes(&bytes).map_err(|error| {
+            let what = mistaken::describe(&bytes, bytes.len() as u64, Kind::Text);
+            let what = what.map(|what| format!("it is {what}"));
             let message = what.unwrap_or_else(|| error.to_string());
             failed(format!("{}: {message}", path.display()))
         })
@@ -237,12 +228,12 @@ impl Tokenizer {
         Ok(tokenizer)
     }
 
-    /// Adds the control tokens that a foreign tokenizer lacks and returns the smallest new id. The
-    /// model's embedding must grow accordingly.
+    /// Adds the control tokens that a foreign tokenizer lacks and returns their ids. The model's
+    /// embedding must grow accordingly.
     ///
     /// # Errors
     /// When the tokenizer rejects them.
-    pub fn ensure_control_tokens(&mut self) -> Result<Option<u32>, ModelError> {
+    pub fn ensure_control_tokens(&mut self) -> Result<Vec<u32>, ModelError> {
         let missing: Vec<&str> = SPECIAL
             .into_iter()
             .filter(|text| self.inner.token_to_id(text).is_none())
@@ -251,17 +242,8 @@ impl Tokenizer {
             .add_special_tokens(special_tokens())
             .map_err(failed)?;
         *self = Self::wrap(self.inner.clone());
-        Ok(missing
-            .iter()
-            .filter_map(|text| self.inner.token_to_id(text))
-            .min())
-    }
-
-    /// How many of the control tokens it has.
-    #[must_use]
-    pub fn control_count(&self) -> usize {
-        let has = |text: &&str| self.inner.token_to_id(text).is_some();
-        SPECIAL.iter().filter(|text| has(text)).count()
+        let ids = missing.iter().map(|text| self.inner.token_to_id(text));
+        Ok(ids.flatten().collect())
     }
 
     /// Ids of the control tokens.

@@ -1,12 +1,16 @@
 //! The base of an adapter: how the adapter names it, and how it is found again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use super::AdapterConfig;
 use crate::digest::{sha256_file, sha256_hex};
 use crate::files::{ADAPTER_CONFIG, CONFIG, INDEX, WEIGHTS};
 use crate::json::read_json;
+use crate::weights::shards;
 use crate::{KgAgentInfo, ModelError, hub};
 
 /// How an adapter names its base.
@@ -14,7 +18,7 @@ use crate::{KgAgentInfo, ModelError, hub};
 pub struct BaseName {
     /// ORG/NAME of a model in the hub's cache, otherwise an absolute path.
     pub name: String,
-    /// The commit, unless ORG/NAME stands for it.
+    /// The commit, if the model is in the hub's cache.
     pub revision: Option<String>,
 }
 
@@ -22,12 +26,21 @@ impl BaseName {
     /// The name of the model in `path`.
     #[must_use]
     pub fn of(path: &Path) -> Self {
-        if let Some((name, commit)) = hub::origin(path) {
-            let revision = (!hub::is_main(path)).then_some(commit);
+        Self::within(path, |name, commit| hub::cached(name, Some(commit))?.ok())
+    }
+
+    /// The name of the model in `path`, with the cache that `cached` looks into.
+    fn within(path: &Path, cached: impl Fn(&str, &str) -> Option<PathBuf>) -> Self {
+        let whole = fs::canonicalize(path).or_else(|_| std::path::absolute(path));
+        let whole = whole.unwrap_or_else(|_| path.to_owned());
+        // A snapshot in another cache, or in a copy of it, is not found by its name.
+        if let Some((name, commit)) = hub::origin(path)
+            && let Some(found) = cached(&name, &commit)
+            && fs::canonicalize(found).is_ok_and(|found| found == whole)
+        {
+            let revision = Some(commit);
             return Self { name, revision };
         }
-        let whole = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
-        let whole = whole.unwrap_or_else(|_| path.to_owned());
         Self {
             name: whole.display().to_string(),
             revision: None,
@@ -35,8 +48,14 @@ impl BaseName {
     }
 }
 
+/// A file as it was when it was read: its path, length and time.
+type FileState = (PathBuf, u64, Option<SystemTime>);
+
+/// The digests that this process has computed: hashing all weights takes long.
+static DIGESTS: Mutex<BTreeMap<Vec<FileState>, String>> = Mutex::new(BTreeMap::new());
+
 /// The digest of a model's configuration and weights, by which an adapter knows its base after a
-/// move.
+/// move. Files that have not changed are read once by a process.
 ///
 /// # Errors
 /// When a file cannot be read.
@@ -45,15 +64,29 @@ pub fn digest(folder: &Path) -> Result<String, ModelError> {
     if folder.join(WEIGHTS).exists() {
         files.insert(WEIGHTS.to_owned());
     } else {
-        let index = read_json(&folder.join(INDEX))?;
-        let shards = index["weight_map"].as_object().into_iter().flatten();
-        files.extend(shards.filter_map(|(_, shard)| shard.as_str().map(str::to_owned)));
+        let index = folder.join(INDEX);
+        files.extend(shards(&index, &read_json(&index)?)?);
+    }
+    let state = |file: String| {
+        let path = std::path::absolute(folder.join(file)).map_err(ModelError::io(folder))?;
+        let about = fs::metadata(&path).map_err(ModelError::io(&path))?;
+        Ok((path, about.len(), about.modified().ok()))
+    };
+    let files: Vec<FileState> = files
+        .into_iter()
+        .map(state)
+        .collect::<Result<_, ModelError>>()?;
+    let known = || DIGESTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(digest) = known().get(&files) {
+        return Ok(digest.clone());
     }
     let digests: Vec<String> = files
         .iter()
-        .map(|file| sha256_file(&folder.join(file)))
+        .map(|(path, ..)| sha256_file(path))
         .collect::<Result<_, _>>()?;
-    Ok(sha256_hex(digests.iter().map(String::as_bytes)))
+    let digest = sha256_hex(digests.iter().map(String::as_bytes));
+    known().insert(files, digest.clone());
+    Ok(digest)
 }
 
 /// The folder of an adapter's base: the path in the adapter, also relative to the adapter, or the
@@ -128,8 +161,6 @@ fn moved(adapter: &Path, base: &str) -> Vec<PathBuf> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     fn config(base: &str) -> AdapterConfig {
@@ -181,7 +212,7 @@ mod tests {
             error.contains("is not known to be the same model"),
             "{error}"
         );
-        model(&at("new/models/base"), "two");
+        model(&at("new/models/base"), "another");
         let error = find(&at("new/runs/adapter"), &info).unwrap_err();
         assert!(
             error.contains("is not known to be the same model"),
@@ -197,14 +228,26 @@ mod tests {
         let snapshots =
             ["aaaa1111", "bbbb2222"].map(|commit| folder.join("snapshots").join(commit));
         snapshots.iter().for_each(|snapshot| model(snapshot, "one"));
+        // The commit of the main branch is recorded too: the branch may move on.
         fs::create_dir_all(folder.join("refs")).unwrap();
         fs::write(folder.join("refs/main"), "aaaa1111\n").unwrap();
-        let named = snapshots.map(|snapshot| BaseName::of(&snapshot));
-        assert_eq!(named[0].name, "org/name");
-        assert_eq!(
-            (named[0].revision.as_deref(), named[1].revision.as_deref()),
-            (None, Some("bbbb2222"))
-        );
+        let cached = |_: &str, commit: &str| Some(folder.join("snapshots").join(commit));
+        for snapshot in &snapshots {
+            let named = BaseName::within(snapshot, cached);
+            assert_eq!(named.name, "org/name");
+            let commit = named.revision.unwrap();
+            assert!(snapshot.ends_with(&commit), "{commit}");
+        }
+        // A snapshot that is not in the configured cache, or another folder there.
+        let other = |_: &str, _: &str| Some(snapshots[1].clone());
+        for named in [
+            BaseName::of(&snapshots[0]),
+            BaseName::within(&snapshots[0], other),
+        ] {
+            let whole = fs::canonicalize(&snapshots[0]).unwrap();
+            assert_eq!(named.name, whole.display().to_string());
+            assert_eq!(named.revision, None);
+        }
         let error = base_folder(
             dir.path(),
             &config("org/elsewhere"),

@@ -3,15 +3,15 @@
 //! [`BlockFormat`] when they are read.
 //!
 //! A block has `levels` (small integers) in groups with a scale and a minimum each; a value is
-//! `scale * level - minimum`. Some formats have the same levels and scales as another one, which then
-//! holds exactly the same values:
+//! `scale * level - minimum`. If another format can store the same levels and scales, the
+//! values are kept exactly:
 //!
 //! | stored | held as | bits per weight | values |
 //! |---|---|---|---|
 //! | `Q4_0`, `Q5_0`, `IQ4_NL`, `TQ1_0`, `TQ2_0` | `Q8_0` | 8.5 | the same |
 //! | `Q3_K` | `Q6_K` | 6.6 | the same |
 //! | `MXFP4` | `BF16` | 16 | the same |
-//! | `Q4_1`, `Q5_1`, `Q2_K`, `Q5_K`, `IQ4_XS` | `F16` | 16 | rounded to 11 bits |
+//! | `Q4_1`, `Q5_1`, `Q2_K`, `Q5_K`, `IQ4_XS` | `F16` | 16 | rounded to half precision |
 
 use half::f16;
 
@@ -77,9 +77,9 @@ struct Unpacked {
     minima: [f32; 16],
 }
 
-/// Types of ggml that are not read: grids of 1 to 3 bits, which are for models far larger than this
-/// program trains; types of intermediate results; types that llama.cpp has given up; and `NVFP4`, whose
-/// weights have a second scale in another tensor.
+/// Types of ggml that are not read: codebook formats of 1 to 3 bits, which are for models far larger
+/// than this program trains; types of intermediate results; types that llama.cpp has removed; and
+/// `NVFP4`, whose weights have a second scale in another tensor.
 const UNREAD: [(u32, &str); 24] = [
     (4, "Q4_2"),
     (5, "Q4_3"),
@@ -332,7 +332,7 @@ impl StoredFormat {
         match self {
             Self::Held(_) => {}
             Self::Q4_0 | Self::Q5_0 | Self::Iq4Nl => out.scales[0] = half(0),
-            // The file has what is added.
+            // The file stores the offset that is added; a minimum is subtracted.
             Self::Q4_1 | Self::Q5_1 => (out.scales[0], out.minima[0]) = (half(0), -half(2)),
             Self::Tq1_0 => out.scales[0] = half(52),
             Self::Tq2_0 => out.scales[0] = half(64),

@@ -11,7 +11,7 @@ use super::vocabulary;
 use crate::blocks::{self, BlockFormat, StoredFormat};
 use crate::rope::{Llama3Scaling, Rope, RopeScaling};
 use crate::source::{Stored, WeightSource};
-use crate::{Family, KgAgentInfo, ModelConfig, ModelError, Tokenizer};
+use crate::{Family, KgAgentInfo, ModelConfig, ModelError, Tokenizer, files};
 
 /// A key of this program: the content of `config.json`. Other metadata is not enough: it does not
 /// say which scaling produced a table of factors.
@@ -113,7 +113,7 @@ impl GgufModel {
             .map(serde_json::from_value)
             .transpose()
             .map_err(|error| wrong(format!("metadata `{INFO}`: {error}")))?;
-        let sibling = path.with_file_name("tokenizer.json");
+        let sibling = path.with_file_name(files::TOKENIZER);
         let tokenizer = match file.metadata.get(TOKENIZER) {
             Some(GgufValue::Text(text)) => Tokenizer::from_bytes(text.as_bytes())?,
             _ if sibling.is_file() => Tokenizer::from_file(&sibling)?,

@@ -8,6 +8,7 @@ use std::sync::Mutex;
 
 use super::metadata::{GgufValue, LIST, TEXT};
 use crate::blocks::StoredFormat;
+use crate::mistaken::Kind;
 use crate::{ModelError, limits, mistaken};
 
 /// An entry of the table of tensors.
@@ -186,11 +187,11 @@ impl GgufFile {
     /// # Errors
     /// Names the invalid declaration and its position.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
-        let file = mistaken::open(path)?;
+        let mut file = mistaken::open(path)?;
         let length = file.metadata().map_err(ModelError::io(path))?.len();
         let reader = BufReader::new(file.try_clone().map_err(ModelError::io(path))?);
         let (metadata, tensors) = parse(reader, length).map_err(|message| {
-            let what = mistaken::what(path).filter(|what| !what.starts_with("a GGUF"));
+            let what = mistaken::what(&mut file, Kind::Gguf);
             let what = what.map(|what| format!("not a GGUF file: it is {what}"));
             ModelError::weights(path, what.unwrap_or(message))
         })?;
@@ -378,14 +379,7 @@ fn locate(
         spans.push((begin, end, name));
     }
     spans.sort_unstable();
-    if let Some(pair) = spans.windows(2).find(|pair| pair[0].1 > pair[1].0) {
-        return Err(format!(
-            "tensors `{}` and `{}` overlap",
-            shown(pair[0].2),
-            shown(pair[1].2)
-        ));
-    }
-    // As in llama.cpp. A wrong type or size would leave a gap.
+    // As in llama.cpp. With a wrong type or size, tensors would overlap or leave a gap.
     let mut next = data;
     for (begin, end, name) in spans {
         if begin != next {

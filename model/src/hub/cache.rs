@@ -11,6 +11,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use common::fs::names;
+
 use super::is_plain;
 use crate::ModelError;
 use crate::files::{ADAPTER_CONFIG, CONFIG};
@@ -70,17 +72,13 @@ fn parse(text: &str) -> Option<(&str, Option<&str>)> {
 
 /// The commits in `folder`, sorted.
 fn commits(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder.join("snapshots")).into_iter().flatten();
-    let mut found: Vec<String> = entries
-        .flatten()
-        .filter(|entry| entry.path().is_dir())
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .collect();
-    found.sort();
+    let snapshots = folder.join("snapshots");
+    let mut found = names(&snapshots);
+    found.retain(|name| snapshots.join(name).is_dir());
     found
 }
 
-/// The commit that `refs/NAME` has, if there is such a file.
+/// The commit in `refs/NAME`; `None` without that file.
 fn reference(folder: &Path, name: &str) -> Result<Option<String>, String> {
     if !name.split('/').all(is_plain) {
         return Ok(None);
@@ -224,14 +222,6 @@ pub fn origin(path: &Path) -> Option<(String, String)> {
     given.or_else(|| fs::canonicalize(path).ok().and_then(of))
 }
 
-/// Whether a snapshot is the one that its repository's name stands for.
-#[must_use]
-pub fn is_main(snapshot_folder: &Path) -> bool {
-    let folder = snapshot_folder.parent().and_then(Path::parent);
-    let main = folder.and_then(|folder| snapshot(folder, None).ok());
-    main.is_some_and(|main| main.file_name() == snapshot_folder.file_name())
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
@@ -325,7 +315,6 @@ mod tests {
         let name = "some-org/a--model".to_owned();
         assert_eq!(origin(&snapshot), Some((name, ONE.to_owned())));
         assert_eq!(origin(&folder), None);
-        assert!(is_main(&snapshot));
         // Another folder that happens to have `snapshots`.
         fs::write(folder.join(CONFIG), "{}").unwrap();
         assert_eq!(resolve(&folder).unwrap(), folder);

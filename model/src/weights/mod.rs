@@ -23,6 +23,7 @@ use crate::ModelError;
 use shard::{Shard, open_folder};
 
 pub use files::WeightFiles;
+pub(crate) use shard::shards;
 pub use tensor::Tensor;
 
 /// Named tensors.

@@ -1,5 +1,6 @@
 //! Safetensors files: the header, checked against the file's size, and the tensors.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -7,10 +8,12 @@ use std::path::{Path, PathBuf};
 use half::f16;
 use safetensors::Dtype;
 use safetensors::tensor::{Metadata, TensorInfo};
+use serde_json::Value;
 
 use super::tensor::Tensor;
 use crate::files::{INDEX, WEIGHTS};
 use crate::json::read_json;
+use crate::mistaken::Kind;
 use crate::{ModelError, limits, mistaken};
 
 /// A safetensors file with a checked header.
@@ -36,7 +39,7 @@ impl Shard {
         let mut file = mistaken::open(path)?;
         let size = file.metadata().map_err(ModelError::io(path))?.len();
         let tensors = header(&mut file, size).map_err(|message| {
-            let what = mistaken::what(path).filter(|what| !what.starts_with("a safetensors"));
+            let what = mistaken::what(&mut file, Kind::Safetensors);
             let what = what.map(|what| format!("it is {what}"));
             ModelError::weights(path, what.unwrap_or(message))
         })?;
@@ -113,25 +116,7 @@ pub(super) fn open_folder(dir: &Path) -> Result<Vec<Shard>, ModelError> {
     }
     let wrong = |message: String| ModelError::weights(&index, message);
     let value = read_json(&index)?;
-    let map = value
-        .get("weight_map")
-        .and_then(|map| map.as_object())
-        .ok_or_else(|| wrong("no `weight_map`".to_owned()))?;
-    let mut names: Vec<&str> = Vec::new();
-    for (tensor, shard) in map {
-        let shard = shard
-            .as_str()
-            .ok_or_else(|| wrong(format!("the shard of `{tensor}` is not a file name")))?;
-        if !is_file_name(shard) || !shard.ends_with(".safetensors") {
-            return Err(wrong(format!(
-                "the shard of `{tensor}` is `{shard}`, not a file of this folder"
-            )));
-        }
-        if !names.contains(&shard) {
-            names.push(shard);
-        }
-    }
-    let shards: Vec<Shard> = names
+    let shards: Vec<Shard> = shards(&index, &value)?
         .into_iter()
         .map(|name| Shard::open(&dir.join(name)))
         .collect::<Result<_, _>>()?;
@@ -139,14 +124,40 @@ pub(super) fn open_folder(dir: &Path) -> Result<Vec<Shard>, ModelError> {
         let mut tensors = shards.iter().flat_map(|shard| &shard.tensors);
         tensors.any(|(stored, _)| stored == name)
     };
-    match map.keys().find(|name| !stored(name)) {
-        Some(name) => Err(wrong(format!("no shard contains `{name}`"))),
+    let mut named = value["weight_map"].as_object().into_iter().flatten();
+    match named.find(|(name, _)| !stored(name)) {
+        Some((name, _)) => Err(wrong(format!("no shard contains `{name}`"))),
         None => Ok(shards),
     }
 }
 
+/// The files that the content of an index names. They are in the folder of the index.
+///
+/// # Errors
+/// When the index has no list, or names something else.
+pub(crate) fn shards(index: &Path, value: &Value) -> Result<BTreeSet<String>, ModelError> {
+    let wrong = |message: String| ModelError::weights(index, message);
+    let map = value["weight_map"]
+        .as_object()
+        .ok_or_else(|| wrong("no `weight_map`".to_owned()))?;
+    let name = |(tensor, shard): (&String, &Value)| {
+        let shard = shard
+            .as_str()
+            .ok_or_else(|| wrong(format!("the shard of `{tensor}` is not a file name")))?;
+        if is_file_name(shard) && shard.ends_with(".safetensors") {
+            return Ok(shard.to_owned());
+        }
+        Err(wrong(format!(
+            "the shard of `{tensor}` is `{shard}`, not a file of this folder"
+        )))
+    };
+    map.iter().map(name).collect()
+}
+
+/// Whether a name can only be that of a file in the folder, also as a part of an address.
 fn is_file_name(name: &str) -> bool {
-    !name.is_empty() && !name.contains(['/', '\\', '\0']) && name != "." && !name.contains("..")
+    let other = |c: char| c.is_control() || "/\\:?#%".contains(c);
+    !name.contains(other) && !name.contains("..")
 }
 
 /// The tensors that a header of a file of `size` bytes declares. Checks every declaration against

@@ -90,8 +90,8 @@ pub(in crate::gguf) fn read(metadata: &BTreeMap<String, GgufValue>) -> Result<To
     Tokenizer::from_bytes(&bytes).map_err(|error| format!("its tokenizer cannot be built: {error}"))
 }
 
-/// llama.cpp splits words of such a file by its rule `default` and warns that the answers may be
-/// worse. A file that names this rule is read by it.
+/// llama.cpp falls back to its rule `default` for such files and warns that answers may be worse.
+/// Here they are refused; a file that names `default` is read with it.
 const MISSING_RULE: &str = "it does not say how to split words (`tokenizer.ggml.pre` is missing, as \
     in files of converters from before May 2024)";
 
