@@ -116,20 +116,24 @@ impl OpenedBase {
         origin: Origin,
     ) -> Result<Self, TrainError> {
         let mut base_rows = config.vocab_size;
-        let before = tokenizer.control_count();
-        if let Some(first) = tokenizer.ensure_control_tokens()? {
+        let added = tokenizer.ensure_control_tokens()?;
+        if let Some(first) = added.iter().min() {
             // If the base's embedding is longer than its vocabulary, the new tokens use rows that
             // were never trained.
-            base_rows = base_rows.min(first as usize);
+            base_rows = base_rows.min(*first as usize);
             config.vocab_size = config.vocab_size.max(tokenizer.vocab_size());
         }
-        let added = tokenizer.control_count() - before;
+        // A snapshot of the hub is known by its commit, wherever the cache is.
+        let name = hub::origin(path).map_or_else(
+            || path.display().to_string(),
+            |(name, commit)| format!("{name}@{commit}"),
+        );
         Ok(Self {
             config,
             tokenizer,
-            name: hub::origin(path).map_or_else(|| path.display().to_string(), |(name, _)| name),
+            name,
             base_rows,
-            added,
+            added: added.len(),
             formats,
             origin,
         })

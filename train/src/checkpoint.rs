@@ -3,7 +3,7 @@
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-use common::fs::StagedFolder;
+use common::fs::{StagedFolder, names};
 use model::digest::sha256_file;
 use model::{ModelError, Weights};
 use serde::{Deserialize, Serialize};
@@ -78,16 +78,6 @@ fn is_ours(name: &str) -> bool {
     step.is_some_and(|step| step.parse::<usize>().is_ok())
         || name.starts_with(".partial-")
         || [tensorboard::FOLDER, LOCK].contains(&name)
-}
-
-/// Names in `dir`, sorted; empty if there is no such folder.
-fn names(dir: &Path) -> Vec<String> {
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
-    names.sort_unstable();
-    names
 }
 
 /// Locks the folder of a run's checkpoints for this process, and creates it if necessary.

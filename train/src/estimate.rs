@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 /// The code that a run touches, and the stacks and buffers of its threads.
 const PROGRAM: u64 = 16 << 20;
 
-/// Upper estimate of a run's memory in bytes, by purpose: on the CPU for all devices, on GPUs for
-/// the first.
+/// Estimate of a run's peak memory in bytes (measured peaks were 0.76 to 1.06 of it), by purpose: on
+/// the CPU for all devices, on GPUs for the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
     /// Parameters.
@@ -27,8 +27,8 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Peak memory in bytes. Activations and gradients are not there at the same time, but the
-    /// allocator does not return the memory of the ones before the others need theirs.
+    /// Peak memory in bytes. Activations and gradients do not exist at the same time, but the
+    /// allocator has not returned the memory of one when the other is allocated, so both count.
     #[must_use]
     pub fn peak(&self) -> u64 {
         let steps = self.gradients + self.optimizer + self.updating;

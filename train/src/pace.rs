@@ -1,33 +1,55 @@
-//! The time left of a run, from the work of the steps that are done and of those to do.
+//! Estimates the time left of a run.
 //!
-//! Steps differ in size, single steps are held up by other work on the machine, and validations and
-//! checkpoints come between steps. So the pace is the median of the time per operation over the
-//! later half of the steps, and the time between steps counts as a share.
+//! The time of a step is proportional to its operations. Other work on the machine delays single
+//! steps, so the estimate takes the median of the seconds per operation over the later half of the
+//! steps. Validations have a rate of their own once there was one. The time of checkpoints is a
+//! share of the time of steps.
+
+use std::collections::VecDeque;
 
 /// Fewest steps for the median.
 const STEPS: usize = 20;
+/// Most steps for the median.
+const WINDOW: usize = 1000;
+
+/// The operations of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct StepWork {
+    pub(crate) step: f64,
+    /// Those of the validation after it.
+    pub(crate) validation: f64,
+}
 
 /// The pace of a run.
 pub(crate) struct Pace {
-    /// Operations from each step to the end of the run, with those of the validations that follow.
-    left: Vec<f64>,
-    /// Seconds per operation of the steps of this part of the run.
-    rates: Vec<f64>,
+    /// Operations from each step to the end of the run.
+    left: Vec<StepWork>,
+    /// Steps of this part of the run.
+    steps: usize,
+    /// Seconds per operation of the last steps.
+    rates: VecDeque<f64>,
+    /// Seconds per operation of the last validation.
+    validating: Option<f64>,
     /// Seconds in steps, and between them for checkpoints.
     stepping: f64,
     saving: f64,
 }
 
 impl Pace {
-    /// A run of steps with `work` operations each, including what follows them.
-    pub(crate) fn new(work: &[f64]) -> Self {
-        let mut left = vec![0.0; work.len() + 1];
+    /// A run of these steps.
+    pub(crate) fn new(work: &[StepWork]) -> Self {
+        let mut left = vec![StepWork::default(); work.len() + 1];
         for (index, work) in work.iter().enumerate().rev() {
-            left[index] = left[index + 1] + work;
+            left[index] = StepWork {
+                step: left[index + 1].step + work.step,
+                validation: left[index + 1].validation + work.validation,
+            };
         }
         Self {
             left,
-            rates: Vec::new(),
+            steps: 0,
+            rates: VecDeque::new(),
+            validating: None,
             stepping: 0.0,
             saving: 0.0,
         }
@@ -35,8 +57,17 @@ impl Pace {
 
     /// Adds a step, which took `seconds` for `work` operations.
     pub(crate) fn step(&mut self, work: f64, seconds: f64) {
+        self.steps += 1;
         self.stepping += seconds;
-        self.rates.push(seconds / work.max(1.0));
+        self.rates.push_back(seconds / work.max(1.0));
+        if self.rates.len() > WINDOW {
+            self.rates.pop_front();
+        }
+    }
+
+    /// Adds a validation, which took `seconds` for `work` operations.
+    pub(crate) fn validated(&mut self, work: f64, seconds: f64) {
+        self.validating = Some(seconds / work.max(1.0));
     }
 
     /// Adds a checkpoint that took `seconds`.
@@ -46,17 +77,15 @@ impl Pace {
 
     /// The seconds from the beginning of step `index` to the end of the run.
     pub(crate) fn seconds_left(&self, index: usize) -> f64 {
-        let count = self
-            .rates
-            .len()
-            .div_ceil(2)
-            .max(STEPS)
-            .min(self.rates.len());
-        let mut recent = self.rates[self.rates.len() - count..].to_vec();
-        recent.sort_by(f64::total_cmp);
-        let rate = recent.get(count / 2).copied().unwrap_or(0.0);
+        let count = self.steps.div_ceil(2).max(STEPS).min(self.rates.len());
+        let mut recent: Vec<f64> = self.rates.iter().rev().take(count).copied().collect();
+        if recent.is_empty() {
+            return 0.0;
+        }
+        let (_, rate, _) = recent.select_nth_unstable_by(count / 2, f64::total_cmp);
+        let left = self.left.get(index).copied().unwrap_or_default();
         let between = 1.0 + self.saving / self.stepping.max(1e-9);
-        rate * self.left.get(index).copied().unwrap_or(0.0) * between
+        *rate * left.step * between + self.validating.unwrap_or(*rate) * left.validation
     }
 }
 
@@ -74,7 +103,11 @@ mod tests {
     /// last twentieth. `held_up` maps a step and its seconds to what it took.
     fn worst(held_up: impl Fn(usize, f64) -> f64, saves: bool) -> f64 {
         let steps = steps();
-        let work: Vec<f64> = steps.iter().map(|step| step.0).collect();
+        let step = |step: &(f64, f64)| StepWork {
+            step: step.0,
+            validation: 0.0,
+        };
+        let work: Vec<StepWork> = steps.iter().map(step).collect();
         let saved = |i: usize| if saves && i % 40 == 39 { 20.0 } else { 0.0 };
         let mut pace = Pace::new(&work);
         let mut worst: f64 = 0.0;
@@ -113,8 +146,33 @@ mod tests {
     }
 
     #[test]
+    fn validations_do_not_change_the_rate_of_steps() {
+        let work = |index: usize| StepWork {
+            step: 1e9,
+            validation: if index % 10 == 9 { 3e9 } else { 0.0 },
+        };
+        let all: Vec<StepWork> = (0..3000).map(work).collect();
+        let mut pace = Pace::new(&all);
+        // A step takes two seconds, a validation nine.
+        let left = |from: usize| 2.0 * (3000 - from) as f64 + 9.0 * ((3000 - from) / 10) as f64;
+        for (index, work) in all.iter().enumerate() {
+            pace.step(work.step, 2.0);
+            if work.validation > 0.0 {
+                pace.validated(work.validation, 9.0);
+                let found = pace.seconds_left(index + 1);
+                assert!((found - left(index + 1)).abs() < 1e-6, "{found}");
+            }
+        }
+        assert_eq!(pace.rates.len(), WINDOW);
+    }
+
+    #[test]
     fn a_run_without_a_step_has_no_time_left() {
+        let one = StepWork {
+            step: 1.0,
+            validation: 0.0,
+        };
         assert_eq!(Pace::new(&[]).seconds_left(0), 0.0);
-        assert_eq!(Pace::new(&[1.0]).seconds_left(0), 0.0);
+        assert_eq!(Pace::new(&[one]).seconds_left(0), 0.0);
     }
 }

@@ -14,6 +14,7 @@ use crate::config::{Method, TrainConfig};
 use crate::device::{Compute, Processor};
 use crate::estimate::{Estimate, Memory};
 use crate::optim;
+use crate::pace::StepWork;
 
 pub(crate) use trial::seconds;
 
@@ -69,15 +70,16 @@ pub(crate) fn estimate(
     }
 }
 
-/// Operations of every step, and of the validation that follows it. A forward pass is a third of a
-/// step's operations, and half if the matrices are frozen.
+/// Operations of the first `total` steps, and of the validations after them. A forward pass is a
+/// third of a step's operations, and half if the matrices are frozen.
 pub(crate) fn work(
     model: &ModelConfig,
     config: &TrainConfig,
     train: &Examples,
     valid: &Examples,
     steps: &[Vec<StepPlan>],
-) -> Vec<f64> {
+    total: usize,
+) -> Vec<StepWork> {
     let lora = config.method == Method::Lora;
     let of = |examples: &[Example], batch: &[usize]| {
         let lengths: Vec<usize> = batch.iter().map(|i| examples[*i].len()).collect();
@@ -86,7 +88,6 @@ pub(crate) fn work(
     };
     let all: Vec<usize> = (0..valid.examples.len()).collect();
     let forward = of(&valid.examples, &all) / if lora { 2.0 } else { 3.0 };
-    let most = config.max_steps.unwrap_or(usize::MAX);
     let mut out = Vec::new();
     for epoch in steps {
         for step in epoch {
@@ -94,15 +95,19 @@ pub(crate) fn work(
                 .iter()
                 .flatten()
                 .map(|batch| of(&train.examples, batch));
-            out.push(passes.sum::<f64>() * recomputed(config));
+            out.push(StepWork {
+                step: passes.sum::<f64>() * recomputed(config),
+                validation: 0.0,
+            });
         }
         if let Some(last) = out.last_mut().filter(|_| config.validate_epochs) {
-            *last += forward;
+            last.validation = forward;
         }
     }
-    out.truncate(most);
-    if let Some(last) = out.last_mut().filter(|_| !config.validate_epochs) {
-        *last += forward;
+    out.truncate(total);
+    // The end of a run inside an epoch too.
+    if let Some(last) = out.last_mut() {
+        last.validation = forward;
     }
     out
 }

@@ -7,6 +7,7 @@ use model::adapter::{BaseName, write_adapter_into};
 use model::{Dataset, KgAgentInfo, ModelError, ModelFolder, files};
 use serde_json::json;
 
+use super::RUN;
 use super::run::TrainingRun;
 use crate::base::OpenedBase;
 use crate::config::Method;
@@ -160,7 +161,7 @@ impl TrainingRun<'_> {
         let curve = report::loss_curve(reports, validations);
         let page = report::page(&run, summary, reports, validations);
         staged.file("metrics.jsonl", self.metrics().as_bytes())?;
-        staged.file("run.json", format!("{run:#}\n").as_bytes())?;
+        staged.file(RUN, format!("{run:#}\n").as_bytes())?;
         staged.file("loss.svg", curve.as_bytes())?;
         staged.file("report.html", page.as_bytes())?;
         let dir = staged.path().join(tensorboard::FOLDER);

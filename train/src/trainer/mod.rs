@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use burn::tensor::Device;
 use common::fs::check_target;
 use common::listing;
-use model::{Dataset, ModelError};
+use model::{Dataset, ModelError, files};
 use serde_json::{Value, json};
 
 use self::plan::RunPlan;
@@ -26,6 +26,9 @@ use crate::llama::{FrozenBase, Llama};
 use crate::optim::Optimizer;
 use crate::progress::{Summary, TrainEvent, TrainProgress};
 use crate::{TrainError, batch, device, estimator, replicas};
+
+/// The record of a run, in its folder.
+const RUN: &str = "run.json";
 
 /// The folder of checkpoints of a run, next to `out`.
 #[must_use]
@@ -62,7 +65,7 @@ pub fn dry_run(config: &TrainConfig, base: &Base, data: &Dataset) -> Result<Esti
 /// # Errors
 /// When `out` holds something else, or an input.
 pub fn check_out(base: &Base, out: &Path) -> Result<(), TrainError> {
-    check_target(out, &["kgagent.json", "run.json"])?;
+    check_target(out, &[files::INFO, RUN])?;
     Ok(listing::check_inputs(out, base.path()).map_err(ModelError::io(out))?)
 }
 

@@ -97,8 +97,11 @@ impl TrainingRun<'_> {
             &self.train,
             &self.valid,
             plans,
+            total,
         );
-        let mut pace = Pace::new(&work[..total]);
+        let mut pace = Pace::new(&work);
+        // The end of the last step, with its validation and checkpoint.
+        let mut ended = begin;
         let mut window: Vec<(f64, usize)> = Vec::new();
         let steps = plans.iter().enumerate().flat_map(|(epoch, steps)| {
             let last = steps.len().saturating_sub(1);
@@ -108,9 +111,9 @@ impl TrainingRun<'_> {
             steps.enumerate().skip(self.state.step).zip(batches)
         {
             let rate = self.config.rate(index, total);
-            let started = Instant::now();
             let mut report = self.step(&parts, rate);
-            let took = started.elapsed().as_secs_f64();
+            // With the time that it waited for its batches.
+            let took = ended.elapsed().as_secs_f64();
             self.state.step = index + 1;
             self.state.seconds = before + begin.elapsed().as_secs_f64();
             window.push((took, report.tokens));
@@ -119,7 +122,7 @@ impl TrainingRun<'_> {
             }
             let (seconds, tokens) = window.iter().fold((0.0, 0), |(s, t), w| (s + w.0, t + w.1));
             report.tokens_per_second = tokens as f64 / f64::max(seconds, 1e-9);
-            pace.step(work[index], took);
+            pace.step(work[index].step, took);
             report.seconds_left = pace.seconds_left(index + 1);
             (report.step, report.total, report.epoch) = (index + 1, total, epoch + 1);
             report.seconds = self.state.seconds;
@@ -136,7 +139,9 @@ impl TrainingRun<'_> {
             }
             let ends = index + 1 == total;
             if ends || (epoch_ends && self.config.validate_epochs) {
+                let started = Instant::now();
                 self.validate(progress);
+                pace.validated(work[index].validation, started.elapsed().as_secs_f64());
             }
             let interrupted = !ends && stop.load(Ordering::Relaxed);
             let due = self
@@ -160,6 +165,7 @@ impl TrainingRun<'_> {
                     });
                 }
             }
+            ended = Instant::now();
         }
         Ok(())
     }
