@@ -1,18 +1,18 @@
 //! What answers depend on besides options: this program, and the files of a model. Unfinished work of
 //! another program is not continued.
 
-use std::fs::{self, File};
-use std::io;
+use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use common::hex::hex;
+use common::fs::names;
 use model::adapter::base_of;
-use sha2::{Digest, Sha256};
+use model::digest::sha256_file;
+use model::{files, hub};
 
-/// Bytes of a digest that are kept.
-const BYTES: usize = 12;
+/// Hexadecimal digits of a digest that are kept.
+const DIGITS: usize = 24;
 /// Files up to this size are compared by their content, larger ones by their size and time.
 const READ: u64 = 64 << 20;
 
@@ -22,8 +22,10 @@ const READ: u64 = 64 << 20;
 pub(crate) fn program() -> &'static str {
     static PROGRAM: OnceLock<String> = OnceLock::new();
     PROGRAM.get_or_init(|| {
-        let digest = executable().and_then(|mut file| digest_of(&mut file));
-        digest.unwrap_or_else(|_| {
+        // On Linux the executable that runs, even if another one has replaced it on the disk since.
+        let running = digest_of(Path::new("/proc/self/exe"));
+        let digest = running.or_else(|| digest_of(&std::env::current_exe().ok()?));
+        digest.unwrap_or_else(|| {
             let now = SystemTime::now().duration_since(UNIX_EPOCH);
             let now = now.unwrap_or_default().as_nanos();
             format!("unreadable-{}-{now}", std::process::id())
@@ -31,37 +33,36 @@ pub(crate) fn program() -> &'static str {
     })
 }
 
-/// The executable that runs, even if another one has replaced it on the disk since.
-fn executable() -> io::Result<File> {
-    File::open("/proc/self/exe").or_else(|_| File::open(std::env::current_exe()?))
-}
-
-fn digest_of(file: &mut File) -> io::Result<String> {
-    let mut hasher = Sha256::new();
-    io::copy(file, &mut hasher)?;
-    Ok(hex(&hasher.finalize()[..BYTES]))
+/// The beginning of a file's digest; `None` if it cannot be read.
+fn digest_of(path: &Path) -> Option<String> {
+    let mut digest = sha256_file(path).ok()?;
+    digest.truncate(DIGITS);
+    Some(digest)
 }
 
 /// The names and contents of a model's files and of those of an adapter's base, so that another model
-/// in the same place is seen to be another one.
+/// in the same place is seen to be another one. `model` is a path, or a name in the hub's cache.
 pub(crate) fn of_model(model: &Path) -> Vec<String> {
-    let base = base_of(model);
-    let folders = [Some(model), base.as_deref()].into_iter().flatten();
-    let files = |folder: &Path| {
-        let inside = fs::read_dir(folder).into_iter().flatten().flatten();
-        inside.map(|file| file.path()).collect::<Vec<_>>()
-    };
-    let all = folders.flat_map(|folder| [files(folder), vec![folder.to_path_buf()]].concat());
-    let mut all: Vec<String> = all.filter_map(|path| of_file(&path)).collect();
+    let model = hub::locate(model).unwrap_or_else(|_| model.to_path_buf());
+    let mut paths = vec![model.clone()];
+    if model.is_file() {
+        // A GGUF file may be read with the tokenizer in its folder.
+        paths.push(model.with_file_name(files::TOKENIZER));
+    }
+    for folder in [base_of(&model), Some(model)].into_iter().flatten() {
+        paths.extend(names(&folder).iter().map(|name| folder.join(name)));
+    }
+    let mut all: Vec<String> = paths.iter().filter_map(|path| of_file(path)).collect();
     all.sort_unstable();
     all
 }
 
 fn of_file(path: &Path) -> Option<String> {
     let data = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-    let state = match File::open(path) {
-        Ok(mut file) if data.len() <= READ => digest_of(&mut file).ok()?,
-        _ => format!("{} {:?}", data.len(), data.modified().ok()),
+    let state = if data.len() <= READ {
+        digest_of(path)?
+    } else {
+        format!("{} {:?}", data.len(), data.modified().ok())
     };
     Some(format!("{} {state}", path.display()))
 }
@@ -73,9 +74,9 @@ mod tests {
 
     #[test]
     fn this_program_has_one_identity() {
-        assert_eq!(program().len(), 2 * BYTES);
-        let bytes = fs::read(std::env::current_exe().unwrap()).unwrap();
-        assert_eq!(program(), hex(&Sha256::digest(bytes)[..BYTES]));
+        assert_eq!(program().len(), DIGITS);
+        let whole = sha256_file(&std::env::current_exe().unwrap()).unwrap();
+        assert_eq!(program(), &whole[..DIGITS]);
     }
 
     #[test]
@@ -96,5 +97,21 @@ mod tests {
         fs::write(base.join("words.tsv"), "a\tc").unwrap();
         assert!(of_model(&base) != of_base && of_model(&adapter) != of_adapter);
         assert_eq!(of_model(&dir.path().join("nothing")), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_snapshot_and_the_tokenizer_beside_a_gguf_file_count() {
+        let dir = tempfile::tempdir().unwrap();
+        let repository = dir.path().join("models--org--name");
+        let snapshot = repository.join("snapshots/0123456789abcdef");
+        fs::create_dir_all(&snapshot).unwrap();
+        fs::write(snapshot.join("config.json"), "{}").unwrap();
+        assert_eq!(of_model(&repository), of_model(&snapshot));
+        assert_eq!(of_model(&repository).len(), 1);
+        let file = dir.path().join("model.gguf");
+        fs::write(&file, "GGUF").unwrap();
+        let alone = of_model(&file);
+        fs::write(dir.path().join("tokenizer.json"), "{}").unwrap();
+        assert_eq!((alone.len(), of_model(&file).len()), (1, 2));
     }
 }

@@ -52,9 +52,9 @@ pub(crate) fn run(args: &ModelExportArgs, ui: &Ui) -> Result<ExitStatus> {
     let found = compare_with_original(args, model.config(), &written)?;
     stage.finish_and_clear();
     check(args.format, args.quantize, &found)?;
-    let mut readme = fs::read_to_string(staged.path().join("README.md")).unwrap_or_default();
+    let mut readme = fs::read_to_string(staged.path().join(files::CARD)).unwrap_or_default();
     readme.push_str(&card(&name, &what, &found, args));
-    staged.file("README.md", readme.as_bytes())?;
+    staged.file(files::CARD, readme.as_bytes())?;
     let mut record = json!({
         "format": what, "bytes": bytes, "prompts": found.prompts, "tokens": found.tokens,
         "equal_tokens": found.token_share(), "equal_texts": found.text_share(),
@@ -183,18 +183,18 @@ fn write(
     name: &str,
     staged: &StagedFolder,
 ) -> Result<(PathBuf, String)> {
-    let (config, tokenizer, info) = (model.config(), model.tokenizer(), model.info());
+    let (config, tokenizer) = (model.config(), model.tokenizer());
+    // An export is a whole model, without a base.
+    let info = &KgAgentInfo {
+        base_digest: None,
+        ..model.info().clone()
+    };
     let recipe = args.quantize;
     let file = format!("{name}.{}.gguf", recipe.name());
     let weights = model.source()?;
     match args.format {
         ModelFormat::Merged => {
-            // The merged model has no base any more.
-            let info = KgAgentInfo {
-                base_digest: None,
-                ..info.clone()
-            };
-            ModelFolder::write_made_into(staged, config, tokenizer, &info, &|name| {
+            ModelFolder::write_made_into(staged, config, tokenizer, info, &|name| {
                 let stored = weights.open(name)?;
                 let values = stored.values()?;
                 Tensor::new(name, stored.shape, values)

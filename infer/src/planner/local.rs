@@ -78,7 +78,7 @@ impl LocalModel {
         let parsed: serde_json::Value =
             serde_json::from_slice(&tokenizer.to_bytes()?).map_err(|error| {
                 model::ModelError::Json {
-                    path: path.join("tokenizer.json"),
+                    path: path.join(files::TOKENIZER),
                     message: error.to_string(),
                 }
             })?;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use model::adapter::{BaseName, TARGETS};
+use model::files::INFO;
 use model::tokenizer::{CHAT_TEMPLATE, END, PAD, SPECIAL};
 use model::{Dataset, KgAgentInfo, Role, hub};
 use serde_json::json;
@@ -63,7 +64,7 @@ pub(super) fn files(data: &Dataset, base: &str) -> Result<Vec<(&'static str, Str
         ("axolotl.yaml", full(data, base)?),
         ("axolotl-lora.yaml", lora(data, base)?),
         (DEEPSPEED, format!("{deepspeed:#}\n")),
-        ("kgagent.json", serde_json::to_string_pretty(&info)? + "\n"),
+        (INFO, serde_json::to_string_pretty(&info)? + "\n"),
     ])
 }
 
