@@ -242,8 +242,10 @@ impl Tokenizer {
             .add_special_tokens(special_tokens())
             .map_err(failed)?;
         *self = Self::wrap(self.inner.clone());
-        let ids = missing.iter().map(|text| self.inner.token_to_id(text));
-        Ok(ids.flatten().collect())
+        Ok(missing
+            .iter()
+            .filter_map(|text| self.inner.token_to_id(text))
+            .collect())
     }
 
     /// Ids of the control tokens.

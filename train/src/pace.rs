@@ -100,7 +100,8 @@ mod tests {
     }
 
     /// The largest relative error of the time left after the first twentieth of the run, up to its
-    /// last tenth, in which one slow step is much of what is left. `held_up` maps a step and its seconds to what it took.
+    /// last tenth, in which one slow step is much of what is left. `held_up` maps a step and its
+    /// seconds to what it took.
     fn worst(held_up: impl Fn(usize, f64) -> f64, saves: bool) -> f64 {
         let steps = steps();
         let step = |step: &(f64, f64)| StepWork {
