@@ -716,12 +716,12 @@ fn templates_are_filled_from_the_graph() {
             "no film comes again before every film has come"
         );
         for wording in ["when was", "year of", "how old"] {
-            assert_eq!(
-                part.iter()
-                    .filter(|question| question.question.starts_with(wording))
-                    .count(),
-                4,
-                "wordings are spread evenly"
+            let worded = |question: &&GoldQuestion| question.question.starts_with(wording);
+            let count = part.iter().filter(worded).count();
+            // The thing without a name takes the turn of one of them.
+            assert!(
+                (3..=5).contains(&count),
+                "wordings are spread evenly: {count}"
             );
         }
     }

@@ -1,10 +1,8 @@
-//! Kinds of things that a graph has only in their names: without a class of wisps, `wisps` are `BlueWisp`, `HalfWisp` and
-//! `WispQueen`.
-
-use kg::term::NodeId;
+//! Plural nouns without a class, for things whose names share the noun: without a class of wisps, `wisps` are `BlueWisp`,
+//! `HalfWisp` and `WispQueen`.
 
 use super::classes::CLASS;
-use super::plan::{Plan, PlanStep, Start};
+use super::plan::{PlanStep, Start};
 use super::search::Search;
 use super::state::State;
 use super::words::Explainer;
@@ -12,21 +10,25 @@ use crate::exec::{EntSet, intersection};
 use crate::link::named_alike;
 
 impl Explainer<'_, '_> {
-    /// The nouns of the question whose things have no class, by the index of the word, and these things.
-    pub(super) fn alike(&self) -> Vec<(usize, Vec<NodeId>)> {
-        let kg = self.session.kg();
-        if !kg.schema().named_by_iris() {
-            return Vec::new();
-        }
-        let words = self.asked.words.iter().enumerate();
-        let plain = words.filter(|(at, word)| {
+    /// The plans that begin at things whose names share a noun of the question and that have no class.
+    pub(super) fn alike(&mut self) -> Vec<State> {
+        let asked = self.asked;
+        let words = asked.words.iter().enumerate().filter(|(at, word)| {
             !word.is_mark() && word.value.is_none() && self.mentioned[*at].is_none()
         });
-        let found = plain.map(|(at, word)| (at, named_alike(kg, &word.word)));
-        found.filter(|(_, nodes)| !nodes.is_empty()).collect()
+        let named = words.map(|(at, word)| (at, named_alike(self.session.kg(), &word.word)));
+        let named: Vec<_> = named.filter(|(_, nodes)| !nodes.is_empty()).collect();
+        let mut starts = Vec::with_capacity(named.len());
+        for (word, nodes) in named {
+            let start = Start::Alike(word, nodes.clone());
+            let mut state = State::start(start, nodes.into(), self);
+            state.class_said |= self.focus == Some(word);
+            starts.push(state);
+        }
+        starts
     }
 
-    /// What the name of a kind explains: the word that is its plural.
+    /// What such a noun explains: its word.
     pub(super) fn of_alike(&self, word: usize) -> Vec<f32> {
         let of = |at: usize| if at == word { CLASS } else { 0.0 };
         (0..self.asked.words.len()).map(of).collect()
@@ -34,49 +36,27 @@ impl Explainer<'_, '_> {
 }
 
 impl Search<'_> {
-    /// The plans that begin at things of a kind.
-    pub(super) fn alike_starts(&self, explainer: &mut Explainer<'_, '_>) -> Vec<State> {
-        let kinds = self.alike.iter();
-        kinds
-            .map(|(word, nodes)| {
-                let start = Start::Alike(*word, nodes.clone());
-                let mut state = State::start(start, nodes.clone().into(), explainer);
-                state.class_said |= explainer.focus == Some(*word);
-                state
-            })
-            .collect()
-    }
-
-    /// The members of a set that are of a kind, where some but not all are.
-    pub(super) fn narrowed_to_alike(
-        &self,
-        state: &State,
-        explainer: &Explainer<'_, '_>,
-        next: &mut Vec<State>,
-    ) {
-        for (word, nodes) in &self.alike {
-            let plan = Plan::at(Start::Alike(*word, nodes.clone()));
-            let step = PlanStep::Meet(Box::new(plan));
-            if state.plan.steps.contains(&step) {
-                continue;
+    /// The members of a set whose names share a noun, where some but not all do.
+    pub(super) fn narrowed_to_alike(&self, state: &State, next: &mut Vec<State>) {
+        for kind in &self.alike {
+            let is = |step: &PlanStep| matches!(step, PlanStep::Meet(plan) if **plan == kind.plan);
+            let kept: EntSet = intersection(&[&*state.nodes, &*kind.nodes]).into();
+            let narrows = !kept.is_empty() && kept.len() < state.nodes.len();
+            if narrows && !state.plan.steps.iter().any(is) {
+                let class_said = state.class_said || kind.class_said;
+                // The noun stands for a class.
+                let mut tally = state.tally;
+                tally.classes += 1;
+                let met = state.meet(kind, kept);
+                self.keep(
+                    next,
+                    State {
+                        class_said,
+                        tally,
+                        ..met
+                    },
+                );
             }
-            let kept: EntSet = intersection(&[&*state.nodes, nodes]).into();
-            if kept.is_empty() || kept.len() == state.nodes.len() {
-                continue;
-            }
-            let mut tally = state.tally;
-            tally.classes += 1;
-            let said = explainer.of_alike(*word);
-            let words = state.words.iter().zip(&said);
-            let kept = State {
-                plan: state.plan.and(step),
-                nodes: kept,
-                words: words.map(|(known, said)| known.max(*said)).collect(),
-                class_said: state.class_said || explainer.focus == Some(*word),
-                tally,
-                ..state.clone()
-            };
-            self.keep(next, kept);
         }
     }
 }

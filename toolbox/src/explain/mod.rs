@@ -18,7 +18,7 @@
 //! values, starts, ways, hollow     the search for them, with search, search_limits, judging and
 //!                                  alternatives, both and ends; compared, ops: what values are compared with, and how
 //! around_numbers, numbers          which relation a number belongs to
-//! alike                            kinds of things that are only in their names
+//! alike                            nouns that only names of things contain
 //! text_part, contains, denied      parts of texts; values that the things asked for do not have
 //! roles, links                     rows that say what somebody is; rows that only link others
 //! tabular                          candidates that end in the extended tools

@@ -94,8 +94,8 @@ pub(super) struct Search<'c> {
     branches: Vec<(usize, State)>,
     /// Classes that the question names.
     pub(super) classes: Vec<NodeId>,
-    /// Nouns of the question that are only in the names of these things.
-    pub(super) alike: Vec<(usize, Vec<NodeId>)>,
+    /// The plans that begin at things whose names share a noun of the question (`alike`).
+    pub(super) alike: Vec<State>,
     pub(super) found: Vec<Found>,
     pub(super) rows: Vec<State>,
     /// The terms of the best plan that finds nothing.
@@ -235,7 +235,7 @@ impl Search<'_> {
         self.extremes(state, &adjacent, explainer, next)?;
         self.intersections(state, explainer, next);
         self.narrowed(state, explainer, next);
-        self.narrowed_to_alike(state, explainer, next);
+        self.narrowed_to_alike(state, next);
         self.both(state, explainer, next);
         Ok(())
     }

@@ -72,7 +72,7 @@ impl Search<'_> {
             );
         }
         if entities.is_empty() {
-            starts.extend(self.alike_starts(explainer));
+            starts.extend(self.alike.iter().cloned());
         }
         for class in classes {
             let members = session.kg().instances(class);

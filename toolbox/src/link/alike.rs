@@ -6,22 +6,25 @@ use kg::term::NodeId;
 
 use super::language::is_ordinary;
 
-/// How many things may share a noun: fewer are no kind, more would not fit into a program.
+/// How many things may share a noun: one thing is not a kind, and more do not fit into a program.
 const FEWEST: usize = 2;
 const MOST: usize = 24;
 
-/// The things whose names begin or end with the singular of a plural noun, in a graph whose names are made from IRIs; none
-/// if a class or a thing has that name itself. Sorted.
+/// The things whose names begin or end with the singular of a plural noun, in a graph whose names are made from IRIs,
+/// sorted by id. Empty if a class, a relation or a thing is called so itself.
 pub(crate) fn named_alike(kg: &dyn Kg, plural: &str) -> Vec<NodeId> {
-    let one = singular(&normalise(plural));
-    let Some(one) = one.filter(|one| kg.schema().named_by_iris() && !is_ordinary(one)) else {
+    if !kg.schema().named_by_iris() {
+        return Vec::new();
+    }
+    let Some(one) = singular(&normalise(plural)).filter(|one| !is_ordinary(one)) else {
         return Vec::new();
     };
     let Ok(index) = kg.label_index() else {
         return Vec::new();
     };
-    let known = |role: NodeRole| index.knows(&one, role).unwrap_or(true);
-    if known(NodeRole::Class) || known(NodeRole::Relation) || known(NodeRole::Entity) {
+    let known = |role| index.knows(&one, role).unwrap_or(true);
+    let roles = [NodeRole::Class, NodeRole::Relation, NodeRole::Entity];
+    if roles.into_iter().any(known) {
         return Vec::new();
     }
     let found = index.containing(&one, MOST + 1, NodeRole::Entity);
