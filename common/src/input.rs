@@ -1,4 +1,4 @@
-//! Text inputs that people give: compressed or not, with or without a byte order mark.
+//! Text files from users: compressed or not, with or without a byte order mark.
 //!
 //! A file is decompressed if its first bytes are those of gzip, bzip2, xz or Zstandard, whatever its name. Text in
 //! UTF-16 is read as UTF-8. All readers of this program open their files here.
@@ -15,11 +15,10 @@ mod zstd;
 /// The file extensions of compressed files.
 pub const COMPRESSED: [&str; 4] = [".gz", ".bz2", ".xz", ".zst"];
 
-/// Memory that a decompressor may take if the caller has no limit of its own. `zstd` itself reads files that need as
-/// much without an option.
+/// Memory limit of a decompressor if the caller sets none; the `zstd` command has the same default.
 pub const WINDOW: usize = 128 << 20;
 
-/// The least that every Zstandard decompressor must accept, after RFC 8878.
+/// The window size that RFC 8878 asks every Zstandard decompressor to support.
 const LEAST_WINDOW: usize = 8 << 20;
 
 /// The most that [`read_text`] reads.
@@ -125,7 +124,7 @@ pub fn read_to_string(path: &Path, most: u64) -> io::Result<String> {
     })
 }
 
-/// [`read_to_string`] for small inputs, such as a token, word tables or questions of one's own.
+/// [`read_to_string`] for small inputs, such as a token, word tables or a user's questions.
 ///
 /// # Errors
 /// Those of [`read_to_string`].
@@ -192,7 +191,7 @@ fn unpacked(packing: Packing, reader: Input<'static>, memory: usize) -> io::Resu
     )))
 }
 
-/// Says of every error of a decompressor that the file is damaged.
+/// Turns a decompressor's errors into messages that name the format and the cause.
 struct Damaged(Box<dyn Read>, Packing);
 
 impl Read for Damaged {

@@ -17,8 +17,7 @@ const MAGIC: &str = "kgagent journal 2 ";
 /// The start of the journals of every layout.
 const ANY_MAGIC: &str = "kgagent journal ";
 
-/// The program of records that do not depend on a build: what others said, such as the replies of a
-/// server.
+/// The program of records that do not depend on a build, such as the replies of a server.
 pub const ANY_PROGRAM: &str = "any";
 
 /// Bytes before a payload: piece (8), length (4) and checksum (4).

@@ -92,7 +92,7 @@ impl<R: BufRead> Read for ZstdReader<R> {
                 if said.is_some() && said != self.decoder.get_calculated_checksum() {
                     return Err(io::Error::new(
                         io::ErrorKind::InvalidData,
-                        "its checksum is another",
+                        "its checksum does not match",
                     ));
                 }
                 self.in_frame = false;
