@@ -35,8 +35,8 @@ pub const QUERY_JOINTS: usize = 400;
 /// Real queries have fewer than thirty.
 pub const QUERY_PATTERNS: usize = 64;
 
-/// Maximum number of named graphs for which a pattern is written once each: what few patterns
-/// inside `GRAPH ?g` need (`sparql/graphs.rs`).
+/// Maximum number of copies of a pattern, one for each named graph. Few patterns inside `GRAPH ?g`
+/// need them (`sparql/graphs.rs`).
 pub const QUERY_GRAPHS: usize = 256;
 
 /// Maximum bytes of a graph file without a triple, and of one of its lines, if the memory of the load allows no more.
@@ -83,6 +83,9 @@ pub const XML_DEPTH: usize = 1_000;
 /// Maximum bytes of the text that an XML entity stands for, with the entities in it. Namespaces, the only use in RDF,
 /// have fewer than a hundred.
 pub const ENTITY_BYTES: usize = 1_024;
+
+/// Maximum number of XML entities within each other. Real files have one or two.
+pub const ENTITY_DEPTH: usize = 32;
 
 /// Maximum bytes of RDF/XML before its first element, and of the texts of all entities.
 pub const XML_PROLOGUE: usize = 1 << 20;

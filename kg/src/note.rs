@@ -1,10 +1,10 @@
 //! The note on the answer of a query that names graphs, in a graph without named graphs.
 
 use spargebra::Query;
-use spargebra::algebra::{Expression, GraphPattern};
+use spargebra::algebra::GraphPattern;
 
 use crate::graph::Kg;
-use crate::sparql::{PatternPart, operands, parts};
+use crate::sparql::any_pattern;
 
 /// What a person should know about the answer of a query that names graphs, if the graph was loaded
 /// without named graphs.
@@ -26,7 +26,8 @@ pub fn dataset_note(kg: &dyn Kg, query: &Query) -> Option<String> {
     | Query::Describe {
         dataset, pattern, ..
     }) = &mut query;
-    let words = match (dataset.is_some(), has_graph(pattern)) {
+    let has_graph = any_pattern(pattern, &|p| matches!(p, GraphPattern::Graph { .. }));
+    let words = match (dataset.is_some(), has_graph) {
         (false, false) => return None,
         (true, false) => "FROM has no effect",
         (false, true) => "GRAPH <…> has no effect, and GRAPH ?g finds nothing",
@@ -35,20 +36,4 @@ pub fn dataset_note(kg: &dyn Kg, query: &Query) -> Option<String> {
     Some(format!(
         "this graph has no named graphs: {words}; load N-Quads or TriG to keep named graphs"
     ))
-}
-
-/// Whether there is a GRAPH anywhere in a pattern.
-fn has_graph(p: &mut GraphPattern) -> bool {
-    matches!(p, GraphPattern::Graph { .. })
-        || parts(p).into_iter().any(|part| match part {
-            PatternPart::Pattern(inner) => has_graph(inner),
-            PatternPart::Expression(inner) => expression_has_graph(inner),
-        })
-}
-
-fn expression_has_graph(e: &mut Expression) -> bool {
-    match e {
-        Expression::Exists(inner) => has_graph(inner),
-        _ => operands(e).into_iter().any(expression_has_graph),
-    }
 }

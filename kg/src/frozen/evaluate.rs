@@ -16,7 +16,7 @@ use spargebra::Query;
 
 use super::eval_term::{EvalTerm, to_term};
 use super::kg::FrozenKg;
-use super::quads::{Dataset, QuadRow, QuadRows};
+use super::quads::{Dataset, QuadRow, QuadRows, graph_term};
 use crate::limits::QUERY_TEXT;
 use crate::sparql::budget::{self, StopReason};
 use crate::sparql::{QueryAnswer, QueryError, QueryLimits, RewrittenQuery};
@@ -173,6 +173,11 @@ impl<'a> QueryableDataset<'a> for EvalDataset<'a> {
     }
 
     fn internalize_term(&self, term: OxTerm) -> Result<EvalTerm, Infallible> {
+        let term = match term {
+            // A graph named by a blank node, where a pattern was written once for each graph.
+            OxTerm::NamedNode(name) => graph_term(name.as_str()),
+            other => other,
+        };
         Ok(EvalTerm::of(self.0.kg().dictionary(), term))
     }
 

@@ -6,6 +6,9 @@ use super::meta::NamedGraph;
 use super::pattern::PatternRows;
 use crate::sparql::budget;
 
+/// Memory that [`Origins::of`] takes for each row: two lists of places.
+const BYTES_PER_ROW: usize = 2 * size_of::<u32>();
+
 /// The named graphs of each row, computed when they are first needed.
 #[derive(Debug)]
 pub(super) struct Origins {
@@ -16,12 +19,16 @@ pub(super) struct Origins {
 }
 
 impl Origins {
+    /// Computes them within the limits of the query that needs them first.
     pub(super) fn of(image: &Image, graphs: &[NamedGraph]) -> Self {
         let rows = image.ids(Section::SpoP).len();
+        let memory = rows.saturating_mul(BYTES_PER_ROW);
+        budget::hold(memory);
         let mut starts = vec![0_u32; rows + 1];
         let named = (0..graphs.len()).filter(|&at| !graphs[at].name.is_empty());
         for at in named.clone() {
             for &row in image.rows_of_graph(at) {
+                budget::tick();
                 if let Some(count) = starts.get_mut(row as usize + 1) {
                     *count += 1;
                 }
@@ -29,6 +36,7 @@ impl Origins {
         }
         let mut sum = 0;
         for start in &mut starts {
+            budget::tick();
             sum += *start;
             *start = sum;
         }
@@ -36,6 +44,7 @@ impl Origins {
         let mut of_rows = vec![0; sum as usize];
         for at in named {
             for &row in image.rows_of_graph(at) {
+                budget::tick();
                 if let Some(place) = next.get_mut(row as usize)
                     && let Some(graph) = of_rows.get_mut(*place as usize)
                 {
@@ -44,6 +53,8 @@ impl Origins {
                 }
             }
         }
+        // From here on it belongs to the graph.
+        budget::release(memory);
         Self {
             starts,
             graphs: of_rows,

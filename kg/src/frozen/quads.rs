@@ -12,7 +12,7 @@ use super::image::Image;
 use super::kg::FrozenKg;
 use super::members::{Origins, RowsOf};
 use super::pattern::PatternRows;
-use crate::sparql::{UNNAMED_GRAPH, budget};
+use crate::sparql::{UNNAMED, UNNAMED_GRAPH, budget};
 
 /// Up to this number of named graphs, each is searched for a pattern; with more, the graphs of each
 /// matching row are looked up.
@@ -109,6 +109,8 @@ pub(super) struct Dataset<'a> {
     default: DefaultGraph<'a>,
     /// Sorted by place.
     named: Vec<NamedRows<'a>>,
+    /// The triples that are in no named graph. Only GRAPH with [`UNNAMED`] reads them.
+    unnamed: Option<NamedRows<'a>>,
 }
 
 impl<'a> Dataset<'a> {
@@ -119,18 +121,19 @@ impl<'a> Dataset<'a> {
         if let DefaultGraph::Several(rows) = &default {
             budget::hold(size_of_val(&rows[..]));
         }
-        let named = named.iter().filter_map(|name| {
+        let rows_of = |name: &str| {
             let at = kg.graph_at(name)?;
             Some(NamedRows {
                 at,
                 term: EvalTerm::of(kg.dictionary(), graph_term(name)),
                 rows: kg.image.rows_of_graph(at),
             })
-        });
+        };
         Self {
             kg,
             default,
-            named: named.collect(),
+            named: named.iter().filter_map(|name| rows_of(name)).collect(),
+            unnamed: rows_of(UNNAMED),
         }
     }
 
@@ -149,8 +152,11 @@ impl<'a> Dataset<'a> {
 
     /// The named graph of this name.
     fn graph(&self, name: &EvalTerm) -> Option<&NamedRows<'a>> {
-        let text = graph_text(&name.to_ox(self.kg.dictionary()));
-        let at = self.kg.graph_at(&text?)?;
+        let text = graph_text(&name.to_ox(self.kg.dictionary()))?;
+        if text == UNNAMED {
+            return self.unnamed.as_ref();
+        }
+        let at = self.kg.graph_at(&text)?;
         let place = self.named.binary_search_by_key(&at, |graph| graph.at);
         place.ok().and_then(|place| self.named.get(place))
     }
@@ -212,7 +218,7 @@ impl<'a> Dataset<'a> {
 }
 
 /// The name of a graph as a term.
-fn graph_term(name: &str) -> OxTerm {
+pub(super) fn graph_term(name: &str) -> OxTerm {
     match name.strip_prefix("_:") {
         Some(label) => BlankNode::new_unchecked(label).into(),
         None => NamedNode::new_unchecked(name).into(),

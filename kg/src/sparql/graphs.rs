@@ -2,8 +2,8 @@
 //! itself, and the variable is bound to the graph's name afterwards.
 //!
 //! The evaluator instead gives every triple pattern inside `GRAPH ?g { … }` the variable as a fourth
-//! place. That is the same for most patterns. The others are changed so that it is, or written once
-//! for each named graph.
+//! place. For most patterns the result is the same. Other patterns are rewritten until it is, or
+//! repeated for each named graph.
 
 use std::collections::BTreeSet;
 
@@ -18,6 +18,9 @@ use crate::limits::QUERY_GRAPHS;
 /// The name of the graph of all triples that are in no named graph, in FROM and GRAPH. Apache Jena
 /// calls it so.
 pub const UNNAMED_GRAPH: &str = "urn:x-arq:DefaultGraph";
+
+/// The same graph in a rewritten GRAPH. No query can write this name, so a variable of GRAPH never stands for it.
+pub(crate) const UNNAMED: &str = "";
 
 /// Rewrites every GRAPH of a pattern. `named` are the visible named graphs, sorted. Returns those
 /// that the evaluation needs.
@@ -38,8 +41,8 @@ pub(super) fn resolve(
     })
 }
 
-/// Reads GRAPH in a graph without named graphs: a constant stands for the only graph, a variable for
-/// none.
+/// Reads GRAPH in a graph without named graphs: `GRAPH <g>` reads the only graph, and `GRAPH ?g` has no
+/// solutions.
 pub(super) fn ignore(p: &mut GraphPattern) {
     for part in parts(p) {
         match part {
@@ -68,6 +71,8 @@ struct GraphsUsed {
     /// Whether a variable may stand for any graph.
     any: bool,
     constants: BTreeSet<String>,
+    /// Copies of patterns, one for each named graph.
+    copies: usize,
 }
 
 /// A pattern without solutions.
@@ -83,6 +88,7 @@ fn each_graph(
     named: &[&str],
     used: &mut GraphsUsed,
 ) -> Result<(), QueryError> {
+    let copies_before = used.copies;
     for part in parts(p) {
         match part {
             PatternPart::Pattern(inner) => each_graph(inner, named, used)?,
@@ -95,7 +101,9 @@ fn each_graph(
     match name {
         NamedNodePattern::NamedNode(node) => {
             let name = node.as_str();
-            if name == UNNAMED_GRAPH || named.binary_search(&name).is_ok() {
+            if name == UNNAMED_GRAPH {
+                *node = self::node(UNNAMED);
+            } else if named.binary_search(&name).is_ok() {
                 used.constants.insert(name.to_owned());
             } else {
                 *p = nothing();
@@ -107,7 +115,12 @@ fn each_graph(
                 **inner = carried;
                 used.any = true;
             } else {
-                *p = for_each_graph(inner, variable, named)?;
+                let inside = used.copies - copies_before;
+                used.copies = copies_before + named.len() * (1 + inside);
+                if used.copies > QUERY_GRAPHS {
+                    return Err(too_many_copies(variable, named.len()));
+                }
+                *p = for_each_graph(inner, variable, named);
                 used.constants
                     .extend(named.iter().map(|&name| name.to_owned()));
             }
@@ -129,19 +142,16 @@ fn in_expression(
         .try_for_each(|operand| in_expression(operand, named, used))
 }
 
+fn too_many_copies(variable: &Variable, named: usize) -> QueryError {
+    QueryError::Refused(format!(
+        "LIMIT, MINUS or an aggregate without GROUP BY inside `GRAPH {variable} {{ … }}` over {named} named graphs (all \
+         such GRAPH of a query make a copy of their pattern for each graph, in total at most {QUERY_GRAPHS}; choose \
+         fewer graphs with FROM NAMED)"
+    ))
+}
+
 /// The pattern in each graph, with its name.
-fn for_each_graph(
-    inner: &GraphPattern,
-    variable: &Variable,
-    named: &[&str],
-) -> Result<GraphPattern, QueryError> {
-    if named.len() > QUERY_GRAPHS {
-        return Err(QueryError::Refused(format!(
-            "LIMIT, MINUS or an aggregate without GROUP BY inside `GRAPH {variable} {{ … }}` over {} named graphs (at most \
-             {QUERY_GRAPHS}; choose some with FROM NAMED)",
-            named.len()
-        )));
-    }
+fn for_each_graph(inner: &GraphPattern, variable: &Variable, named: &[&str]) -> GraphPattern {
     let in_graph = |name: &&str| GraphPattern::Join {
         left: Box::new(GraphPattern::Values {
             variables: vec![variable.clone()],
@@ -167,7 +177,7 @@ fn for_each_graph(
             });
         }
     }
-    Ok(branches.pop().unwrap_or_else(nothing))
+    branches.pop().unwrap_or_else(nothing)
 }
 
 /// The name of a graph as a constant: also of one that is named by a blank node, which no query can
@@ -226,7 +236,7 @@ fn carry(p: &mut GraphPattern, graph: &Variable) -> bool {
                 *p = std::mem::take(left.as_mut());
                 return carry(p, graph);
             }
-            // One variable that both sides always bind makes the graph of no account.
+            // One variable that both sides always bind makes the graph irrelevant.
             let always = both.iter().any(|v| binds(left, v) && binds(right, v));
             always
                 && (!mentions(right, graph) || binds(left, graph))

@@ -10,14 +10,14 @@ use spargebra::Query;
 use spargebra::algebra::{Expression, Function, GraphPattern};
 use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern, Variable};
 
-use super::parts::{PatternPart, operands, parts};
+use super::parts::{PatternPart, any_pattern, operands, parts};
 use super::query::QueryError;
 use crate::term::RDFS_LABEL;
 
 const SERVICE: &str = "http://wikiba.se/ontology#label";
 const LANGUAGE: &str = "http://wikiba.se/ontology#language";
 const PARAMETER: &str = "http://www.bigdata.com/rdf#serviceParam";
-/// The language of the person who asks; nobody knows it here.
+/// Placeholder for the user's language, which is unknown here.
 const AUTO: &str = "[AUTO_LANGUAGE]";
 /// The language where none is given.
 const USUAL: &str = "en";
@@ -49,7 +49,7 @@ pub(super) fn rewrite(query: &mut Query) -> Result<(), QueryError> {
             (wanted, pattern)
         }
     };
-    if has_service(pattern) {
+    if any_pattern(pattern, &is_service) {
         scope(pattern, &mut wanted)?;
     }
     Ok(())
@@ -57,14 +57,6 @@ pub(super) fn rewrite(query: &mut Query) -> Result<(), QueryError> {
 
 fn is_service(p: &GraphPattern) -> bool {
     matches!(p, GraphPattern::Service { name: NamedNodePattern::NamedNode(name), .. } if name.as_str() == SERVICE)
-}
-
-fn has_service(p: &mut GraphPattern) -> bool {
-    is_service(p)
-        || parts(p).into_iter().any(|part| match part {
-            PatternPart::Pattern(inner) => has_service(inner),
-            PatternPart::Expression(_) => false,
-        })
 }
 
 /// One SELECT. `wanted` are the variables that are read outside of it.

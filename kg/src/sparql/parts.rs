@@ -61,6 +61,27 @@ pub fn parts(pattern: &mut GraphPattern) -> Vec<PatternPart<'_>> {
     }
 }
 
+/// Whether a test holds for a pattern or any pattern in it, also in EXISTS.
+pub(crate) fn any_pattern(
+    pattern: &mut GraphPattern,
+    test: &dyn Fn(&GraphPattern) -> bool,
+) -> bool {
+    test(pattern)
+        || parts(pattern).into_iter().any(|part| match part {
+            PatternPart::Pattern(inner) => any_pattern(inner, test),
+            PatternPart::Expression(inner) => any_in_expression(inner, test),
+        })
+}
+
+fn any_in_expression(expression: &mut Expression, test: &dyn Fn(&GraphPattern) -> bool) -> bool {
+    match expression {
+        Expression::Exists(inner) => any_pattern(inner, test),
+        _ => operands(expression)
+            .into_iter()
+            .any(|operand| any_in_expression(operand, test)),
+    }
+}
+
 /// The expressions directly in an expression. The pattern of EXISTS is not one.
 pub fn operands(expression: &mut Expression) -> Vec<&mut Expression> {
     match expression {

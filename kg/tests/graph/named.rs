@@ -211,8 +211,29 @@ fn named_graphs_work_in_every_part_of_a_query() {
                 "SELECT ?o {GRAPH <urn:x-arq:DefaultGraph> {:b :p ?o}}",
                 &["2"],
             ),
+            // The unnamed graph is no named graph, but next to them it can be read.
+            (
+                "SELECT ?s ?o {GRAPH :g1 {?s :p 1} GRAPH <urn:x-arq:DefaultGraph> {?s :p ?o}}",
+                &["a 1"],
+            ),
+            (
+                "SELECT ?o {GRAPH <urn:x-arq:DefaultGraph> {:b :p ?o} GRAPH :g1 {:b :p ?x} GRAPH :g2 {:a :q ?y}}",
+                &["2"],
+            ),
+            (
+                "SELECT ?g ?o {GRAPH ?g {:b :p ?x} GRAPH <urn:x-arq:DefaultGraph> {:b :p ?o}}",
+                &["g1 2"],
+            ),
+            (
+                "SELECT ?g ?s {VALUES ?g {<urn:x-arq:DefaultGraph> :g2} GRAPH ?g {?s ?p ?o}}",
+                &["g2 a", "g2 c"],
+            ),
             // A graph may be named by a blank node, which is also a term of the triples.
             ("SELECT ?g ?o {GRAPH ?g {:d :p ?o}}", &["_ 7"]),
+            (
+                "SELECT ?g ?o {GRAPH ?g {SELECT ?o {:d :p ?o} LIMIT 1}}",
+                &["_ 7"],
+            ),
             (
                 "SELECT ?g (COUNT(*) AS ?n) {GRAPH ?g {?s ?p ?o}} GROUP BY ?g HAVING(COUNT(*) > 1)",
                 &["g1 2", "g2 2", "g3 2"],
@@ -349,9 +370,40 @@ fn many_named_graphs_are_searched_by_row() {
             ("SELECT ?o {?s ?p ?o}", &["0", "1", "2"]),
         ],
     );
+    // The graphs of the rows are computed within the limits of the query.
+    let query = parse_query("SELECT ?g {GRAPH ?g {<x:s5> <x:p> ?o}}").unwrap();
+    let text: String = (0..100_000)
+        .map(|n| format!("<x:s{n}> <x:p> <x:o> <x:g{}> .\n", n % 20))
+        .collect();
+    let kg_of_many = try_load("g.nq", &text, &LoadOptions::default()).unwrap();
+    let answer = |memory| {
+        let limits = QueryLimits {
+            memory,
+            ..QueryLimits::default()
+        };
+        kg_of_many.query(&query, limits)
+    };
+    assert!(matches!(answer(500_000), Err(QueryError::Memory(_))));
+    assert!(matches!(answer(1_000_000), Ok(_)));
+    assert!(matches!(answer(500_000), Ok(_)), "they are kept");
     let wide = "SELECT ?n {GRAPH ?g {SELECT (COUNT(*) AS ?n) {?s ?p ?o}}}";
     let error = rows(&kg, wide).unwrap_err().to_string();
     assert!(error.contains("600 named graphs"), "{error}");
+}
+
+#[test]
+fn copies_for_each_graph_are_counted_over_all_levels() {
+    let nested = "SELECT (COUNT(*) AS ?n) \
+        {GRAPH ?a {SELECT * {GRAPH ?b {SELECT * {?s ?p ?o} LIMIT 1}} LIMIT 1}}";
+    check(&load("g.trig", DATA), &[(nested, &["5"])]);
+    let lines: String = (0..40)
+        .map(|n| format!("<x:s> <x:p> <x:o> <x:g{n}> .\n"))
+        .collect();
+    let kg = load("g.nq", &lines);
+    let one = "SELECT (COUNT(*) AS ?n) {GRAPH ?a {SELECT * {?s ?p ?o} LIMIT 1}}";
+    check(&kg, &[(one, &["40"])]);
+    let error = rows(&kg, nested).unwrap_err().to_string();
+    assert!(error.contains("in total at most 256"), "{error}");
 }
 
 // Random data and queries
