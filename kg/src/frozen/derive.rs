@@ -125,6 +125,14 @@ impl schema::SchemaSource for RawGraph<'_> {
             .collect()
     }
 
+    fn sample(&self, relation: RelId, most: usize) -> Vec<(NodeId, NodeId)> {
+        let [objects, subjects] = self.image.pairs(relation.0);
+        let step = objects.len().div_ceil(most.max(1)).max(1);
+        (objects.iter().zip(subjects).step_by(step))
+            .map(|(&o, &s)| (NodeId(s), NodeId(o)))
+            .collect()
+    }
+
     fn tail(&self, head: NodeId, relation: RelId) -> Option<NodeId> {
         self.image
             .tails(head.0, relation.0)

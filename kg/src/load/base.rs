@@ -2,7 +2,7 @@
 //!
 //! Equal relative IRIs of two files are two nodes, as if the files were two documents on the web. The folder of a file
 //! does not matter, so that a graph does not change when its files are moved. Only files of one load with equal names
-//! get the name of their folder, too. What a pipe gives is named by its content. The host has the name, because then no
+//! get the name of their folder, too, or of their content if they differ only in their compression. What a pipe gives is named by its content. The host has the name, because then no
 //! relative IRI (`#a`, `a`, `../a`, `/a`) of one file is one of another.
 
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ pub(super) fn of_files(
         };
     }
     let hash = |input: &LoadInput| input.source.sha256.chars().take(HASH).collect::<String>();
-    let places: Vec<Vec<String>> = files
+    let mut places: Vec<Vec<String>> = files
         .iter()
         .zip(inputs)
         .map(|(path, input)| {
@@ -43,6 +43,7 @@ pub(super) fn of_files(
             }
         })
         .collect();
+    tell_apart(&mut places, |i| hash(&inputs[i]));
     let mut depths = vec![1; files.len()];
     loop {
         let mut same: BTreeMap<String, Vec<usize>> = BTreeMap::new();
@@ -63,6 +64,22 @@ pub(super) fn of_files(
             let base =
                 |i: usize| format!("http://{}.example.org/", places[i][..depths[i]].join("~"));
             return Ok((0..files.len()).map(base).collect());
+        }
+    }
+}
+
+/// Puts the hash of the content behind the name where files of different content have the same place: `g.ttl` and
+/// `g.ttl.gz` in one folder.
+fn tell_apart(places: &mut [Vec<String>], hash: impl Fn(usize) -> String) {
+    let mut same: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
+    for (i, place) in places.iter().enumerate() {
+        same.entry(place.clone()).or_default().push(i);
+    }
+    for files in same.into_values() {
+        if files.iter().any(|&i| hash(i) != hash(files[0])) {
+            for i in files {
+                places[i].insert(1, hash(i));
+            }
         }
     }
 }
@@ -121,7 +138,7 @@ mod tests {
         let files: Vec<PathBuf> = names.iter().map(|name| dir.path().join(name)).collect();
         for file in &files {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-            std::fs::write(file, "x").unwrap();
+            std::fs::write(file, file.extension().unwrap().as_encoded_bytes()).unwrap();
         }
         let inputs: Vec<LoadInput> = files
             .iter()
@@ -155,5 +172,11 @@ mod tests {
                 "http://g.ttl~x~a.example.org/"
             ]
         );
+        // The same place and another content.
+        let packed = bases(&["g.ttl", "g.ttl.gz", "b/g.ttl"]);
+        assert!(packed[0].starts_with("http://g.ttl~"), "{packed:?}");
+        assert!(packed[1].starts_with("http://g.ttl~"), "{packed:?}");
+        assert_ne!(packed[0], packed[1]);
+        assert_eq!(packed[2], "http://g.ttl~b.example.org/");
     }
 }

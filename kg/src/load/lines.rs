@@ -146,6 +146,8 @@ impl<'a> BlockReader<'a> {
     fn next(&mut self) -> io::Result<Option<LineBlock<'a>>> {
         let mut bytes = std::mem::take(&mut self.rest);
         bytes.reserve(BLOCK);
+        // Up to here there is no line break.
+        let mut searched = 0;
         let end = loop {
             let more = self.reader.fill_buf()?;
             if more.is_empty() {
@@ -154,10 +156,11 @@ impl<'a> BlockReader<'a> {
             let read = more.len();
             bytes.extend_from_slice(more);
             self.reader.consume(read);
-            if bytes.len() >= BLOCK
-                && let Some(end) = memchr::memrchr(b'\n', &bytes)
-            {
-                break end + 1;
+            if bytes.len() >= BLOCK {
+                if let Some(end) = memchr::memrchr(b'\n', &bytes[searched..]) {
+                    break searched + end + 1;
+                }
+                searched = bytes.len();
             }
             if bytes.len() > self.most {
                 return Err(io::Error::other(format!(
@@ -188,6 +191,28 @@ mod tests {
 
     use super::*;
     use crate::load::LoadOptions;
+
+    #[test]
+    fn the_time_for_a_line_is_proportional_to_its_length() {
+        const LONG: usize = 1 << 26;
+        let start = std::time::Instant::now();
+        let room = Room::new(4 * LONG);
+        let text = [&b"x".repeat(LONG)[..], b"\nlast\n", &b"y".repeat(BLOCK)].concat();
+        let mut reader = io::BufReader::with_capacity(1 << 10, &text[..]);
+        let mut blocks = BlockReader {
+            reader: &mut reader,
+            rest: Vec::new(),
+            line: 1,
+            most: 2 * LONG,
+            room: &room,
+        };
+        let mut found = Vec::new();
+        while let Some(block) = blocks.next().unwrap() {
+            found.push((block.line, block.bytes.len()));
+        }
+        assert_eq!(found, [(1, LONG + 6), (3, BLOCK)]);
+        assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+    }
 
     #[test]
     fn workers_that_panic_do_not_block_the_reader() {

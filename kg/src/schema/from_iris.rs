@@ -17,7 +17,7 @@ const MEMBERS: usize = 1_000;
 const ENOUGH: usize = 20;
 /// Of so many instances at most one has a label where labels are rare.
 const RARE: usize = 10;
-/// A custom has at least this many examples.
+/// Minimum number of instances with a mark.
 const EXAMPLES: usize = 2;
 /// Superclasses that are looked at, one above the other.
 const HEIGHT: usize = 8;
@@ -26,10 +26,8 @@ const HEIGHT: usize = 8;
 pub(super) fn is_hardly_labelled(graph: &dyn SchemaSource, schema: &Schema) -> bool {
     let (mut named, mut labelled) = (0_usize, 0_usize);
     for &relation in &schema.type_relations {
-        let pairs = graph.pairs(relation, usize::MAX);
-        // They come in the order of their classes.
-        let step = pairs.len().div_ceil(SAMPLE).max(1);
-        for (node, class) in pairs.into_iter().step_by(step) {
+        // Rows come in the order of their classes.
+        for (node, class) in graph.sample(relation, SAMPLE) {
             if !is_class(graph, class) || name_of(graph, node).is_none() {
                 continue;
             }

@@ -16,6 +16,8 @@ pub(crate) trait SchemaSource {
     fn relations(&self) -> Vec<NamedRelation>;
     /// Heads and tails of the first `limit` triples of a relation.
     fn pairs(&self, relation: RelId, limit: usize) -> Vec<(NodeId, NodeId)>;
+    /// Heads and tails of at most `most` triples of a relation, evenly spaced in the order of their tails.
+    fn sample(&self, relation: RelId, most: usize) -> Vec<(NodeId, NodeId)>;
     /// The first tail of a head and a relation.
     fn tail(&self, head: NodeId, relation: RelId) -> Option<NodeId>;
     /// The triples of `relation` whose subject is one of the relations in `about`, which is sorted.
