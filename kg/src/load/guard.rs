@@ -3,7 +3,8 @@
 //!
 //! - No more than [`statement_bytes`] without a triple.
 //! - JSON-LD that fits the memory of the load ([`JsonCheck`]).
-//! - RDF/XML with short entities, few attributes and elements that are not nested deep ([`XmlCheck`]).
+//! - RDF/XML with short entities, few attributes and elements that are not nested deep, and without statements about
+//!   statements ([`XmlCheck`]).
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, BufRead, Read};
@@ -11,7 +12,7 @@ use std::io::{self, BufRead, Read};
 use oxigraph::io::RdfFormat;
 
 use super::json_check::JsonCheck;
-use super::star;
+use super::xml::Prologue;
 use super::xml_check::XmlCheck;
 use crate::limits::statement_bytes;
 
@@ -64,7 +65,7 @@ enum Syntax {
 }
 
 impl<'a> GuardedReader<'a> {
-    /// Guards a reader of a file in this format; `memory` is that of the load in bytes.
+    /// Guards a reader of a file in this format, which is not RDF/XML; `memory` is that of the load in bytes.
     pub(super) fn new(
         reader: &'a mut dyn BufRead,
         format: RdfFormat,
@@ -73,7 +74,6 @@ impl<'a> GuardedReader<'a> {
     ) -> Self {
         let syntax = match format {
             RdfFormat::JsonLd { .. } => Syntax::Json(JsonCheck::new(memory)),
-            RdfFormat::RdfXml => Syntax::Xml(XmlCheck::new(false)),
             _ => Syntax::Plain,
         };
         Self {
@@ -82,11 +82,18 @@ impl<'a> GuardedReader<'a> {
         }
     }
 
-    /// Guards RDF/XML that begins at this line, behind its declarations.
-    pub(super) fn starting(mut self, line: u64, has_entities: bool) -> Self {
-        self.line = line;
-        self.syntax = Syntax::Xml(XmlCheck::new(has_entities));
-        self
+    /// Guards RDF/XML from its first element on.
+    pub(super) fn xml(
+        reader: &'a mut dyn BufRead,
+        prologue: &Prologue,
+        memory: usize,
+        watch: &'a Watch,
+    ) -> Self {
+        Self {
+            syntax: Syntax::Xml(XmlCheck::new(prologue.has_entities)),
+            line: prologue.line,
+            ..Self::plain(reader, memory, watch)
+        }
     }
 
     /// Guards only the number of bytes without a triple.
@@ -114,9 +121,6 @@ impl<'a> GuardedReader<'a> {
         if matches!(self.syntax, Syntax::Plain) {
             self.line += memchr::memchr_iter(b'\n', bytes).count() as u64;
             return Ok(());
-        }
-        if matches!(self.syntax, Syntax::Xml(_)) && star::is_in_xml(bytes) {
-            return Err(star::STATEMENT.to_owned());
         }
         for &byte in bytes {
             self.line += u64::from(byte == b'\n');

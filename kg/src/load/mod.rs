@@ -149,8 +149,10 @@ pub(crate) fn gather(
             base: &bases[i],
             uses_base: &uses_base,
         };
+        let before = state.read();
         let mut result = read_input(&state, file, path, input, progress, options.max_faults > 0)?;
         if let Err(ReadStop::Statements) = result {
+            state.read_again(before);
             result = read_input(&state, file, path, input, progress, true)?;
         }
         if stop.load(Ordering::Relaxed) {

@@ -9,6 +9,10 @@ use super::guard::{GuardedReader, Watch};
 use super::sink::{ReadStop, Sink};
 use super::{star, xml};
 
+/// Bytes of parsed triples that are kept until the text that they come from is known to have no fault. Prefixes are
+/// written out in them, so that they may take far more memory than the text.
+const KEPT: usize = 1 << 24;
+
 /// Bytes of lines that are parsed before they are stored, if faults are skipped.
 const PIECE: usize = 1 << 16;
 
@@ -60,16 +64,12 @@ pub(super) fn block(
         }
         return Ok(());
     }
-    let (mut rest, mut line, mut kept) = (block, first, Vec::new());
+    let (mut rest, mut line) = (block, first);
     while !rest.is_empty() {
         let end = memchr::memchr(b'\n', &rest[rest.len().min(PIECE)..])
             .map_or(rest.len(), |end| rest.len().min(PIECE) + end + 1);
         let (piece, after) = rest.split_at(end);
-        if parse(sink, format, piece, &mut kept).is_ok() {
-            for quad in kept.drain(..) {
-                put(sink, &quad, false)?;
-            }
-        } else {
+        if store(sink, format, piece, false)?.is_err() {
             each_line(sink, format, piece, line)?;
         }
         line += memchr::memchr_iter(b'\n', piece).count() as u64;
@@ -78,20 +78,62 @@ pub(super) fn block(
     Ok(())
 }
 
-/// Parses a whole text. On an error nothing is kept.
-pub(super) fn parse(
-    sink: &Sink<'_>,
+/// Parses a whole text and stores its triples, or returns its first fault and stores nothing. If the triples take much
+/// memory, the text is parsed a second time to store them. `is_numbered` is that of [`put`].
+pub(super) fn store(
+    sink: &mut Sink<'_>,
     format: RdfFormat,
     text: &[u8],
-    kept: &mut Vec<Quad>,
-) -> Result<(), (u64, String)> {
-    kept.clear();
+    is_numbered: bool,
+) -> Result<Result<(), (u64, String)>, ReadStop> {
+    let (mut kept, mut size) = (Vec::new(), 0_usize);
     for quad in parser(format, sink).for_slice(text) {
-        let quad = quad.map_err(|error| fault(&error))?;
-        check(&quad).map_err(|why| (0, why))?;
-        kept.push(quad);
+        let quad = match quad.map_err(|error| fault(&error)) {
+            Ok(quad) => quad,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        if let Err(why) = check(&quad) {
+            return Ok(Err((0, why)));
+        }
+        size = size.saturating_add(quad_bytes(&quad));
+        if size <= KEPT {
+            kept.push(quad);
+        } else {
+            kept = Vec::new();
+        }
     }
-    Ok(())
+    for quad in kept {
+        put(sink, &quad, is_numbered)?;
+    }
+    if size > KEPT {
+        // The first pass found no error.
+        for quad in parser(format, sink).for_slice(text).flatten() {
+            put(sink, &quad, is_numbered)?;
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// Memory of a quad with its texts.
+fn quad_bytes(quad: &Quad) -> usize {
+    let node = |node: &NamedOrBlankNode| match node {
+        NamedOrBlankNode::NamedNode(node) => node.as_str().len(),
+        NamedOrBlankNode::BlankNode(node) => node.as_str().len(),
+    };
+    let graph = match &quad.graph_name {
+        GraphName::NamedNode(node) => node.as_str().len(),
+        GraphName::BlankNode(node) => node.as_str().len(),
+        GraphName::DefaultGraph => 0,
+    };
+    let object = match &quad.object {
+        OxTerm::NamedNode(node) => node.as_str().len(),
+        OxTerm::BlankNode(node) => node.as_str().len(),
+        OxTerm::Literal(literal) => {
+            let language = literal.language().map_or(0, str::len);
+            literal.value().len() + literal.datatype().as_str().len() + language
+        }
+    };
+    size_of::<Quad>() + node(&quad.subject) + quad.predicate.as_str().len() + object + graph
 }
 
 /// Parses each line on its own, so that a fault loses its line and nothing else. The parser itself gives parts of faulty
@@ -102,16 +144,11 @@ fn each_line(
     block: &[u8],
     first: u64,
 ) -> Result<(), ReadStop> {
-    let mut kept = Vec::new();
     for (number, line) in (first..).zip(block.split(|&byte| byte == b'\n')) {
         for line in line.split(|&byte| byte == b'\r') {
-            match parse(sink, format, line, &mut kept) {
+            match store(sink, format, line, false)? {
+                Ok(()) => {}
                 Err(_) if star::is_version(line) => {}
-                Ok(()) => {
-                    for quad in kept.drain(..) {
-                        put(sink, &quad, false)?;
-                    }
-                }
                 Err((_, said)) => sink.fault(number, star::explained(said, line))?,
             }
         }
@@ -132,8 +169,7 @@ pub(super) fn stream(
         return quads(sink, format, guarded, &watch);
     }
     let (prologue, mut body) = xml::read(reader)?.map_err(|(line, why)| sink.refuse(line, why))?;
-    let guarded = GuardedReader::new(&mut *body, format, memory, &watch)
-        .starting(prologue.line, prologue.has_entities);
+    let guarded = GuardedReader::xml(&mut *body, &prologue, memory, &watch);
     quads(
         sink,
         format,
@@ -159,12 +195,10 @@ fn quads(
     if matches!(format, RdfFormat::JsonLd { .. }) {
         quads = quads.with_document_loader(|context| Err(no_context(context).into()));
     }
-    let mut uses_base = false;
     for quad in quads {
         match quad {
             Ok(quad) => {
                 watch.triple();
-                uses_base = uses_base || has_base(&quad, sink.base());
                 put(sink, &quad, true)?;
             }
             Err(RdfParseError::Io(source)) => {
@@ -185,9 +219,6 @@ fn quads(
                 return Err(sink.broken(line, &said));
             }
         }
-    }
-    if uses_base {
-        sink.note_base();
     }
     Ok(())
 }
@@ -218,7 +249,7 @@ fn no_context(context: &str) -> String {
 }
 
 /// Whether a quad has an IRI that was made with the base.
-pub(super) fn has_base(quad: &Quad, base: &str) -> bool {
+fn has_base(quad: &Quad, base: &str) -> bool {
     if base.is_empty() {
         return false;
     }
@@ -248,8 +279,9 @@ fn check(quad: &Quad) -> Result<(), String> {
     }
 }
 
-/// Stores a quad. Its blank nodes are numbered if their labels may be the parser's own.
-pub(super) fn put(sink: &mut Sink<'_>, quad: &Quad, is_numbered: bool) -> Result<(), ReadStop> {
+/// Stores a quad. Its blank nodes are numbered if their labels may be the parser's own; such a format has relative IRIs,
+/// too.
+fn put(sink: &mut Sink<'_>, quad: &Quad, is_numbered: bool) -> Result<(), ReadStop> {
     let blank = |sink: &mut Sink<'_>, label: &str| {
         if is_numbered {
             sink.numbered_blank(label)
@@ -257,6 +289,9 @@ pub(super) fn put(sink: &mut Sink<'_>, quad: &Quad, is_numbered: bool) -> Result
             sink.blank(label)
         }
     };
+    if is_numbered && has_base(quad, sink.base()) {
+        sink.note_base();
+    }
     match &quad.graph_name {
         GraphName::NamedNode(node) => sink.enter(node.as_str()),
         GraphName::BlankNode(node) if is_numbered => sink.enter_numbered_blank(node.as_str()),

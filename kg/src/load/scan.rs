@@ -28,20 +28,20 @@ enum Place {
     WordDot,
     /// In `@`, a language or a directive.
     Tag,
-    /// Behind a dot that no name has. It may begin a number.
+    /// After a dot that is not part of a name. It may begin a number.
     Dot,
     /// Behind one quote, or two.
     Quote {
         quote: u8,
         two: bool,
     },
-    /// In a text between single quotes. Its last byte that is no space was a dot.
+    /// In a text between single quotes; `dot`: its last byte other than white space was a dot.
     Short {
         quote: u8,
         escaped: bool,
         dot: bool,
     },
-    /// In a text between three quotes, of which the last `run` bytes are some.
+    /// In a text between triple quotes; its last `run` bytes were quotes.
     Long {
         quote: u8,
         escaped: bool,
@@ -90,8 +90,8 @@ impl Scan {
         }
     }
 
-    /// Takes a byte. Returns what has ended, and whether this byte is its last. Otherwise what has ended does without this
-    /// byte, which must be given again.
+    /// Takes a byte. Returns what has ended, and whether this byte is its last. If not, the part ended before this byte:
+    /// pass the byte again.
     pub(super) fn step(&mut self, byte: u8) -> Option<(Scanned, bool)> {
         match self.place {
             Place::WordDot if byte == b'.' => None,

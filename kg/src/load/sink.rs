@@ -115,6 +115,11 @@ impl<'a> LoadState<'a> {
         self.read.load(Ordering::Relaxed)
     }
 
+    /// The triples read from a file do not count, because it is read again; `before` were read before it.
+    pub(super) fn read_again(&self, before: u64) {
+        self.read.store(before, Ordering::Relaxed);
+    }
+
     /// Number of parser threads.
     pub(super) fn threads(&self) -> usize {
         if self.options.threads > 0 {
@@ -255,7 +260,7 @@ impl<'a> Sink<'a> {
     }
 
     /// A fault after which the rest of the file cannot be read.
-    pub(super) fn broken(&mut self, line: u64, message: &str) -> ReadStop {
+    pub(super) fn broken(&self, line: u64, message: &str) -> ReadStop {
         if !self.skips_faults() {
             return self.refuse(line, message.to_owned());
         }

@@ -3,7 +3,7 @@
 
 /// What a statement about a statement is.
 pub(super) const STATEMENT: &str = "this is a statement about a statement (RDF-star, RDF 1.2), which kgagent does not read; \
-     write it with a node of its own that has rdf:subject, rdf:predicate, rdf:object and what is said of the statement";
+     describe it with a separate node that has rdf:subject, rdf:predicate, rdf:object and the statement's own properties";
 
 /// What RDF 1.2 has and RDF 1.1 does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,19 +76,6 @@ fn after_text(quote: u8, rest: &[u8]) -> usize {
     rest.len()
 }
 
-/// Whether a part of RDF/XML has attributes of RDF 1.2 with which statements about statements are written.
-pub(super) fn is_in_xml(text: &[u8]) -> bool {
-    memchr::memmem::find_iter(text, b"Triple").any(|at| {
-        let before = text[..at]
-            .strip_suffix(b"\"")
-            .or(text[..at].strip_suffix(b"'"));
-        before.is_some_and(|before| before.ends_with(b"parseType="))
-    }) || memchr::memmem::find_iter(text, b"rdf:annotation").any(|at| {
-        let rest = &text[at + b"rdf:annotation".len()..];
-        rest.starts_with(b"=") || rest.starts_with(b"NodeID=")
-    })
-}
-
 /// Whether a line or directive only says which version of RDF the file is written in.
 pub(super) fn is_version(text: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(text) else {
@@ -129,20 +116,6 @@ mod tests {
             (":a :b \"x\"@en-GB .", None),
         ] {
             assert_eq!(found(text.as_bytes()), feature, "{text}");
-        }
-    }
-
-    #[test]
-    fn attributes_of_rdf_1_2_are_found() {
-        for (text, found) in [
-            ("<t:r rdf:parseType=\"Triple\">", true),
-            ("<t:r rdf:parseType='Triple'>", true),
-            ("<t:r rdf:annotation=\"#a\">", true),
-            ("<t:r rdf:annotationNodeID='a'>", true),
-            ("<t:r rdf:parseType=\"Literal\" t:kind=\"Triple\">", false),
-            ("<rdf:annotations>Triple</rdf:annotations>", false),
-        ] {
-            assert_eq!(is_in_xml(text.as_bytes()), found, "{text}");
         }
     }
 

@@ -8,9 +8,8 @@ use std::fmt::Write;
 use std::io::BufRead;
 
 use oxigraph::io::RdfFormat;
-use oxigraph::model::Quad;
 
-use super::rdf::{has_base, parse, parser, put};
+use super::rdf::{fault, parser, store};
 use super::scan::{Scan, Scanned};
 use super::sink::{ReadStop, Sink};
 use super::star;
@@ -26,6 +25,15 @@ struct Statement {
     last: u64,
 }
 
+/// The named graph that the next statement is in.
+struct OpenGraph {
+    /// Its start, `{` included.
+    start: Vec<u8>,
+    line: u64,
+    /// It has had no statement so far.
+    is_empty: bool,
+}
+
 /// What the statements before have set.
 struct Reader<'s, 'a> {
     sink: &'s mut Sink<'a>,
@@ -34,14 +42,11 @@ struct Reader<'s, 'a> {
     prefixes: String,
     /// The line where the next statement may begin.
     line: u64,
-    /// The start of the named graph, `{` included, and its line.
-    graph: Option<(Vec<u8>, u64)>,
+    graph: Option<OpenGraph>,
     /// Graphs named `[]` so far.
     unnamed: usize,
     batch: Vec<Statement>,
     size: usize,
-    kept: Vec<Quad>,
-    uses_base: bool,
 }
 
 /// Reads a file.
@@ -60,8 +65,6 @@ pub(super) fn read(
         unnamed: 0,
         batch: Vec::new(),
         size: 0,
-        kept: Vec::new(),
-        uses_base: false,
     };
     let mut scan = Scan::new(format == RdfFormat::TriG);
     let mut text = Vec::new();
@@ -92,13 +95,16 @@ pub(super) fn read(
             break;
         }
     }
+    // The scanner knows that a dot ends a statement when it sees the byte after the dot.
+    while let Some((what, with_byte)) = scan.step(b'\n') {
+        reader.statement(&std::mem::take(&mut text), what)?;
+        if with_byte {
+            break;
+        }
+    }
     reader.statement(&text, Scanned::Statement)?;
     reader.flush()?;
-    reader.close()?;
-    if reader.uses_base {
-        reader.sink.note_base();
-    }
-    Ok(())
+    reader.close()
 }
 
 impl Reader<'_, '_> {
@@ -114,19 +120,20 @@ impl Reader<'_, '_> {
             Scanned::Graph => {
                 self.flush()?;
                 self.close()?;
-                self.graph = Some((self.named(text), start));
+                self.graph = Some(OpenGraph {
+                    start: self.named(text),
+                    line: start,
+                    is_empty: true,
+                });
                 return Ok(());
             }
             Scanned::GraphEnd if self.graph.is_some() => {
                 let inner = &text[..text.len() - 1];
-                if blank_whole(inner) {
-                    self.flush()?;
-                } else {
+                if !blank_whole(inner) {
                     self.push(inner.to_vec(), start, end)?;
-                    self.flush()?;
                 }
-                self.graph = None;
-                return Ok(());
+                self.flush()?;
+                return self.end_graph(end);
             }
             _ => {}
         }
@@ -138,14 +145,20 @@ impl Reader<'_, '_> {
             if star::is_version(&text) {
                 return Ok(());
             }
-            self.push(text, start, end)?;
-            return self.directive();
+            return self.directive(&Statement {
+                text,
+                first: start,
+                last: end,
+            });
         }
         self.push(text, start, end)
     }
 
     fn push(&mut self, text: Vec<u8>, first: u64, last: u64) -> Result<(), ReadStop> {
         self.size += text.len();
+        if let Some(graph) = &mut self.graph {
+            graph.is_empty = false;
+        }
         self.batch.push(Statement { text, first, last });
         if self.size > BATCH {
             self.flush()?;
@@ -169,19 +182,33 @@ impl Reader<'_, '_> {
     /// Ends a graph whose `}` is missing.
     fn close(&mut self) -> Result<(), ReadStop> {
         match self.graph.take() {
-            Some((_, start)) => {
-                let why = format!("the graph that begins at line {start} has no `}}`");
-                self.sink.faults(start, self.line, why)
+            Some(OpenGraph { line, .. }) => {
+                let why = format!("the graph that begins at line {line} has no `}}`");
+                self.sink.faults(line, self.line, why)
             }
             None => Ok(()),
         }
     }
 
+    /// Ends a graph. Its name is parsed with each of its statements; without one, it is parsed here.
+    fn end_graph(&mut self, last: u64) -> Result<(), ReadStop> {
+        if let Some(graph) = self.graph.as_ref().filter(|graph| graph.is_empty) {
+            let nothing = Statement {
+                text: Vec::new(),
+                first: graph.line,
+                last,
+            };
+            self.alone(&nothing)?;
+        }
+        self.graph = None;
+        Ok(())
+    }
+
     /// The statements with what comes before them, and the number of lines of the latter.
     fn text<'t>(&self, statements: impl Iterator<Item = &'t Statement>) -> (Vec<u8>, u64) {
         let mut text = self.prefixes.clone().into_bytes();
-        if let Some((start, _)) = &self.graph {
-            text.extend_from_slice(start);
+        if let Some(graph) = &self.graph {
+            text.extend_from_slice(&graph.start);
         }
         text.push(b'\n');
         let lines = memchr::memchr_iter(b'\n', &text).count() as u64;
@@ -202,75 +229,62 @@ impl Reader<'_, '_> {
         if batch.is_empty() {
             return Ok(());
         }
-        let mut kept = std::mem::take(&mut self.kept);
         let (text, _) = self.text(batch.iter());
-        if parse(self.sink, self.format, &text, &mut kept).is_ok() {
-            self.store(&mut kept)?;
-        } else {
+        if store(self.sink, self.format, &text, true)?.is_err() {
             for statement in &batch {
-                self.alone(statement, &mut kept)?;
+                self.alone(statement)?;
             }
         }
-        self.kept = kept;
         Ok(())
     }
 
-    /// Parses and stores a statement, or counts it as faulty. Returns whether it was stored.
-    fn alone(&mut self, statement: &Statement, kept: &mut Vec<Quad>) -> Result<bool, ReadStop> {
+    /// Parses and stores a statement, or counts it as faulty.
+    fn alone(&mut self, statement: &Statement) -> Result<(), ReadStop> {
         let (text, lines) = self.text(std::iter::once(statement));
-        match parse(self.sink, self.format, &text, kept) {
-            Ok(()) => {
-                self.store(kept)?;
-                Ok(true)
-            }
-            Err((line, said)) => {
-                let at = statement.first + line.saturating_sub(lines);
-                let (first, last) = (statement.first, statement.last);
-                let said = star::explained(said, &statement.text);
-                let said = if first == last {
-                    said
-                } else {
-                    format!("line {}, {said}", at.min(last))
-                };
-                self.sink.faults(first, last, said)?;
-                Ok(false)
-            }
+        match store(self.sink, self.format, &text, true)? {
+            Ok(()) => Ok(()),
+            Err(fault) => self.faulty(statement, lines, fault),
         }
     }
 
-    fn store(&mut self, kept: &mut Vec<Quad>) -> Result<(), ReadStop> {
-        for quad in kept.drain(..) {
-            self.uses_base = self.uses_base || has_base(&quad, self.sink.base());
-            put(self.sink, &quad, true)?;
-        }
-        Ok(())
-    }
-
-    /// Reads the directive that is the batch, and keeps all prefixes and the base for what follows.
-    fn directive(&mut self) -> Result<(), ReadStop> {
-        self.size = 0;
-        let Some(statement) = self.batch.pop() else {
-            return Ok(());
+    /// Counts a faulty statement. The line of the fault is that in the parsed text, which has `lines` lines before the
+    /// statement.
+    fn faulty(
+        &mut self,
+        statement: &Statement,
+        lines: u64,
+        (line, said): (u64, String),
+    ) -> Result<(), ReadStop> {
+        let (first, last) = (statement.first, statement.last);
+        let at = first + line.saturating_sub(lines);
+        let said = star::explained(said, &statement.text);
+        let said = if first == last {
+            said
+        } else {
+            format!("line {}, {said}", at.min(last))
         };
+        self.sink.faults(first, last, said)
+    }
+
+    /// Reads a directive, and keeps all prefixes and the base for what follows.
+    fn directive(&mut self, statement: &Statement) -> Result<(), ReadStop> {
         let graph = self.graph.take();
-        let mut kept = Vec::new();
-        let is_good = self.alone(&statement, &mut kept)?;
-        if is_good {
-            let (text, _) = self.text(std::iter::once(&statement));
-            let mut parser = parser(self.format, self.sink).for_slice(&text);
-            while parser.next().is_some() {}
-            let mut prefixes = String::new();
-            if let Some(base) = parser.base_iri() {
-                directive(&mut prefixes, "BASE", base);
-            }
-            let mut sorted: Vec<_> = parser.prefixes().collect();
-            sorted.sort_unstable();
-            for (name, iri) in sorted {
-                directive(&mut prefixes, &format!("PREFIX {name}:"), iri);
-            }
-            self.prefixes = prefixes;
-        }
+        let (text, lines) = self.text(std::iter::once(statement));
         self.graph = graph;
+        let mut parser = parser(self.format, self.sink).for_slice(&text);
+        if let Some(error) = parser.by_ref().find_map(Result::err) {
+            return self.faulty(statement, lines, fault(&error));
+        }
+        let mut prefixes = String::new();
+        if let Some(base) = parser.base_iri() {
+            directive(&mut prefixes, "BASE", base);
+        }
+        let mut sorted: Vec<_> = parser.prefixes().collect();
+        sorted.sort_unstable();
+        for (name, iri) in sorted {
+            directive(&mut prefixes, &format!("PREFIX {name}:"), iri);
+        }
+        self.prefixes = prefixes;
         if self.prefixes.len() > PREFIX_BYTES {
             let why = format!("more than {PREFIX_BYTES} bytes of prefixes");
             return Err(self.sink.refuse(statement.first, why));

@@ -1,5 +1,5 @@
 //! Checks RDF/XML from its first element on, byte by byte: references to entities, the depth of elements and their
-//! attributes.
+//! attributes. Attributes of RDF 1.2 that make statements about statements are refused.
 //!
 //! The parser compares each attribute of an element with all others of it, and looks up each name among the
 //! namespaces of all open elements (RUSTSEC-2026-0194 and RUSTSEC-2026-0195 of quick-xml). So the attributes of all
@@ -7,11 +7,17 @@
 
 use std::cell::Cell;
 
+use super::star;
 use crate::limits::{ENTITY_REFERENCES, XML_ATTRIBUTES, XML_DEPTH};
 
 /// What follows `<!` at the start of a comment and of a CDATA section.
 const COMMENT: &[u8] = b"--";
 const CDATA: &[u8] = b"[CDATA[";
+
+/// Attributes of RDF 1.2 that make a statement about a statement, and the value of `parseType` that does.
+const ANNOTATIONS: [&[u8]; 2] = [b"rdf:annotation", b"rdf:annotationNodeID"];
+const PARSE_TYPE: &[u8] = b"parseType";
+const TRIPLE: &[u8] = b"Triple";
 
 /// The state of the check.
 #[derive(Default)]
@@ -22,6 +28,12 @@ pub(super) struct XmlCheck {
     /// Their sum, with those of the tag that is being read.
     attributes: usize,
     has_entities: bool,
+    /// The last word of the tag that is being read: of an attribute, its name.
+    word: Vec<u8>,
+    /// Whether another word may begin.
+    word_ended: bool,
+    /// The start of the attribute's value.
+    value: Vec<u8>,
 }
 
 /// Where in a document a byte stands.
@@ -79,11 +91,17 @@ impl XmlCheck {
                 slash,
                 attributes,
             } => return self.tag(byte, closing, slash, attributes),
-            Place::Value { quote, attributes } if byte == quote => Place::Tag {
-                closing: false,
-                slash: false,
-                attributes,
-            },
+            Place::Value { quote, attributes } if byte == quote => {
+                if self.value == TRIPLE && self.word.ends_with(PARSE_TYPE) {
+                    return Err(star::STATEMENT.to_owned());
+                }
+                self.word_ended = true;
+                Place::Tag {
+                    closing: false,
+                    slash: false,
+                    attributes,
+                }
+            }
             Place::Bang { comment, cdata } => bang(byte, comment, cdata)?,
             Place::Until { last, passed } => match byte {
                 b'>' if passed >= 2 => Place::Text,
@@ -95,7 +113,12 @@ impl XmlCheck {
             },
             Place::Instruction(true) if byte == b'>' => Place::Text,
             Place::Instruction(_) => Place::Instruction(byte == b'?'),
-            other @ Place::Value { .. } => other,
+            other @ Place::Value { .. } => {
+                if self.value.len() <= TRIPLE.len() {
+                    self.value.push(byte);
+                }
+                other
+            }
         };
         Ok(())
     }
@@ -116,6 +139,10 @@ impl XmlCheck {
                         "more than {XML_ATTRIBUTES} attributes in an element and those around it"
                     ));
                 }
+                if ANNOTATIONS.contains(&&self.word[..]) {
+                    return Err(star::STATEMENT.to_owned());
+                }
+                self.value.clear();
                 Place::Value {
                     quote: byte,
                     attributes: attributes + 1,
@@ -131,15 +158,31 @@ impl XmlCheck {
                 } else {
                     self.open.push(attributes);
                 }
+                self.word_ended = true;
                 Place::Text
             }
-            _ => Place::Tag {
-                closing,
-                slash: byte == b'/',
-                attributes,
-            },
+            _ => {
+                self.word(byte);
+                Place::Tag {
+                    closing,
+                    slash: byte == b'/',
+                    attributes,
+                }
+            }
         };
         Ok(())
+    }
+
+    /// Keeps the last word of a tag. There may be spaces around `=`.
+    fn word(&mut self, byte: u8) {
+        if byte == b'=' || byte.is_ascii_whitespace() {
+            self.word_ended = true;
+            return;
+        }
+        if std::mem::take(&mut self.word_ended) {
+            self.word.clear();
+        }
+        self.word.push(byte);
     }
 
     /// Few entities are used: each stands for a short text.
@@ -187,7 +230,7 @@ fn bang(byte: u8, comment: usize, cdata: usize) -> Result<Place, String> {
             cdata: cdata + usize::from(cdata_goes_on),
         });
     }
-    Err("a declaration behind the first element".to_owned())
+    Err("a declaration after the first element".to_owned())
 }
 
 #[cfg(test)]
@@ -245,7 +288,31 @@ mod tests {
             "<r><![CDX",
             "<r><!>",
         ] {
-            refused(text, "a declaration behind the first element");
+            refused(text, "a declaration after the first element");
+        }
+    }
+
+    #[test]
+    fn statements_about_statements_are_refused_in_tags_only() {
+        for text in [
+            "<t:r rdf:parseType=\"Triple\">",
+            "<t:r rdf:parseType='Triple'/>",
+            "<t:r t:a='b' rdf:parseType =\n\"Triple\">",
+            "<t:r rdf:annotation=\"#a\">",
+            "<a>x</a><t:r rdf:annotationNodeID = 'a'>",
+        ] {
+            refused(text, "a statement about a statement");
+        }
+        for text in [
+            "<t:r rdf:parseType=\"Literal\" t:kind=\"Triple\">",
+            "<t:r rdf:parseType=\"Triples\" t:kind='parseType'>",
+            "<rdf:annotations>Triple</rdf:annotations><rdf:annotation/>",
+            "<a>rdf:parseType=\"Triple\" rdf:annotation=\"#a\"</a>",
+            "<!-- <t:r rdf:parseType=\"Triple\"> -->",
+            "<![CDATA[<t:r rdf:annotation=\"#a\">]]>",
+            "<a b='rdf:parseType=\"Triple\"' c='rdf:annotation=\"a\"'/>",
+        ] {
+            check(text).unwrap();
         }
     }
 

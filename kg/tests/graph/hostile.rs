@@ -109,7 +109,13 @@ fn small_files_do_not_fill_the_memory() {
             .map(|i| format!(" xmlns:p{i}=\"x:p\""))
             .collect::<String>()
     );
+    let prefix = format!(
+        "@prefix a: <x:{}> .\n{}a: a: .",
+        "x".repeat(1_000_000),
+        "a: a: a: .\n".repeat(300)
+    );
     for (name, content, line, why) in [
+        ("prefix.ttl", prefix, 302, "column"),
         ("attributes.rdf", attributes, 1, "more than 4000 attributes"),
         (
             "deep.rdf",

@@ -1,5 +1,6 @@
 //! Faulty statements, relative IRIs, marks, encodings and compression of graph files.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use kg::{FrozenKg, GraphFolder, Kg, LoadOptions, Manifest, Skipped};
@@ -209,6 +210,86 @@ fn a_fault_in_trig_loses_its_statement_and_not_its_graph() {
         .collect();
     assert!(graphs.contains(&("http://t.test/g", 2)), "{graphs:?}");
     assert_eq!(graphs.len(), 4, "{graphs:?}");
+}
+
+#[test]
+fn the_name_of_an_empty_graph_is_checked() {
+    for (text, line) in [
+        ("<x:a> <x:r> <x:b> .\nno:g { }\n", 2),
+        ("@prefix : <x:> .\n:g { }\n\nno:g {\n # nothing\n}\n", 4),
+    ] {
+        let error = try_load("g.trig", text, &LoadOptions::default()).unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains(&format!("g.trig:{line}: ")), "{error}");
+        let text = format!("{text}<x:c> <x:r> <x:d> .");
+        let (kg, skipped) = tolerated("g.trig", text.as_bytes(), &tolerant(1));
+        assert_eq!((skipped.statements, skipped.first[0].line), (1, line));
+        assert_eq!(kg.heads(rel(&kg, "x:r"), node(&kg, "x:d")).len(), 1);
+    }
+}
+
+#[test]
+fn a_directive_may_end_with_the_file() {
+    for text in [
+        "@version \"1.2\" .",
+        "@prefix : <x:> .",
+        "@base <x:> .",
+        "VERSION \"1.2\"",
+        "PREFIX : <x:>",
+    ] {
+        let text = format!("<x:a> <x:r> <x:b> .\nfault .\n{text}");
+        for name in ["g.ttl", "g.trig"] {
+            let (kg, skipped) = tolerated(name, text.as_bytes(), &tolerant(2));
+            assert_eq!((kg.len(), skipped.statements), (1, 1), "{text}");
+        }
+    }
+}
+
+#[test]
+fn triples_that_are_too_large_to_keep_are_stored_in_a_second_pass() {
+    let triples: String = (0..20).map(|n| format!("a: a: [ a: {n} ] .\n")).collect();
+    let text = format!("@prefix a: <x:{}> .\n{triples}", "x".repeat(500_000));
+    let whole = load("g.ttl", &text);
+    let (kg, skipped) = tolerated("g.ttl", (text + "a: a: .").as_bytes(), &tolerant(1));
+    assert_eq!((kg.len(), skipped.statements), (40, 1));
+    assert_eq!(kg.content_hash(), whole.content_hash());
+}
+
+/// A very long text is read in a second pass over the file.
+#[test]
+fn a_file_that_is_read_twice_counts_once_in_the_progress() {
+    let dir = tempfile::tempdir().unwrap();
+    let long = "x".repeat(17 << 20);
+    let text = format!("<x:a> <x:r> 1, 2 .\n<x:b> <x:r> \"{long}\" .\n");
+    let files = [
+        file(dir.path(), "a.nt", b"<x:a> <x:r> <x:b> .\n"),
+        file(dir.path(), "g.ttl", text.as_bytes()),
+    ];
+    let options = LoadOptions {
+        memory: 1 << 30,
+        ..LoadOptions::default()
+    };
+    let last = std::cell::Cell::new(0);
+    let kg = FrozenKg::load(&files, &options, &|progress| {
+        if let kg::LoadProgress::Read(read) = progress {
+            last.set(read);
+        }
+    });
+    assert_eq!((kg.unwrap().len(), last.get()), (4, 4));
+}
+
+#[test]
+fn files_that_differ_in_their_compression_have_bases_of_their_own() {
+    let dir = tempfile::tempdir().unwrap();
+    // A file is known by its content, so this one need not be compressed.
+    let files = [
+        file(dir.path(), "g.ttl", b"<#a> <x:r> 1 ."),
+        file(dir.path(), "g.ttl.gz", b"<#a> <x:r> 2 ."),
+    ];
+    let (kg, manifest) = folder(dir.path(), &files, &LoadOptions::default()).unwrap();
+    assert_ne!(manifest.sources[0].base, manifest.sources[1].base);
+    let heads: BTreeSet<_> = kg.pairs(rel(&kg, "x:r")).map(|(head, _)| head).collect();
+    assert_eq!(heads.len(), 2);
 }
 
 #[test]
