@@ -73,8 +73,8 @@ pub trait Kg: Send + Sync {
     fn has_label(&self, node: NodeId) -> bool {
         self.label(node).is_some()
     }
-    /// Whether a node has a label that was not made from its IRI because it has no other, while other nodes of
-    /// the graph have one.
+    /// Whether a node has a label of its own. A name made from its IRI counts only if the whole graph is named
+    /// so.
     fn has_own_label(&self, node: NodeId) -> bool {
         self.has_label(node)
     }

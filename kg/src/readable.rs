@@ -27,8 +27,7 @@ const SELF_FRAGMENTS: [&str; 5] = ["me", "this", "it", "self", "i"];
 /// Minimum length of a word before a number that is split off: `Room101`, but not `H2O` or `C300`.
 const WORD: usize = 3;
 
-/// What names made from IRIs have at one end to say what a node is. It is a custom of the graph: at least
-/// half of the instances of the class have it.
+/// A prefix or suffix in IRIs that names the node's class. At least half of the class's instances have it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct KindMark {
     /// The class.
@@ -41,7 +40,7 @@ pub struct KindMark {
     pub before: bool,
 }
 
-/// Whether an IRI is in a namespaceof titles.
+/// Whether an IRI is in a namespace of titles.
 pub(crate) fn is_title(iri: &str) -> bool {
     TITLE_NAMESPACES
         .iter()

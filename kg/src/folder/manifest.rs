@@ -42,7 +42,7 @@ pub struct Manifest {
     pub content_hash: String,
     /// The source files.
     pub sources: Vec<GraphSource>,
-    /// What of the source files was skipped because it is malformed.
+    /// Malformed statements that were skipped while loading.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<Skipped>,
     /// Languages of the labels; the empty string means untagged.

@@ -51,7 +51,7 @@ impl<'a> PatternRows<'a> {
         }
     }
 
-    /// The number of rows, if none has been read.
+    /// The number of rows. Call it before the first is read.
     pub(super) fn len(&self) -> usize {
         match self.all {
             Some((image, _)) => usize::try_from(image.header.triples).unwrap_or(usize::MAX),
