@@ -384,8 +384,8 @@ fn many_named_graphs_are_searched_by_row() {
         kg_of_many.query(&query, limits)
     };
     assert!(matches!(answer(500_000), Err(QueryError::Memory(_))));
-    assert!(matches!(answer(1_000_000), Ok(_)));
-    assert!(matches!(answer(500_000), Ok(_)), "they are kept");
+    assert!(answer(1_000_000).is_ok());
+    assert!(answer(500_000).is_ok(), "they are kept");
     let wide = "SELECT ?n {GRAPH ?g {SELECT (COUNT(*) AS ?n) {?s ?p ?o}}}";
     let error = rows(&kg, wide).unwrap_err().to_string();
     assert!(error.contains("600 named graphs"), "{error}");
