@@ -402,12 +402,12 @@ fn a_hub_cannot_say_where_to_write_nor_fill_the_disk() {
     ] {
         let (errors, names) = tell(Some(name), None, false);
         assert!(
-            errors.contains("names the digest") && names.is_empty(),
+            errors.contains("as the digest, which is not valid") && names.is_empty(),
             "{errors} {names:?}"
         );
         let (errors, names) = tell(None, Some(name), false);
         assert!(
-            errors.contains("names the commit") && names.is_empty(),
+            errors.contains("as the commit, which is not valid") && names.is_empty(),
             "{errors} {names:?}"
         );
     }

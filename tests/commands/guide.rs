@@ -196,7 +196,11 @@ fn serving_answers_as_printed() {
     use std::io::BufRead;
 
     if Command::new("curl").arg("--version").output().is_err() {
-        println!("skipped: there is no curl on this machine");
+        // Not `eprintln!`, which a passing test does not show.
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: there is no curl on this machine"
+        );
         return;
     }
     let place = tempfile::tempdir().unwrap();
