@@ -79,8 +79,8 @@ pub(crate) struct ServeArgs {
     /// variable KGAGENT_TOKEN].
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
-    /// File with the operator's token, which may do everything, and alone opens graphs and models again
-    /// by `POST /api/reload` [default: the variable KGAGENT_OPERATOR_TOKEN].
+    /// File with the operator's token, which allows every request; no other token allows
+    /// `POST /api/reload` [default: the variable KGAGENT_OPERATOR_TOKEN].
     ///
     /// A server that has only the token of its clients reloads on SIGHUP; one without any token lets
     /// everybody on this machine reload it.
