@@ -196,11 +196,7 @@ fn serving_answers_as_printed() {
     use std::io::BufRead;
 
     if Command::new("curl").arg("--version").output().is_err() {
-        // Not `eprintln!`, which a passing test does not show.
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: there is no curl on this machine"
-        );
+        crate::serving::say("skipped: there is no curl on this machine");
         return;
     }
     let place = tempfile::tempdir().unwrap();

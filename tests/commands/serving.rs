@@ -367,7 +367,7 @@ fn report(command: &mut Command) {
 
 /// Says what was skipped, although the test passes: the test program shows what `println!` writes
 /// only if a test fails.
-fn say(line: &str) {
+pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
