@@ -5,7 +5,7 @@
 //! takes one of a few nodes, or values around the constant it is compared with. Class triples
 //! always hold, as if a schema required them; other triples hold at random.
 
-mod made;
+pub(crate) mod made;
 
 use std::collections::{BTreeMap, BTreeSet};
 

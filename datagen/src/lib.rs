@@ -37,6 +37,7 @@ pub mod reword;
 mod scramble;
 pub mod select;
 pub mod sexpr;
+pub mod small_graphs;
 pub mod split;
 pub mod synth;
 pub mod to_sparql;

@@ -11,7 +11,7 @@ use toolbox::explain::WordPair;
 use toolbox::wording::is_handle;
 
 use crate::Error;
-use crate::question::GoldQuestion;
+use crate::question::{GoldQuestion, Topic};
 use crate::read::lines_of;
 use crate::split::{relations, relations_of};
 
@@ -21,7 +21,7 @@ pub struct WordHints {
     /// Labels of relations by local name: `P19` is `place of birth`.
     pub labels: BTreeMap<String, String>,
     /// Further mentions of entities, by the id of the question.
-    pub mentions: BTreeMap<String, Vec<String>>,
+    pub mentions: BTreeMap<String, Vec<Topic>>,
     /// Ids of questions that are left out.
     pub skipped: BTreeSet<String>,
 }
@@ -53,7 +53,12 @@ impl WordHints {
             else {
                 return Err(Error::line(path, number, "`id` and `topic` are needed"));
             };
-            let mentions = topic.values().filter_map(Value::as_str).map(str::to_owned);
+            let mentions = topic.iter().filter_map(|(name, label)| {
+                Some(Topic {
+                    name: name.clone(),
+                    label: label.as_str()?.to_owned(),
+                })
+            });
             self.mentions
                 .entry(id.to_owned())
                 .or_default()
@@ -88,7 +93,9 @@ impl WordHints {
         let mut text = question.question.clone();
         let topics = question.topics.iter().map(|topic| topic.label.as_str());
         let tagged = self.mentions.get(&question.id).into_iter().flatten();
-        let mut mentions: Vec<&str> = topics.chain(tagged.map(String::as_str)).collect();
+        let mut mentions: Vec<&str> = topics
+            .chain(tagged.map(|topic| topic.label.as_str()))
+            .collect();
         // The longest first: a mention may contain another.
         mentions.sort_by_key(|mention| std::cmp::Reverse(mention.len()));
         for mention in mentions.into_iter().filter(|mention| !mention.is_empty()) {
@@ -142,7 +149,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::question::{GoldQuery, Topic};
+    use crate::question::GoldQuery;
     use toolbox::exec::ExcludeWhen;
 
     fn question(id: &str, wording: &str, topic: &str, sparql: &str) -> GoldQuestion {

@@ -11,6 +11,7 @@ use toolbox::call::ToolTable;
 use toolbox::exec::Naming;
 use toolbox::prompt::Layout;
 
+use super::answer::EntitySource;
 use super::graph::KgArg;
 use super::reword::RewordArgs;
 use super::values::{Names, TOOLS, names, one_of, share};
@@ -29,6 +30,8 @@ pub(crate) enum DatagenCommand {
     Sparql(SparqlArgs),
     /// Measure how highly the relations of gold programs are ranked.
     Recall(RecallArgs),
+    /// Write the programs proposed for each question with whether they answer it, to train a ranker.
+    Choices(ChoicesArgs),
     /// Learn which question words mean which relation words, from questions with gold SPARQL.
     Words(WordsArgs),
     /// Fit the weights of the decision between candidate programs.
@@ -326,6 +329,51 @@ pub(crate) struct RecallArgs {
     /// Number of worker threads [default: all cores]; it does not affect the result.
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ChoicesArgs {
+    /// Graph folder (made by `kg load`) that the questions are about. Without it, small graphs are
+    /// made from the queries, with relations of other questions around their entities.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) kg: Option<PathBuf>,
+    /// Source of questions; see `datagen gold`.
+    #[arg(long = "source", required = true, value_name = "FORMAT=PATH")]
+    pub(crate) sources: Vec<String>,
+    /// Entities of the questions: `linked` finds them in the question, `gold` takes them from the
+    /// source [default: linked with --kg, else gold].
+    #[arg(long, value_enum)]
+    pub(crate) entities: Option<EntitySource>,
+    /// Tools that the programs may use.
+    #[arg(long, value_parser = one_of(TOOLS), default_value = "extended")]
+    pub(crate) tools: ToolTable,
+    /// Most programs of a question.
+    #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
+    pub(crate) candidates: u8,
+    /// Name of the set in the file [default: the format of each source].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) set: Option<String>,
+    /// Labels of relations, without --kg; see `datagen words`.
+    #[arg(long, value_name = "FILE", conflicts_with = "kg")]
+    pub(crate) labels: Option<PathBuf>,
+    /// Further mentions of entities, without --kg; see `datagen words`.
+    #[arg(long, value_name = "FILE", conflicts_with = "kg")]
+    pub(crate) mentions: Option<PathBuf>,
+    /// Ids of questions to leave out: the first field of each line.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) skip: Option<PathBuf>,
+    /// Use only the first N questions in an order that the seed gives.
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Seed of the order, and of the small graphs.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Number of worker threads [default: all cores]; it does not affect the result.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// File to write, JSON Lines.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
 }
 
 #[derive(Debug, Args)]

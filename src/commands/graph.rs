@@ -28,6 +28,12 @@ pub(crate) fn open(graph: &KgArg) -> Result<FrozenKg> {
         .with_context(|| format!("cannot open the graph folder {}", graph.kg.display()))
 }
 
+/// Opens a graph folder, all of its graphs.
+pub(crate) fn open_folder(path: &Path) -> Result<FrozenKg> {
+    GraphFolder::open_graphs(path, &[])
+        .with_context(|| format!("cannot open the graph folder {}", path.display()))
+}
+
 /// Loads files into the graph folder `out` and opens it.
 pub(super) fn load_files(
     out: &Path,

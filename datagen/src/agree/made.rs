@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kg::FrozenKg;
 use kg::spargebra::Query;
-use kg::spargebra::algebra::{Expression, GraphPattern, OrderExpression};
+use kg::spargebra::algebra::{Expression, Function, GraphPattern, OrderExpression};
 use kg::spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
 use kg::term::{Literal, Term};
 use kg::term_literal;
@@ -21,20 +21,18 @@ const MADE: &str = "http://made.example/";
 
 /// What a query mentions.
 #[derive(Default)]
-struct QueryUses {
-    triples: Vec<TriplePattern>,
+pub(crate) struct QueryUses {
+    /// Its triple patterns.
+    pub(crate) triples: Vec<TriplePattern>,
     /// Constants that VALUES gives to variables.
-    given: BTreeMap<String, Vec<Term>>,
+    pub(crate) given: BTreeMap<String, Vec<Term>>,
     /// Variables that are compared or ordered, with the constants they are compared with.
-    compared: BTreeMap<String, Vec<Literal>>,
+    pub(crate) compared: BTreeMap<String, Vec<Literal>>,
 }
 
 /// The graph of a query; another seed gives another graph.
 pub(super) fn graph(query: &Query, seed: u64) -> FrozenKg {
-    let mut seen = QueryUses::default();
-    if let Query::Select { pattern, .. } | Query::Ask { pattern, .. } = query {
-        seen.pattern(pattern);
-    }
+    let seen = QueryUses::of(query);
     let mut triples = Vec::new();
     for (number, triple) in seen.triples.iter().enumerate() {
         let NamedNodePattern::NamedNode(relation) = &triple.predicate else {
@@ -58,11 +56,20 @@ pub(super) fn graph(query: &Query, seed: u64) -> FrozenKg {
     FrozenKg::from_triples(triples)
 }
 
-fn is_type(relation: &Term) -> bool {
+pub(crate) fn is_type(relation: &Term) -> bool {
     matches!(relation, Term::Iri(iri) if crate::graph::Vocabulary::new(None).is_type(iri))
 }
 
 impl QueryUses {
+    /// What a query mentions; nothing for a query that is neither SELECT nor ASK.
+    pub(crate) fn of(query: &Query) -> Self {
+        let mut seen = Self::default();
+        if let Query::Select { pattern, .. } | Query::Ask { pattern, .. } = query {
+            seen.pattern(pattern);
+        }
+        seen
+    }
+
     fn pool(&self, node: &TermPattern, seed: u64) -> Vec<Term> {
         match node {
             TermPattern::NamedNode(iri) => vec![Term::Iri(iri.as_str().to_owned())],
@@ -193,6 +200,8 @@ impl QueryUses {
                 .entry(variable.as_str().to_owned())
                 .or_default()
                 .extend(constant),
+            // The language of a text is no value of its own.
+            Expression::FunctionCall(Function::Lang | Function::LangMatches, _) => {}
             Expression::FunctionCall(_, arguments) => arguments
                 .iter()
                 .for_each(|argument| self.attribute(argument, constant.clone())),
@@ -209,7 +218,7 @@ fn made(name: &str) -> Vec<Term> {
 
 /// Values on both sides of the constants, with their datatype; whole numbers if there is no
 /// constant.
-fn values(constants: &[Literal], seed: u64) -> Vec<Term> {
+pub(crate) fn values(constants: &[Literal], seed: u64) -> Vec<Term> {
     let mut found: Vec<Literal> = constants.to_vec();
     for i in 0..POOL {
         let shift = hash::number(seed, "value", &i.to_string()) % 7;

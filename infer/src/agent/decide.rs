@@ -10,7 +10,8 @@ use toolbox::answer::{Answer, AnswerValue};
 use toolbox::call::{Arg, Call, Tool, ToolTable};
 use toolbox::exec::{ExecOptions, Session, Value};
 use toolbox::explain::{
-    Candidate, DecisionTerm, Proposer, SearchLimits, TERM_NAMES, TermWeights, WordTables, decide,
+    Candidate, DecisionTerm, Proposer, Said, SearchLimits, TERM_NAMES, TermWeights, WordTables,
+    decide,
 };
 use toolbox::prompt::{Conversation, Template};
 use toolbox::trace::{DecidedCandidate, TraceEvent};
@@ -23,6 +24,9 @@ use super::task::Task;
 use super::trust::Trust;
 use crate::InferError;
 use crate::planner::Planner;
+
+/// How far below the best a candidate may be for the scorer to read it.
+const SCORED: f32 = 30.0;
 
 /// Log-probabilities are divided by this before they are weighed, so that all terms have similar
 /// sizes.
@@ -69,6 +73,7 @@ pub fn answer(
         let own = as_proposed(proposer.ended(&written.session), &candidates);
         let answer = own.answer.clone();
         join(&mut candidates, own);
+        score(task, &mut candidates, &weights)?;
         let model = Weighing {
             task,
             template: task.template,
@@ -83,6 +88,8 @@ pub fn answer(
             let sure = (logprob.unwrap_or_default() / SURE_UNIT).exp();
             trust.own_choice(own, sure as f32, 1.0);
         }
+    } else {
+        score(task, &mut candidates, &weights)?;
     }
     let decision = Decision {
         task,
@@ -92,6 +99,36 @@ pub fn answer(
         logprobs,
     };
     decision.conclude(&proposer, record, None)
+}
+
+/// Sets the scorer's term of the candidates that can come close to the best, if the task's ranker
+/// scores programs. The others get the lowest of these scores.
+pub(super) fn score(
+    task: &Task<'_>,
+    candidates: &mut [Candidate],
+    weights: &TermWeights,
+) -> Result<(), InferError> {
+    let before: Vec<f32> = (candidates.iter())
+        .map(|one| weights.score(&one.terms))
+        .collect();
+    let best = before.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let near = |at: &usize| before[*at] >= best - SCORED || candidates[*at].answer.is_none();
+    let read: Vec<usize> = (0..candidates.len()).filter(near).collect();
+    let some: Vec<Candidate> = read.iter().map(|&at| candidates[at].clone()).collect();
+    let said = Said::of(task.kg, task.question, &task.linked, &some);
+    let texts: Vec<&str> = said.programs.iter().map(String::as_str).collect();
+    let ranker = &task.options.ranker;
+    let Some(scores) = ranker.score_programs(&said.question, &texts, &task.options.cancel)? else {
+        return Ok(());
+    };
+    let lowest = scores.iter().copied().fold(f32::INFINITY, f32::min);
+    for one in candidates.iter_mut() {
+        one.terms[DecisionTerm::Scorer] = lowest;
+    }
+    for (at, score) in read.into_iter().zip(scores) {
+        candidates[at].terms[DecisionTerm::Scorer] = score;
+    }
+    Ok(())
 }
 
 /// The candidates of a question, before one is chosen.
@@ -139,14 +176,17 @@ impl Decision<'_, '_> {
         });
         let outcome = &mut record.outcome;
         outcome.kg_seconds = begun.elapsed().as_secs_f64() - outcome.model_seconds;
-        outcome.decided = candidates
-            .iter()
-            .map(|one| DecidedAnswer {
+        let said = Said::of(task.kg, task.question, &task.linked, candidates);
+        outcome.said = said.question;
+        outcome.decided = (candidates.iter())
+            .zip(said.programs)
+            .map(|(one, said)| DecidedAnswer {
                 value: (one.answer.as_ref()).map_or_else(
                     || AnswerValue::Set(Vec::new()),
                     |value| AnswerValue::of(task.kg, value),
                 ),
                 terms: one.terms,
+                said,
             })
             .collect();
         if let Some(answer) = own {

@@ -49,6 +49,8 @@ pub struct Outcome {
     pub survived: Vec<Survived>,
     /// The answers of a decision's candidates, for fitting its weights.
     pub decided: Vec<DecidedAnswer>,
+    /// The question of a decision as a scorer reads it.
+    pub said: String,
     /// The agent's reason for having no answer.
     pub failure: Option<&'static str>,
 }
@@ -60,6 +62,8 @@ pub struct DecidedAnswer {
     pub value: AnswerValue,
     /// Its terms.
     pub terms: Terms,
+    /// Its program in words.
+    pub said: String,
 }
 
 impl DecidedAnswer {

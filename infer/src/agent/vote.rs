@@ -11,7 +11,7 @@ use toolbox::exec::Value;
 use toolbox::explain::{Candidate, DecisionTerm, Proposer, SearchLimits, TermWeights, WordTables};
 use toolbox::oda::OdaOptions;
 
-use super::decide::{Decision, Weighing, join};
+use super::decide::{Decision, Weighing, join, score};
 use super::kind::{AgentKind, TriadOptions, Voting};
 use super::outcome::Outcome;
 use super::recorder::Recorder;
@@ -122,7 +122,9 @@ impl<'t, 'g> Vote<'t, 'g> {
             None => TermWeights::default(),
         };
         let mut candidates = proposer.propose(&weights, SearchLimits::default(), most)?;
+        score(task, &mut candidates, &weights)?;
         let mut own = own(&proposer, &candidates);
+        own.terms[DecisionTerm::Scorer] = as_scored(&own, &candidates);
         let sure = SURE * record.logprob.exp() as f32;
         trust.own_choice(&mut own, sure, GIVES_UP);
         join(&mut candidates, own);
@@ -170,6 +172,17 @@ fn as_likely(own: &Candidate, proposed: &[Candidate]) -> f32 {
     same.map(|one| one.terms[DecisionTerm::Model])
         .reduce(f32::max)
         .unwrap_or(OWN)
+}
+
+/// The scorer's term for an agent's own answer: the highest of the programs with this answer, or the lowest of all.
+fn as_scored(own: &Candidate, proposed: &[Candidate]) -> f32 {
+    let terms = |one: &Candidate| one.terms[DecisionTerm::Scorer];
+    let same = proposed.iter().filter(|one| one.answer == own.answer);
+    let lowest = proposed.iter().map(terms).reduce(f32::min);
+    same.map(terms)
+        .reduce(f32::max)
+        .or(lowest)
+        .unwrap_or_default()
 }
 
 /// The candidate for an answer without a program. It has the terms of the best proposed program

@@ -3,6 +3,7 @@
 
 mod axolotl;
 pub(crate) mod check;
+pub(crate) mod choices;
 pub(crate) mod export;
 pub(crate) mod formats;
 pub(super) mod generate;

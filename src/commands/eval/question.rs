@@ -271,10 +271,12 @@ fn scored(
             right: score(&gold.comparable(&one.answer()), &gold.answers).exact == 1.0,
             answer: same(at),
             terms: one.terms,
+            said: one.said.clone(),
         })
         .collect();
     let prediction = Prediction {
         decided,
+        said: outcome.said.clone(),
         id: question.id.clone(),
         question: question.question.clone(),
         gold: gold.answers.ids.clone(),

@@ -44,6 +44,9 @@ pub(in crate::commands) struct Prediction {
     /// The candidates of a decision: whether each is right, and its terms.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::commands) decided: Vec<JudgedCandidate>,
+    /// The question of a decision as a scorer reads it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(in crate::commands) said: String,
     /// The answer as terms, for QALD's format.
     #[serde(skip)]
     pub(in crate::commands) value: AnswerValue,
@@ -63,7 +66,10 @@ pub(in crate::commands) struct JudgedCandidate {
     /// The place of the first candidate with the same set of answers.
     #[serde(default)]
     pub(in crate::commands) answer: usize,
-    pub(super) terms: Terms,
+    pub(in crate::commands) terms: Terms,
+    /// The program in words.
+    #[serde(default)]
+    pub(in crate::commands) said: String,
 }
 
 /// The result of one agent on a set of questions.

@@ -24,6 +24,7 @@
 //! tabular                          candidates that end in the extended tools
 //! read                             what a program of a model explains
 //! terms, term_weights              the decision
+//! said                             candidates in plain words, for a trained scorer
 //! lexicon                          words proposed for a graph's relations and classes
 //! why                              which part of the chosen program accounts for which word
 //! ```
@@ -67,6 +68,7 @@ mod question_text;
 mod read;
 mod relations;
 mod roles;
+mod said;
 mod search;
 mod search_limits;
 mod starts;
@@ -93,6 +95,7 @@ use common::cancel::{Cancel, Cancelled};
 
 pub use learn::{WordPair, learn};
 pub use lexicon::{LexiconEntry, lexicon, question_words};
+pub use said::Said;
 pub use search_limits::SearchLimits;
 pub use table::{TableError, WordTables};
 pub use term_weights::TermWeights;

@@ -104,6 +104,7 @@ terms! {
     WordingRead "wording read in training",
     NamesUnlinked "names unlinked",
     FocusUnexplained "focus unexplained",
+    Scorer "scorer",
 }
 
 /// The terms of one candidate.

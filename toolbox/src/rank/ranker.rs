@@ -109,6 +109,20 @@ pub trait Ranker: Send + Sync {
         discount_walked(&mut scores, asked, relations);
         Ok(scores)
     }
+
+    /// Scores whole programs, said in words, against a question with handles for its entities: one
+    /// log-probability per program, up to a constant. `None` if the ranker cannot.
+    ///
+    /// # Errors
+    /// [`RankError`] if the ranker fails or is cancelled.
+    fn score_programs(
+        &self,
+        _question: &str,
+        _programs: &[&str],
+        _cancel: &Cancel,
+    ) -> Result<Option<Vec<f32>>, RankError> {
+        Ok(None)
+    }
 }
 
 /// Score factor of a relation on the path: programs rarely follow a relation twice.
