@@ -2,8 +2,16 @@
 
 use std::path::PathBuf;
 
+use ::train::Precision;
 use ::train::ranker::RankerSize;
 use clap::Args;
+
+use super::values::{Names, names, one_of};
+
+const PRECISIONS: Names<Precision> = names! {
+    "f32": "32 bits" => Precision::F32;
+    "bf16": "bfloat16 products with sums in f32; everything else stays f32" => Precision::Bf16;
+};
 
 #[derive(Debug, Args)]
 pub(crate) struct RankerArgs {
@@ -71,6 +79,9 @@ pub(crate) struct RankerArgs {
     /// Most questions of a validation before the last one, which has all [default: all].
     #[arg(long, value_name = "N")]
     pub(crate) evaluate_most: Option<usize>,
+    /// Number format of matrix products [default: bf16 on processors with AMX, f32 on others].
+    #[arg(long, value_parser = one_of(PRECISIONS), value_name = "NUMBERS")]
+    pub(crate) precision: Option<Precision>,
     /// Keep the weights of the best validation instead of the last ones.
     #[arg(long)]
     pub(crate) keep_best: bool,
@@ -96,4 +107,7 @@ pub(crate) struct RankerScoresArgs {
     /// File to write: the same lines, every candidate with its logit as `teacher`.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
+    /// Number format of matrix products [default: bf16 on processors with AMX, f32 on others].
+    #[arg(long, value_parser = one_of(PRECISIONS), value_name = "NUMBERS")]
+    pub(crate) precision: Option<Precision>,
 }

@@ -68,6 +68,7 @@ fn config(args: &RankerArgs) -> RankerConfig {
         seed: args.seed,
         evaluate_every: args.evaluate_every,
         evaluate_most: args.evaluate_most,
+        precision: args.precision,
         keep_best: args.keep_best,
         report_every: args.report_every,
         save_seconds: args.save_seconds,
@@ -189,7 +190,15 @@ pub(crate) fn scores(args: &RankerScoresArgs, ui: &Ui) -> Result<ExitStatus> {
     output::spare(&args.out, inputs.chain([args.base.as_path()]))?;
     let stage = ui.progress("score", "question", None);
     let mut done = |questions: usize| stage.set_position(questions as u64);
-    let rated = rate(&args.base, &args.choices, &args.out, &mut done, ui.stop())?;
+    let (precision, stop) = (args.precision, ui.stop());
+    let rated = rate(
+        &args.base,
+        &args.choices,
+        &args.out,
+        precision,
+        &mut done,
+        stop,
+    )?;
     stage.finish_and_clear();
     ui.say(format!(
         "scored {} candidates of {} questions; written to {}",

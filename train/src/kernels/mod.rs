@@ -12,6 +12,7 @@ pub(crate) mod norm;
 pub(crate) mod product;
 pub(crate) mod rows;
 pub(crate) mod swiglu;
+pub(crate) mod tiles;
 pub(crate) mod two_way;
 pub(crate) mod update;
 

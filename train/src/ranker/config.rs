@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::TrainError;
+use crate::kernels::tiles;
+use crate::{Precision, TrainError};
 
 /// The size of a ranker made from scratch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,6 +92,9 @@ pub struct RankerConfig {
     pub evaluate_every: Option<usize>,
     /// Most questions of a validation before the last one.
     pub evaluate_most: Option<usize>,
+    /// The numbers of products; by default bfloat16 where the processor has instructions for it that
+    /// are much faster (AMX), and f32 elsewhere. Sums and all other numbers are f32.
+    pub precision: Option<Precision>,
     /// Keep the weights of the best validation instead of the last ones.
     pub keep_best: bool,
     /// Steps between two reports of the mean loss.
@@ -121,11 +125,21 @@ impl Default for RankerConfig {
             seed: 1,
             evaluate_every: None,
             evaluate_most: None,
+            precision: None,
             keep_best: false,
             report_every: 50,
             save_seconds: 240.0,
             program: "unknown".to_owned(),
         }
+    }
+}
+
+/// The numbers of products that a run uses if it is not told.
+pub(crate) fn usual_precision() -> Precision {
+    if tiles::are_fast() {
+        Precision::Bf16
+    } else {
+        Precision::F32
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! choices ─▶ sample ─▶ step: net forward ─▶ loss ─▶ net backward ─▶ update     run: the loop
-//! start (folder, or scratch with pca) ─▶ net ─▶ measure (validation) ─▶ write
+//! start (folder, or scratch with pca) ─▶ net (linear) ─▶ measure (validation) ─▶ write
 //! ```
 //!
 //! Invariants: the same inputs, seed and version give the same weights, regardless of the number of
@@ -11,6 +11,7 @@
 
 mod choices;
 mod config;
+mod linear;
 mod loss;
 mod measure;
 mod net;

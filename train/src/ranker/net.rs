@@ -8,21 +8,23 @@ use std::ops::Range;
 
 use model::PairTokens;
 use model::encoder::Activation;
+use rayon::prelude::*;
 
+use super::linear::{Factors, Linear, PackedLayer, PackedWeight, pack};
 use super::shape::{Affine, LayerSlots, RankerShape};
 use crate::kernels::lanes::{Lanes as _, dot, map, simd};
-use crate::kernels::product::{Matrix, Target, multiply_here};
 use crate::kernels::two_way::{self, Attended};
 use crate::kernels::{gelu, layer_norm};
 
 /// The parameters.
-#[derive(Clone, Debug)]
 pub(crate) struct Net {
     pub(crate) shape: RankerShape,
     /// The word embedding, `[vocab_size, hidden]`.
     pub(crate) words: Vec<f32>,
     /// All other parameters, as `shape` places them.
     pub(crate) dense: Vec<f32>,
+    /// The matrices of the layers in tiles, for bfloat16 products. [`Net::pack`] updates them.
+    pub(crate) packed: Option<Vec<PackedLayer>>,
 }
 
 /// What the backward pass of a layer needs; rows of `hidden` unless stated.
@@ -59,6 +61,7 @@ pub(crate) struct Memory {
     grad: Vec<f32>,
     grad_mixed: Vec<f32>,
     grad_wide: Vec<f32>,
+    factors: Factors,
 }
 
 /// Gradients of one pass.
@@ -78,51 +81,6 @@ fn room(memory: &mut Vec<f32>, len: usize) -> &mut [f32] {
         memory.resize(len, 0.0);
     }
     &mut memory[..len]
-}
-
-/// `out = x * weight^T + bias`.
-fn linear(x: &[f32], inputs: usize, weight: &[f32], bias: &[f32], out: &mut [f32]) {
-    let outputs = bias.len();
-    multiply_here(
-        Target::new(out, outputs),
-        0.0,
-        Matrix::new(x, inputs),
-        Matrix::new(weight, inputs).transposed(),
-    );
-    simd!(l => {
-        for row in out.chunks_exact_mut(outputs) {
-            map(l, row, [bias], #[inline(always)] |y, [bias]| l.add(y, bias));
-        }
-    });
-}
-
-/// `dx = keep * dx + grad * weight`: the gradient of [`linear`] with respect to `x`.
-fn linear_input(grad: &[f32], outputs: usize, weight: &[f32], keep: f32, dx: &mut [f32]) {
-    let inputs = weight.len() / outputs;
-    multiply_here(
-        Target::new(dx, inputs),
-        keep,
-        Matrix::new(grad, outputs),
-        Matrix::new(weight, inputs),
-    );
-}
-
-/// The gradients of [`linear`] with respect to weight and bias, written into `dense`.
-fn linear_weight(grad: &[f32], x: &[f32], inputs: usize, at: &Affine, dense: &mut [f32]) {
-    let outputs = at.bias.len();
-    multiply_here(
-        Target::new(&mut dense[at.weight.clone()], inputs),
-        0.0,
-        Matrix::new(grad, outputs).transposed(),
-        Matrix::new(x, inputs),
-    );
-    let sums = &mut dense[at.bias.clone()];
-    sums.fill(0.0);
-    simd!(l => {
-        for row in grad.chunks_exact(outputs) {
-            map(l, sums, [row], #[inline(always)] |sum, [x]| l.add(sum, x));
-        }
-    });
 }
 
 fn add(sum: &mut [f32], x: &[f32]) {
@@ -175,6 +133,39 @@ impl Net {
         &self.dense[at.clone()]
     }
 
+    /// A linear layer; `of` names it among the packed ones of layer `layer`.
+    fn linear<'a>(
+        &'a self,
+        at: &Affine,
+        layer: usize,
+        of: impl Fn(&'a PackedLayer) -> &'a PackedWeight,
+    ) -> Linear<'a> {
+        let packed = self.packed.as_ref();
+        Linear {
+            weight: self.part(&at.weight),
+            bias: self.part(&at.bias),
+            packed: packed.and_then(|packed| packed.get(layer)).map(of),
+        }
+    }
+
+    /// From now on products use bfloat16 numbers.
+    pub(crate) fn use_bf16(&mut self) {
+        self.packed = Some(vec![PackedLayer::default(); self.shape.layers.len()]);
+        self.pack();
+    }
+
+    /// Brings the packed matrices up to date, if they are used.
+    pub(crate) fn pack(&mut self) {
+        let config = &self.shape.config;
+        let (hidden, inner) = (config.hidden_size, config.intermediate_size);
+        let layers = self.packed.iter_mut().flatten().zip(&self.shape.layers);
+        let parts: Vec<_> = layers
+            .flat_map(|(layer, at)| layer.parts(at, hidden, inner))
+            .collect();
+        let dense = &self.dense;
+        parts.into_par_iter().for_each(|part| pack(part, dense));
+    }
+
     /// Logits of the pairs, in order. For [`Net::backward`], `keep` keeps every layer's values.
     pub(crate) fn forward(
         &self,
@@ -195,7 +186,7 @@ impl Net {
             let of = &mut memory.layers[if keep { index } else { 0 }];
             std::mem::swap(&mut of.x, &mut memory.out);
             let out = room(&mut memory.out, rows * hidden);
-            self.layer(layer, &lengths, rows, of, out);
+            self.layer((layer, index), &lengths, of, out, &mut memory.factors);
         }
         let means = room(&mut memory.means, pairs.len() * hidden);
         means.fill(0.0);
@@ -246,11 +237,11 @@ impl Net {
 
     fn layer(
         &self,
-        layer: &LayerSlots,
+        (layer, index): (&LayerSlots, usize),
         lengths: &[usize],
-        rows: usize,
         of: &mut LayerMemory,
         out: &mut [f32],
+        factors: &mut Factors,
     ) {
         let config = &self.shape.config;
         let (hidden, inner, eps) = (
@@ -259,26 +250,27 @@ impl Net {
             config.layer_norm_eps,
         );
         let weights = |at: &Affine| (self.part(&at.weight), self.part(&at.bias));
+        let rows = out.len() / hidden;
         let x = &of.x[..rows * hidden];
         let qkv = room(&mut of.qkv, rows * 3 * hidden);
-        let (w, b) = weights(&layer.qkv);
-        linear(x, hidden, w, b, qkv);
+        let qkv_linear = self.linear(&layer.qkv, index, |packed| &packed.qkv);
+        qkv_linear.forward(x, qkv, factors);
         let mixed = room(&mut of.mixed, rows * hidden);
         let lse = room(&mut of.lse, rows * config.heads);
         two_way::forward(qkv, hidden, config.heads, lengths, mixed, lse);
         let mid = room(&mut of.mid, rows * hidden);
-        let (w, b) = weights(&layer.mix);
-        linear(mixed, hidden, w, b, mid);
+        let mix = self.linear(&layer.mix, index, |packed| &packed.mix);
+        mix.forward(mixed, mid, factors);
         add(mid, x);
         let (w, b) = weights(&layer.mix_norm);
         let hat = room(&mut of.mid_hat, rows * hidden);
         layer_norm::forward(mid, w, b, eps, hat, room(&mut of.mid_inverse, rows));
         let act = room(&mut of.act, rows * inner);
-        let (w, b) = weights(&layer.up);
-        linear(mid, hidden, w, b, act);
+        let up = self.linear(&layer.up, index, |packed| &packed.up);
+        up.forward(mid, act, factors);
         activate(config.activation, act, room(&mut of.slope, rows * inner));
-        let (w, b) = weights(&layer.down);
-        linear(act, inner, w, b, out);
+        let down = self.linear(&layer.down, index, |packed| &packed.down);
+        down.forward(act, out, factors);
         add(out, mid);
         let (w, b) = weights(&layer.down_norm);
         let hat = room(&mut of.out_hat, rows * hidden);
@@ -316,9 +308,11 @@ impl Net {
             grad,
             mixed: room(&mut memory.grad_mixed, rows * hidden),
             wide: &mut memory.grad_wide,
+            factors: &mut memory.factors,
         };
-        for (layer, of) in shape.layers.iter().zip(&memory.layers).rev() {
-            self.layer_backward(layer, &lengths, of, &mut work, dense);
+        let layers = shape.layers.iter().zip(&memory.layers).enumerate();
+        for (index, (layer, of)) in layers.rev() {
+            self.layer_backward((layer, index), &lengths, of, &mut work, dense);
         }
         let (dw, db) = two(dense, &shape.norm);
         let inverse = &memory.embed_inverse[..rows];
@@ -336,7 +330,7 @@ impl Net {
 
     fn layer_backward(
         &self,
-        layer: &LayerSlots,
+        (layer, index): (&LayerSlots, usize),
         lengths: &[usize],
         of: &LayerMemory,
         work: &mut BackwardMemory<'_>,
@@ -344,25 +338,33 @@ impl Net {
     ) {
         let config = &self.shape.config;
         let (hidden, inner) = (config.hidden_size, config.intermediate_size);
-        let BackwardMemory { grad, mixed, wide } = work;
+        let BackwardMemory {
+            grad,
+            mixed,
+            wide,
+            factors,
+        } = work;
         let rows = grad.len() / hidden;
         let (dw, db) = two(dense, &layer.down_norm);
         let w = self.part(&layer.down_norm.weight);
         let hat = &of.out_hat[..rows * hidden];
         layer_norm::backward(grad, w, hat, &of.out_inverse[..rows], dw, db);
-        linear_weight(grad, &of.act[..rows * inner], inner, &layer.down, dense);
+        let down = self.linear(&layer.down, index, |packed| &packed.down);
+        down.backward_weight(grad, &of.act[..rows * inner], &layer.down, dense, factors);
         let inside = room(wide, rows * inner);
-        linear_input(grad, hidden, self.part(&layer.down.weight), 0.0, inside);
+        down.backward_input(grad, false, inside, factors);
         let slope = &of.slope[..rows * inner];
         simd!(l => map(l, inside, [slope], #[inline(always)] |g, [slope]| l.mul(g, slope)));
-        linear_weight(inside, &of.mid[..rows * hidden], hidden, &layer.up, dense);
-        linear_input(inside, inner, self.part(&layer.up.weight), 1.0, grad);
+        let up = self.linear(&layer.up, index, |packed| &packed.up);
+        up.backward_weight(inside, &of.mid[..rows * hidden], &layer.up, dense, factors);
+        up.backward_input(inside, true, grad, factors);
         let (dw, db) = two(dense, &layer.mix_norm);
         let w = self.part(&layer.mix_norm.weight);
         let hat = &of.mid_hat[..rows * hidden];
         layer_norm::backward(grad, w, hat, &of.mid_inverse[..rows], dw, db);
-        linear_weight(grad, &of.mixed[..rows * hidden], hidden, &layer.mix, dense);
-        linear_input(grad, hidden, self.part(&layer.mix.weight), 0.0, mixed);
+        let mix = self.linear(&layer.mix, index, |packed| &packed.mix);
+        mix.backward_weight(grad, &of.mixed[..rows * hidden], &layer.mix, dense, factors);
+        mix.backward_input(grad, false, mixed, factors);
         let inside = room(wide, rows * 3 * hidden);
         let attended = Attended {
             x: &of.qkv[..rows * 3 * hidden],
@@ -370,8 +372,9 @@ impl Net {
             lse: &of.lse[..rows * config.heads],
         };
         two_way::backward(attended, hidden, config.heads, lengths, mixed, inside);
-        linear_weight(inside, &of.x[..rows * hidden], hidden, &layer.qkv, dense);
-        linear_input(inside, 3 * hidden, self.part(&layer.qkv.weight), 1.0, grad);
+        let qkv = self.linear(&layer.qkv, index, |packed| &packed.qkv);
+        qkv.backward_weight(inside, &of.x[..rows * hidden], &layer.qkv, dense, factors);
+        qkv.backward_input(inside, true, grad, factors);
     }
 
     fn embed_backward(
@@ -411,6 +414,7 @@ struct BackwardMemory<'a> {
     grad: &'a mut [f32],
     mixed: &'a mut [f32],
     wide: &'a mut Vec<f32>,
+    factors: &'a mut Factors,
 }
 
 /// The gradients of weight and bias, which are next to each other.

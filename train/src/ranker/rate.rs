@@ -10,9 +10,10 @@ use model::ModelError;
 use serde_json::Value;
 
 use super::choices::{self, Choice};
+use super::config;
 use super::measure;
 use super::start::{self, Started};
-use crate::TrainError;
+use crate::{Precision, TrainError};
 
 /// Questions that are in memory at once.
 const BATCH: usize = 256;
@@ -37,10 +38,14 @@ pub fn rate(
     folder: &Path,
     files: &[PathBuf],
     out: &Path,
+    precision: Option<Precision>,
     done: &mut dyn FnMut(usize),
     stop: &AtomicBool,
 ) -> Result<Rated, TrainError> {
-    let ranker = start::open(folder, None, 0)?;
+    let mut ranker = start::open(folder, None, 0)?;
+    if precision.unwrap_or_else(config::usual_precision) == Precision::Bf16 {
+        ranker.net.use_bf16();
+    }
     // Every line is checked before the work.
     for path in files {
         choices::each_line(path, |line, text| {

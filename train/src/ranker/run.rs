@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::choices::{self, Choice};
-use super::config::{RankerConfig, RankerStart};
+use super::config::{self, RankerConfig, RankerStart};
 use super::measure::{self, RankerValidation};
 use super::sample::Schedule;
 use super::start::{Started, start};
@@ -164,6 +164,11 @@ pub fn train_ranker(
     stop: &AtomicBool,
 ) -> Result<RankerSummary, TrainError> {
     config.check()?;
+    let precision = config.precision.unwrap_or_else(config::usual_precision);
+    let config = &RankerConfig {
+        precision: Some(precision),
+        ..config.clone()
+    };
     check_target(out, &[files::CONFIG, RECORD])?;
     let folder = match from {
         RankerStart::Folder(path) => path,

@@ -13,7 +13,7 @@ use super::config::{RankerConfig, RankerSize, RankerStart};
 use super::net::Net;
 use super::pca;
 use super::shape::{RankerShape, WORDS};
-use crate::TrainError;
+use crate::{Precision, TrainError};
 
 /// Standard deviation of new weights.
 const DEVIATION: f32 = 0.02;
@@ -35,14 +35,18 @@ pub(crate) struct Started {
 /// # Errors
 /// When a folder is missing or invalid, or does not fit the configuration.
 pub(crate) fn start(from: &RankerStart, config: &RankerConfig) -> Result<Started, TrainError> {
-    match from {
-        RankerStart::Folder(path) => open(path, Some(config.max_tokens), config.seed),
+    let mut started = match from {
+        RankerStart::Folder(path) => open(path, Some(config.max_tokens), config.seed)?,
         RankerStart::Scratch {
             size,
             tokenizer,
             words_from,
-        } => scratch(*size, tokenizer, words_from.as_deref(), config),
+        } => scratch(*size, tokenizer, words_from.as_deref(), config)?,
+    };
+    if config.precision == Some(Precision::Bf16) {
+        started.net.use_bf16();
     }
+    Ok(started)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, TrainError> {
@@ -97,6 +101,7 @@ pub(crate) fn open(
             shape,
             words: words.data,
             dense,
+            packed: None,
         },
         pairs: PairTokenizer::new(folder.tokenizer.clone(), max_tokens, rows)?,
         config,
@@ -144,6 +149,7 @@ pub(crate) fn fresh(config: &EncoderConfig, seed: u64) -> Net {
         shape,
         words,
         dense,
+        packed: None,
     }
 }
 
@@ -238,6 +244,7 @@ impl Net {
             let tensor = weights.get(&slot.name, &slot.shape)?;
             self.dense[slot.at.clone()].copy_from_slice(&tensor.data);
         }
+        self.pack();
         Ok(())
     }
 }

@@ -137,6 +137,7 @@ impl Lanes {
     ) -> StepOutcome {
         let (loss, lanes) = self.gradients(net, questions, config.distil);
         let norm = adam.step(net, &mut self.gradients[..lanes], rates, time);
+        net.pack();
         let pairs = questions.iter().flat_map(|one| &one.pairs);
         StepOutcome {
             loss,
