@@ -244,6 +244,7 @@ mod tests {
         const INPUTS: &[&str] = &[
             "base",
             "ca",
+            "choices",
             "config",
             "data",
             "decode",
@@ -261,7 +262,10 @@ mod tests {
             "tls-cert",
             "tls-key",
             "token-file",
+            "tokenizer",
+            "validate",
             "words",
+            "words-from",
         ];
         let paths = ["DIR", "FILE", "OUT", "PATH", "MODEL"];
         let mut commands = vec![Cli::command()];

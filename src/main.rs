@@ -69,6 +69,10 @@ fn run(cli: &Cli) -> anyhow::Result<ExitStatus> {
         Command::Datagen(DatagenCommand::Formats) => commands::datagen::formats::run(&ui),
         Command::Train(args) => match (&args.inspect, &args.run) {
             (Some(TrainSub::Inspect(inspect)), _) => commands::train::inspect::run(inspect, &ui),
+            (Some(TrainSub::Ranker(ranker)), _) => commands::train::ranker::run(ranker, &ui),
+            (Some(TrainSub::RankerScores(scores)), _) => {
+                commands::train::ranker::scores(scores, &ui)
+            }
             (None, Some(run)) => commands::train::run(run, &ui),
             (None, None) => {
                 anyhow::bail!("train needs --data, --base and --out; see `kgagent train --help`")

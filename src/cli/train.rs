@@ -6,6 +6,7 @@ use ::train::{Algorithm, Method, Precision, Processor};
 use clap::{Args, Subcommand};
 use model::gguf::Recipe;
 
+use super::ranker::{RankerArgs, RankerScoresArgs};
 use super::values::{Names, names, one_of};
 
 #[derive(Debug, Args)]
@@ -20,6 +21,10 @@ pub(crate) struct TrainCommand {
 pub(crate) enum TrainSub {
     /// Show the tokens of a dataset and highlight the trained ones.
     Inspect(InspectArgs),
+    /// Train a ranker: a model that scores candidates for a question.
+    Ranker(Box<RankerArgs>),
+    /// Write a ranker's scores into questions with candidates, for a smaller ranker to learn from.
+    RankerScores(RankerScoresArgs),
 }
 
 #[derive(Debug, Args)]

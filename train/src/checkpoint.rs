@@ -7,6 +7,7 @@ use common::fs::{StagedFolder, names};
 use model::digest::sha256_file;
 use model::{ModelError, Weights};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{TrainError, tensorboard};
 
@@ -23,7 +24,7 @@ pub(crate) struct CheckpointState {
     /// Seconds trained so far.
     pub(crate) seconds: f64,
     /// The run's configuration, without options that may change on resuming.
-    pub(crate) config: serde_json::Value,
+    pub(crate) config: Value,
     /// Digest of the tokenised data.
     pub(crate) data: String,
     /// `metrics.jsonl` up to this step.
@@ -194,6 +195,33 @@ pub(crate) fn load(path: &Path) -> Result<(CheckpointState, Weights, Weights), T
         Weights::read(&path.join(WEIGHTS))?,
         Weights::read(&path.join(OPTIMIZER))?,
     ))
+}
+
+/// What two runs differ in; `None` if they are the same.
+pub(crate) fn difference(a: &CheckpointState, b: &CheckpointState) -> Option<String> {
+    if a.data != b.data {
+        return Some("other data".to_owned());
+    }
+    let key = differing_key(&a.config, &b.config)?;
+    Some(format!("another `{key}`"))
+}
+
+/// The first key (with dots) whose value differs between two configurations.
+fn differing_key(a: &Value, b: &Value) -> Option<String> {
+    match (a, b) {
+        (Value::Object(a), Value::Object(b)) => a.keys().chain(b.keys()).find_map(|key| {
+            let inner = differing_key(
+                a.get(key).unwrap_or(&Value::Null),
+                b.get(key).unwrap_or(&Value::Null),
+            )?;
+            Some(if inner.is_empty() {
+                key.clone()
+            } else {
+                format!("{key}.{inner}")
+            })
+        }),
+        (a, b) => (a != b).then(String::new),
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@
 //!                  └────────────── trainer: the loop ──────────────┘
 //! ```
 //!
+//! [`ranker`] trains cross-encoders, which score candidates for a question, on the same kernels.
+//!
 //! Invariants: does not depend on a graph; prints nothing, but reports to a [`TrainProgress`]; the
 //! same inputs, seed and version give the same weights, regardless of the number of threads.
 
@@ -30,6 +32,7 @@ mod optim;
 mod pace;
 mod prefetch;
 pub mod progress;
+pub mod ranker;
 mod reference_ops;
 mod replicas;
 mod report;

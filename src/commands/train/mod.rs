@@ -1,6 +1,7 @@
 //! `kgagent train`: train a model on a dataset.
 
 pub(crate) mod inspect;
+pub(crate) mod ranker;
 
 use std::path::{Path, PathBuf};
 

@@ -9,9 +9,9 @@ use rayon::prelude::*;
 use super::lanes::{Lanes, dot, exp, exp_sum, map, max, simd};
 
 /// Query rows per step: four rows of accumulators fill the vector registers.
-const ROWS: usize = 4;
+pub(super) const ROWS: usize = 4;
 /// Columns of one register tile.
-const TILE: usize = 16;
+pub(super) const TILE: usize = 16;
 
 /// Shape and constants of attention.
 #[derive(Clone, Debug)]
@@ -72,7 +72,7 @@ fn tile<L: Lanes>(l: L, b: &[f32], at: usize) -> [L::V; 2] {
 /// which must have room for `n` rounded up to whole tiles.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-fn multiply<L: Lanes>(
+pub(super) fn multiply<L: Lanes>(
     l: L,
     a: &[f32],
     lda: usize,
@@ -111,7 +111,7 @@ fn multiply<L: Lanes>(
 /// `out[j][..] += sum over r of a[r][j] * b[r][..]` for `j < n`: the contribution of four rows to a
 /// transposed product.
 #[inline(always)]
-fn add_transposed<L: Lanes>(
+pub(super) fn add_transposed<L: Lanes>(
     l: L,
     a: &[f32],
     lda: usize,
@@ -148,7 +148,7 @@ fn add_transposed<L: Lanes>(
     }
 }
 
-fn round_up(n: usize, to: usize) -> usize {
+pub(super) fn round_up(n: usize, to: usize) -> usize {
     n.div_ceil(to) * to
 }
 
@@ -211,14 +211,28 @@ fn rotated_back(
 }
 
 #[inline(always)]
-fn copy_rows(x: &[f32], width: usize, offset: usize, len: usize, out: &mut [f32], ld: usize) {
+pub(super) fn copy_rows(
+    x: &[f32],
+    width: usize,
+    offset: usize,
+    len: usize,
+    out: &mut [f32],
+    ld: usize,
+) {
     for (row, out) in x.chunks_exact(width).zip(out.chunks_exact_mut(ld)) {
         out[..len].copy_from_slice(&row[offset..offset + len]);
     }
 }
 
 #[inline(always)]
-fn transpose(x: &[f32], rows: usize, ld: usize, cols: usize, out: &mut [f32], ldo: usize) {
+pub(super) fn transpose(
+    x: &[f32],
+    rows: usize,
+    ld: usize,
+    cols: usize,
+    out: &mut [f32],
+    ldo: usize,
+) {
     for c in 0..cols {
         for r in 0..rows {
             out[c * ldo + r] = x[r * ld + c];

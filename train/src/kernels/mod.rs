@@ -5,11 +5,15 @@
 pub(crate) mod attention;
 pub(crate) mod blocks;
 pub(crate) mod cross_entropy;
+pub(crate) mod gelu;
 pub(crate) mod lanes;
+pub(crate) mod layer_norm;
 pub(crate) mod norm;
 pub(crate) mod product;
 pub(crate) mod rows;
 pub(crate) mod swiglu;
+pub(crate) mod tiles;
+pub(crate) mod two_way;
 pub(crate) mod update;
 
 /// Rows per task. Fixed, so that block sums do not depend on the number of threads.

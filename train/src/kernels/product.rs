@@ -111,6 +111,31 @@ impl<'a> Target<'a> {
 /// # Panics
 /// When the shapes do not fit together or exceed the slices.
 pub(crate) fn multiply(out: Target<'_>, keep: f32, a: Matrix<'_>, b: Matrix<'_>, factor: f32) {
+    let operations = a.rows.saturating_mul(b.columns).saturating_mul(a.columns);
+    let parallelism = if operations >= PARALLEL {
+        Parallelism::Rayon(0)
+    } else {
+        Parallelism::None
+    };
+    multiply_by(parallelism, out, keep, a, b, factor);
+}
+
+/// [`multiply`] on this thread alone.
+///
+/// # Panics
+/// Those of [`multiply`].
+pub(crate) fn multiply_here(out: Target<'_>, keep: f32, a: Matrix<'_>, b: Matrix<'_>) {
+    multiply_by(Parallelism::None, out, keep, a, b, 1.0);
+}
+
+fn multiply_by(
+    parallelism: Parallelism,
+    out: Target<'_>,
+    keep: f32,
+    a: Matrix<'_>,
+    b: Matrix<'_>,
+    factor: f32,
+) {
     let (m, k, n) = (a.rows, a.columns, b.columns);
     let Target {
         values,
@@ -131,11 +156,6 @@ pub(crate) fn multiply(out: Target<'_>, keep: f32, a: Matrix<'_>, b: Matrix<'_>,
         a.is_inside() && b.is_inside(),
         "[{m}, {k}] or [{k}, {n}] exceeds its memory"
     );
-    let parallelism = if m.saturating_mul(n).saturating_mul(k) >= PARALLEL {
-        Parallelism::Rayon(0)
-    } else {
-        Parallelism::None
-    };
     // The crate prefers results with contiguous columns, so it gets everything transposed.
     // SAFETY: all elements that the strides reach were checked to be in the slices, `out` is
     // borrowed mutably, and the rows of `out` do not overlap.

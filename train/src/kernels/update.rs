@@ -155,3 +155,42 @@ fn orthogonal(mut x: Vec<f32>, rows: usize, columns: usize) -> Vec<f32> {
     }
     x
 }
+
+/// [`adamw`] in place, on this thread. All slices have the same length.
+pub(crate) fn adamw_here(
+    weights: &mut [f32],
+    grad: &[f32],
+    m: &mut [f32],
+    v: &mut [f32],
+    step: &AdamwStep,
+) {
+    simd!(l => {
+        let (beta1, beta2) = (l.splat(step.beta1), l.splat(step.beta2));
+        let (rest1, rest2) = (l.splat(1.0 - step.beta1), l.splat(1.0 - step.beta2));
+        let (bias1, bias2) = (l.splat(1.0 / step.bias1), l.splat(1.0 / step.bias2));
+        let (kept, factor) = (l.splat(step.kept), l.splat(step.factor));
+        let (rate, epsilon) = (l.splat(step.rate), l.splat(step.epsilon));
+        for (((weights, grad), m), v) in weights
+            .chunks_mut(CACHED)
+            .zip(grad.chunks(CACHED))
+            .zip(m.chunks_mut(CACHED))
+            .zip(v.chunks_mut(CACHED))
+        {
+            map(l, m, [grad], #[inline(always)] |m, [g]| {
+                l.fma(m, beta1, l.mul(l.mul(g, factor), rest1))
+            });
+            map(l, v, [grad], #[inline(always)] |v, [g]| {
+                let g = l.mul(g, factor);
+                l.fma(v, beta2, l.mul(l.mul(g, g), rest2))
+            });
+            map(l, weights, [m, v], #[inline(always)] |old, [m, v]| {
+                let deviation = l.add(l.sqrt(l.mul(v, bias2)), epsilon);
+                let change = l.div(l.mul(m, bias1), deviation);
+                l.sub(l.mul(old, kept), l.mul(change, rate))
+            });
+        }
+    });
+}
+
+/// Numbers that stay in the first cache between the passes of [`adamw_here`].
+const CACHED: usize = 1 << 10;

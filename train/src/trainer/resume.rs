@@ -2,11 +2,9 @@
 
 use std::fs;
 
-use serde_json::Value;
-
 use super::run::TrainingRun;
 use crate::TrainError;
-use crate::checkpoint::{self, CheckpointState};
+use crate::checkpoint::{self, CheckpointState, difference};
 use crate::progress::{TrainEvent, TrainProgress};
 
 impl TrainingRun<'_> {
@@ -74,32 +72,5 @@ impl TrainingRun<'_> {
             "there is no checkpoint; starting from the beginning".to_owned(),
         ));
         Ok(())
-    }
-}
-
-/// What two runs differ in; `None` if they are the same.
-fn difference(a: &CheckpointState, b: &CheckpointState) -> Option<String> {
-    if a.data != b.data {
-        return Some("other data".to_owned());
-    }
-    let key = differing_key(&a.config, &b.config)?;
-    Some(format!("another `{key}`"))
-}
-
-/// The first key (with dots) whose value differs between two configurations.
-fn differing_key(a: &Value, b: &Value) -> Option<String> {
-    match (a, b) {
-        (Value::Object(a), Value::Object(b)) => a.keys().chain(b.keys()).find_map(|key| {
-            let inner = differing_key(
-                a.get(key).unwrap_or(&Value::Null),
-                b.get(key).unwrap_or(&Value::Null),
-            )?;
-            Some(if inner.is_empty() {
-                key.clone()
-            } else {
-                format!("{key}.{inner}")
-            })
-        }),
-        (a, b) => (a != b).then(String::new),
     }
 }

@@ -76,6 +76,8 @@ pub(super) struct Bert {
     words: Vec<f32>,
     /// Position embedding with the row of token type 0 added.
     positions: Vec<f32>,
+    /// Position embedding with the row of token type 1 added, or of type 0 if there is no other.
+    second_positions: Vec<f32>,
     norm: NormWeights,
     layers: Vec<BertLayer>,
 }
@@ -92,13 +94,19 @@ impl Bert {
         };
         let mut positions = take("embeddings.position_embeddings.weight")?;
         let types = take("embeddings.token_type_embeddings.weight")?;
-        for row in positions.chunks_exact_mut(config.hidden_size) {
-            add(row, &types[..config.hidden_size]);
+        let hidden = config.hidden_size;
+        let mut second_positions = positions.clone();
+        let second = (config.token_types - 1).min(1) * hidden;
+        for (table, of_type) in [(&mut positions, 0), (&mut second_positions, second)] {
+            for row in table.chunks_exact_mut(hidden) {
+                add(row, &types[of_type..of_type + hidden]);
+            }
         }
         let mut arena = WeightArena::default();
         Ok(Self {
             words: take("embeddings.word_embeddings.weight")?,
             positions,
+            second_positions,
             norm: NormWeights::take("embeddings", &mut take)?,
             layers: (0..config.layers)
                 .map(|layer| BertLayer::take(config, layer, &mut take, &mut arena))
@@ -110,16 +118,62 @@ impl Bert {
     /// Vectors of length 1, one per sentence. Ids must be within the vocabulary; sentences must fit
     /// the model and not be empty.
     pub(super) fn run(&self, sentences: &[&[u32]]) -> Vec<Vec<f32>> {
+        let firsts: Vec<usize> = sentences.iter().map(|ids| ids.len()).collect();
+        let x = self.rows(sentences, &firsts);
+        self.split(sentences, &x)
+            .map(|rows| self.pool(rows))
+            .collect()
+    }
+
+    /// Means of the token vectors, one per sentence; otherwise as [`Bert::run`]. In each sentence
+    /// the first tokens, whose number `firsts` gives, have token type 0, the others 1.
+    pub(super) fn means(&self, sentences: &[&[u32]], firsts: &[usize]) -> Vec<Vec<f32>> {
+        let x = self.rows(sentences, firsts);
+        let hidden = self.config.hidden_size;
+        let mean = |rows: &[f32]| {
+            let mut mean = vec![0.0; hidden];
+            for row in rows.chunks_exact(hidden) {
+                add(&mut mean, row);
+            }
+            let share = hidden as f32 / rows.len() as f32;
+            mean.iter_mut().for_each(|x| *x *= share);
+            mean
+        };
+        self.split(sentences, &x).map(mean).collect()
+    }
+
+    /// The rows of each sentence.
+    fn split<'a>(
+        &self,
+        sentences: &'a [&[u32]],
+        x: &'a [f32],
+    ) -> impl Iterator<Item = &'a [f32]> + use<'a> {
+        let hidden = self.config.hidden_size;
+        let mut end = 0;
+        sentences.iter().map(move |ids| {
+            let first = end;
+            end += ids.len() * hidden;
+            &x[first..end]
+        })
+    }
+
+    /// The vectors of all tokens.
+    fn rows(&self, sentences: &[&[u32]], firsts: &[usize]) -> Vec<f32> {
         let (hidden, eps) = (self.config.hidden_size, self.config.layer_norm_eps);
         let rows: usize = sentences.iter().map(|ids| ids.len()).sum();
         let mut x = Vec::with_capacity(rows * hidden);
-        for ids in sentences {
+        for (ids, first) in sentences.iter().zip(firsts) {
             for (at, &id) in ids.iter().enumerate() {
+                let table = if at < *first {
+                    &self.positions
+                } else {
+                    &self.second_positions
+                };
                 let position = (self.config.first_position + at) * hidden;
                 let word = &self.words[id as usize * hidden..][..hidden];
                 x.extend(
                     word.iter()
-                        .zip(&self.positions[position..position + hidden])
+                        .zip(&table[position..position + hidden])
                         .map(|(a, b)| a + b),
                 );
             }
@@ -140,13 +194,7 @@ impl Bert {
             add_rows(&mut x, &out, hidden, layer.down.width());
             layer_norm(&mut x, &layer.down_norm, eps);
         }
-        let mut vectors = Vec::with_capacity(sentences.len());
-        let mut first = 0;
-        for ids in sentences {
-            vectors.push(self.pool(&x[first * hidden..(first + ids.len()) * hidden]));
-            first += ids.len();
-        }
-        vectors
+        x
     }
 
     /// Attention within each sentence, head by head.

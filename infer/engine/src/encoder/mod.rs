@@ -1,4 +1,5 @@
-//! Sentence encoders from a local folder: texts to vectors of length 1, cached on disk by text.
+//! Sentence encoders from a local folder: texts to vectors of length 1, cached on disk by text. And
+//! cross-encoders, which score texts for a question.
 //!
 //! ```text
 //! folder ──▶ Encoder: cache ─ miss ─▶ tokens, sorted by length ─▶ bert ─▶ vectors
@@ -9,6 +10,7 @@
 
 mod bert;
 mod cache;
+mod cross;
 mod error;
 
 use std::path::Path;
@@ -19,11 +21,31 @@ use rayon::prelude::*;
 
 use bert::Bert;
 use cache::VectorCache;
+pub use cross::CrossEncoder;
 pub use error::EncoderError;
 
 /// Tokens that one thread runs through the model at once: enough rows for efficient products, few
 /// enough to divide the work between threads.
 const CHUNK_TOKENS: usize = 256;
+
+/// Shares out `count` texts by their tokens: each chunk holds the places of texts of similar length.
+fn chunks(count: usize, length: impl Fn(usize) -> usize) -> Vec<Vec<usize>> {
+    let mut order: Vec<usize> = (0..count).collect();
+    order.sort_by_key(|&i| length(i));
+    let mut chunks: Vec<Vec<usize>> = Vec::new();
+    let mut tokens = CHUNK_TOKENS;
+    for i in order {
+        if tokens + length(i) > CHUNK_TOKENS {
+            chunks.push(Vec::new());
+            tokens = 0;
+        }
+        tokens += length(i);
+        if let Some(chunk) = chunks.last_mut() {
+            chunk.push(i);
+        }
+    }
+    chunks
+}
 
 /// A sentence encoder.
 pub struct Encoder {
@@ -95,20 +117,7 @@ impl Encoder {
             .par_iter()
             .map(|text| self.tokens(text))
             .collect::<Result<Vec<_>, _>>()?;
-        let mut order: Vec<usize> = (0..ids.len()).collect();
-        order.sort_by_key(|&i| ids[i].len());
-        let mut chunks: Vec<Vec<usize>> = Vec::new();
-        let mut tokens = CHUNK_TOKENS;
-        for i in order {
-            if tokens + ids[i].len() > CHUNK_TOKENS {
-                chunks.push(Vec::new());
-                tokens = 0;
-            }
-            tokens += ids[i].len();
-            if let Some(chunk) = chunks.last_mut() {
-                chunk.push(i);
-            }
-        }
+        let chunks = chunks(ids.len(), |i| ids[i].len());
         let run = |chunk: &Vec<usize>| {
             model.run(&chunk.iter().map(|&i| ids[i].as_slice()).collect::<Vec<_>>())
         };

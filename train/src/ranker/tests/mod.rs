@@ -1,0 +1,4 @@
+//! Tests of rankers.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod gradients;
