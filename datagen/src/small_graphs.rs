@@ -120,10 +120,16 @@ fn graph(questions: &[Usable], hints: &WordHints, seed: u64) -> FrozenKg {
         triples: Vec::new(),
         usages: usages(questions),
         known: BTreeMap::new(),
+        nameless: BTreeSet::new(),
     };
     for (number, one) in questions.iter().enumerate() {
         made.patterns(one, number);
+        for (at, topic) in one.question.topics.iter().enumerate() {
+            let node = Term::Iri(topic.name.clone());
+            made.surround(&node, AROUND_TOPIC, &format!("{number} {at}"));
+        }
     }
+    made.name();
     for (number, one) in questions.iter().enumerate() {
         for (at, topic) in one.question.topics.iter().enumerate() {
             let node = Term::Iri(topic.name.clone());
@@ -132,7 +138,6 @@ fn graph(questions: &[Usable], hints: &WordHints, seed: u64) -> FrozenKg {
                 Term::Iri(LABEL.to_owned()),
                 Term::Literal(Literal::plain(topic.label.clone())),
             ]);
-            made.surround(&node, AROUND_TOPIC, &format!("{number} {at}"));
         }
     }
     let relations: BTreeSet<Term> = (made.triples.iter()).map(|[_, r, _]| r.clone()).collect();
@@ -194,6 +199,9 @@ struct Made {
     usages: Vec<Usage>,
     /// The relations of each node so far.
     known: BTreeMap<Term, BTreeSet<String>>,
+    /// Nodes that stand for facts and have no name: a node between two relations with names in
+    /// sections, as Freebase has them.
+    nameless: BTreeSet<Term>,
 }
 
 impl Made {
@@ -227,6 +235,18 @@ impl Made {
                         self.push(subject, relation.as_str(), object);
                     }
                 }
+            }
+            let is_fact = |node: &&Term| self.known.get(*node).is_some_and(|all| all.len() > 1);
+            if relation.as_str().matches('.').count() > 3 {
+                let facts: Vec<Term> = subjects.iter().filter(is_fact).cloned().collect();
+                let entity = |node: &Term| {
+                    one.question
+                        .topics
+                        .iter()
+                        .any(|t| node == &Term::Iri(t.name.clone()))
+                };
+                self.nameless
+                    .extend(facts.into_iter().filter(|node| !entity(node)));
             }
             if matches!(triple.subject, TermPattern::Variable(_)) {
                 passed.extend(subjects.into_iter().take(1));
@@ -265,6 +285,20 @@ impl Made {
             .collect()
     }
 
+    /// Names the nodes that were made.
+    fn name(&mut self) {
+        let made = |node: &&Term| matches!(node, Term::Iri(iri) if iri.starts_with(MADE));
+        let nodes: Vec<Term> = self.known.keys().filter(made).cloned().collect();
+        for node in nodes
+            .into_iter()
+            .filter(|node| !self.nameless.contains(node))
+        {
+            let drawn = hash::number(self.seed, "name", &node.to_string());
+            let name = Term::Literal(Literal::plain(made_name(drawn)));
+            self.triples.push([node, Term::Iri(LABEL.to_owned()), name]);
+        }
+    }
+
     /// Adds `count` relations of other questions around a node: half of them like those that it has.
     fn surround(&mut self, node: &Term, count: usize, key: &str) {
         let own = self.known.get(node).cloned().unwrap_or_default();
@@ -300,6 +334,21 @@ impl Made {
             }
         }
     }
+}
+
+/// A name that means nothing: `Tiko Ravelu`.
+fn made_name(drawn: u64) -> String {
+    const SYLLABLES: [&str; 16] = [
+        "ba", "do", "fi", "ga", "ke", "lo", "mi", "nu", "pa", "ra", "si", "ta", "ve", "wo", "xi",
+        "zu",
+    ];
+    let word = |from: u32, count: u32| {
+        let syllable = |at| SYLLABLES[((drawn >> (4 * at)) % 16) as usize];
+        let word: String = (from..from + count).map(syllable).collect();
+        let (first, rest) = word.split_at(1);
+        format!("{}{rest}", first.to_uppercase())
+    };
+    format!("{} {}", word(0, 2), word(2, 4))
 }
 
 /// How many sections two names of relations share at their beginning.

@@ -1,15 +1,19 @@
-//! Rankers based on a sentence encoder: by meaning alone, or by meaning and words.
+//! Rankers based on trained encoders: by meaning alone, by meaning and words, or by words with a
+//! cross-encoder that scores whole programs.
 
 use std::sync::Arc;
 
 use common::cancel::Cancel;
-use engine::encoder::Encoder;
+use engine::encoder::{CrossEncoder, Encoder};
 use toolbox::rank::{
     RankError, Ranker, RankingContext, RelationCandidate, discount_walked, lexical, words,
 };
 
 /// Texts that are encoded between two looks at the clock, less than a second's work.
 const AT_ONCE: usize = 512;
+
+/// Programs that are scored between two looks at the clock.
+const PROGRAMS: usize = 32;
 
 /// Ranks by the cosine of question and text.
 pub struct EncoderRanker {
@@ -166,5 +170,68 @@ impl Ranker for MixedRanker {
             .zip(cosines)
             .map(|(words, cosine)| words + COSINE_WEIGHT * cosine)
             .collect())
+    }
+}
+
+/// Ranks relations by words, and scores whole programs with a cross-encoder (`kgagent train ranker`).
+pub struct ProgramRanker {
+    words: Arc<dyn Ranker>,
+    scorer: CrossEncoder,
+}
+
+impl ProgramRanker {
+    /// Combines the cross-encoder with the lexical ranker.
+    #[must_use]
+    pub fn new(scorer: CrossEncoder) -> Self {
+        Self {
+            words: lexical(),
+            scorer,
+        }
+    }
+}
+
+impl Ranker for ProgramRanker {
+    fn name(&self) -> String {
+        self.words.name()
+    }
+
+    fn score(
+        &self,
+        question: &str,
+        texts: &[String],
+        cancel: &Cancel,
+    ) -> Result<Vec<f32>, RankError> {
+        self.words.score(question, texts, cancel)
+    }
+
+    fn score_relations(
+        &self,
+        asked: RankingContext<'_>,
+        relations: &[RelationCandidate],
+    ) -> Result<Vec<f32>, RankError> {
+        self.words.score_relations(asked, relations)
+    }
+
+    fn scorer(&self) -> Option<String> {
+        let digest = self.scorer.digest();
+        Some(format!("scorer-{}", digest.get(..12).unwrap_or(digest)))
+    }
+
+    fn score_programs(
+        &self,
+        question: &str,
+        programs: &[&str],
+        cancel: &Cancel,
+    ) -> Result<Option<Vec<f32>>, RankError> {
+        let mut scores = Vec::with_capacity(programs.len());
+        for some in programs.chunks(PROGRAMS) {
+            cancel.check()?;
+            let found = self.scorer.score(question, some);
+            scores.extend(found.map_err(|error| RankError::Failed {
+                ranker: self.scorer().unwrap_or_default(),
+                message: error.to_string(),
+            })?);
+        }
+        Ok(Some(scores))
     }
 }

@@ -1,8 +1,11 @@
 //! Folders of sentence encoders: BERT-family models with absolute positions and a pooling, in the
 //! layout of sentence-transformers.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use serde_json::Value;
 
 use crate::json::{read_json, whole};
 use crate::{ModelError, Tokenizer, Weights, digest, files};
@@ -73,6 +76,19 @@ pub struct EncoderFolder {
     pub tokenizer: Tokenizer,
     /// SHA-256 of everything that affects the vector of a text.
     pub digest: String,
+    /// The content of a small file of weights, if the folder has one or is a part of the program.
+    small: Option<Cow<'static, [u8]>>,
+}
+
+/// The files of an encoder that is a part of the program.
+#[derive(Clone, Copy, Debug)]
+pub struct EncoderFiles {
+    /// `config.json`.
+    pub config: &'static [u8],
+    /// `tokenizer.json`.
+    pub tokenizer: &'static [u8],
+    /// [`files::SMALL_WEIGHTS`].
+    pub weights: &'static [u8],
 }
 
 impl EncoderFolder {
@@ -81,8 +97,54 @@ impl EncoderFolder {
     /// # Errors
     /// Names the missing or invalid file, or the unsupported part of the configuration.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
-        let config = config(path)?;
+        let mut config = config(
+            &path.join(files::CONFIG),
+            &read_json(&path.join(files::CONFIG))?,
+        )?;
+        sentence_parts(path, &mut config)?;
+        let small = path.join(files::SMALL_WEIGHTS);
+        let read = |name: &str| {
+            let file = path.join(name);
+            fs::read(&file).map_err(ModelError::io(&file))
+        };
+        let is_small = small.exists() && !path.join(files::WEIGHTS).exists();
+        let weights = read(if is_small {
+            files::SMALL_WEIGHTS
+        } else {
+            files::WEIGHTS
+        })?;
         let tokenizer = Tokenizer::from_file(&path.join(files::TOKENIZER))?;
+        let json = read(files::TOKENIZER)?;
+        Self::of(
+            path,
+            config,
+            (tokenizer, &json),
+            Cow::Owned(weights),
+            is_small,
+        )
+    }
+
+    /// An encoder that is a part of the program.
+    ///
+    /// # Errors
+    /// Those of [`EncoderFolder::open`].
+    pub fn of_program(files: EncoderFiles) -> Result<Self, ModelError> {
+        let path = Path::new("(part of the program)");
+        let json: Value = serde_json::from_slice(files.config)
+            .map_err(|error| ModelError::Config(error.to_string()))?;
+        let config = config(path, &json)?;
+        let tokenizer = Tokenizer::from_bytes(files.tokenizer)?;
+        let weights = Cow::Borrowed(files.weights);
+        Self::of(path, config, (tokenizer, files.tokenizer), weights, true)
+    }
+
+    fn of(
+        path: &Path,
+        config: EncoderConfig,
+        (tokenizer, tokenizer_json): (Tokenizer, &[u8]),
+        weights: Cow<'static, [u8]>,
+        is_small: bool,
+    ) -> Result<Self, ModelError> {
         let special = tokenizer.encode_with_special("")?.len();
         if config.max_tokens < special + 1 {
             let most = config.max_tokens;
@@ -90,17 +152,14 @@ impl EncoderFolder {
                 "the limit of {most} tokens leaves no room for text next to {special} special tokens"
             )));
         }
-        let mut parts = vec![format!("{config:?}").into_bytes()];
-        for name in [files::TOKENIZER, files::WEIGHTS] {
-            let file = path.join(name);
-            parts.push(fs::read(&file).map_err(ModelError::io(&file))?);
-        }
-        let digest = digest::sha256_hex(parts.iter().map(Vec::as_slice));
+        let shape = format!("{config:?}");
+        let digest = digest::sha256_hex([shape.as_bytes(), tokenizer_json, &*weights]);
         Ok(Self {
             path: path.to_path_buf(),
             config,
             tokenizer,
             digest,
+            small: is_small.then_some(weights),
         })
     }
 
@@ -110,7 +169,10 @@ impl EncoderFolder {
     /// # Errors
     /// Names the damaged file or the missing tensor.
     pub fn weights(&mut self) -> Result<Weights, ModelError> {
-        let weights = Weights::read_folder(&self.path)?;
+        let weights = match &self.small {
+            Some(bytes) => Weights::from_small(bytes)?,
+            None => Weights::read_folder(&self.path)?,
+        };
         let name = "embeddings.word_embeddings.weight";
         let found = weights
             .iter()
@@ -176,10 +238,8 @@ impl EncoderConfig {
     }
 }
 
-fn config(dir: &Path) -> Result<EncoderConfig, ModelError> {
-    let path = dir.join(files::CONFIG);
-    let json = read_json(&path)?;
-    let wrong = |message: String| ModelError::json(&path, message);
+fn config(path: &Path, json: &Value) -> Result<EncoderConfig, ModelError> {
+    let wrong = |message: String| ModelError::json(path, message);
     let text = |key: &str, default| json[key].as_str().unwrap_or(default);
     let kind = text("model_type", "(none)");
     if !TYPES.contains(&kind) {
@@ -221,7 +281,8 @@ fn config(dir: &Path) -> Result<EncoderConfig, ModelError> {
             "{heads} heads cannot share {hidden_size} values evenly, or {rows} positions are too few"
         )));
     }
-    let mut config = EncoderConfig {
+    let own = whole(&json["kgagent"]["max_tokens"]).unwrap_or(rows);
+    Ok(EncoderConfig {
         vocab_size: size("vocab_size")?,
         hidden_size,
         intermediate_size: size("intermediate_size")?,
@@ -233,11 +294,9 @@ fn config(dir: &Path) -> Result<EncoderConfig, ModelError> {
         layer_norm_eps: json["layer_norm_eps"].as_f64().unwrap_or(1e-12) as f32,
         activation,
         pooling: Pooling::Mean,
-        max_tokens: rows - first_position,
+        max_tokens: own.min(rows - first_position),
         prefix: String::new(),
-    };
-    sentence_parts(dir, &mut config)?;
-    Ok(config)
+    })
 }
 
 /// Upper limit of sizes: the largest published vocabulary has 250,002 rows.

@@ -41,6 +41,8 @@ pub const WORDS: &str = "words.tsv";
 pub const WORDINGS: &str = common::wordings::FILE;
 /// How it was trained.
 pub const INFO: &str = "kgagent.json";
+/// Weights of an encoder whose matrices have 8 bits ([`Weights::to_small`](crate::Weights::to_small)).
+pub const SMALL_WEIGHTS: &str = "model.q8.safetensors";
 /// The weights of a model in one file.
 pub const WEIGHTS: &str = "model.safetensors";
 /// The list of the files of a model whose weights are in several.

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use infer::engine::encoder::Encoder;
-use infer::ranker::{EncoderRanker, MixedRanker};
+use infer::engine::encoder::{CrossEncoder, Encoder};
+use infer::ranker::{EncoderRanker, MixedRanker, ProgramRanker};
 use toolbox::rank::{self, Ranker};
 
 use crate::cli::RankingArgs;
@@ -14,6 +14,12 @@ use crate::cli::RankingArgs;
 pub(super) fn open(args: &RankingArgs) -> Result<Arc<dyn Ranker>> {
     if let Some(known) = rank::by_name(&args.ranker) {
         return Ok(known);
+    }
+    let folder = Path::new(&args.ranker);
+    if CrossEncoder::is_folder(folder) {
+        let scorer = CrossEncoder::open(folder)
+            .with_context(|| format!("cannot open the ranker {}", folder.display()))?;
+        return Ok(Arc::new(ProgramRanker::new(scorer)));
     }
     let (mixed, folder) = match args.ranker.strip_prefix("lexical+") {
         Some(folder) => (true, folder),

@@ -19,6 +19,7 @@ mod reword;
 mod rows;
 mod select;
 mod shapes;
+mod small_graphs;
 mod synth;
 mod tables;
 mod to_sparql;

@@ -101,7 +101,7 @@ pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<ExitStatus> {
         Vec::new()
     };
     let setting = json!({
-        "model": model, "source": args.source, "entities": entities, "ranker": ranker.name(),
+        "model": model, "source": args.source, "entities": entities, "ranker": ranker.name(), "scorer": ranker.scorer(),
         "graph": graph.content_hash(), "triples": graph.len(),
     });
     let swept = if args.sweep.is_empty() && args.runs == 1 {

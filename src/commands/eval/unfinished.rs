@@ -86,6 +86,7 @@ impl<'a> Work<'a> {
         let fixed = json!([
             graph.fingerprint(),
             ranker.name(),
+            ranker.scorer(),
             model,
             files,
             format!("{asked:?} {answered:?} {:?}", answering.remote),

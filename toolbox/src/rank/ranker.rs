@@ -110,6 +110,11 @@ pub trait Ranker: Send + Sync {
         Ok(scores)
     }
 
+    /// The name of what [`score_programs`](Self::score_programs) scores with, if anything.
+    fn scorer(&self) -> Option<String> {
+        None
+    }
+
     /// Scores whole programs, said in words, against a question with handles for its entities: one
     /// log-probability per program, up to a constant. `None` if the ranker cannot.
     ///

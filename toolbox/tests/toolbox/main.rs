@@ -17,6 +17,7 @@ mod plain;
 mod ranking;
 mod relatives;
 mod rows;
+mod said;
 mod schema;
 mod search;
 mod shapes;

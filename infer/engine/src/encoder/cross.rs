@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use model::encoder::Pooling;
+use model::files;
 use model::{EncoderFolder, ModelError, PairTokenizer, PairTokens};
 use rayon::prelude::*;
 
@@ -19,12 +20,27 @@ pub struct CrossEncoder {
 }
 
 impl CrossEncoder {
+    /// Whether a folder says that it holds a cross-encoder, and no sentence encoder.
+    #[must_use]
+    pub fn is_folder(path: &Path) -> bool {
+        let text = std::fs::read_to_string(path.join(files::CONFIG)).unwrap_or_default();
+        let config: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+        config["architectures"][0] == "BertForSequenceClassification"
+    }
+
     /// Opens the folder of a ranker and reads its weights.
     ///
     /// # Errors
     /// [`EncoderError`] names the file or tensor that is missing or wrong.
     pub fn open(path: &Path) -> Result<Self, EncoderError> {
-        let mut folder = EncoderFolder::open(path)?;
+        Self::of(EncoderFolder::open(path)?)
+    }
+
+    /// A cross-encoder from an opened folder, or from the parts of the program.
+    ///
+    /// # Errors
+    /// As [`CrossEncoder::open`].
+    pub fn of(mut folder: EncoderFolder) -> Result<Self, EncoderError> {
         let mut weights = folder.weights()?;
         let config = &folder.config;
         if config.pooling != Pooling::Mean {
