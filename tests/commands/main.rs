@@ -15,6 +15,7 @@ mod fetch;
 mod guide;
 mod large;
 mod lexicon;
+mod ranker;
 mod serving;
 #[path = "../support/mod.rs"]
 mod support;

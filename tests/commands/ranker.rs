@@ -1,0 +1,199 @@
+//! `kgagent train ranker` as a user runs it, on tiny models.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use infer::engine::encoder::CrossEncoder;
+use serde_json::{Value, json};
+
+const WORDS: [&str; 14] = [
+    "[PAD]", "[UNK]", "[CLS]", "[SEP]", "who", "what", "film", "city", "book", "of", "a", "b", "c",
+    "##s",
+];
+
+/// A folder with a tokenizer and files of choices.
+fn place() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let vocabulary: serde_json::Map<String, Value> = WORDS
+        .iter()
+        .enumerate()
+        .map(|(id, word)| ((*word).to_owned(), id.into()))
+        .collect();
+    let special = |id: usize| {
+        json!({ "id": id, "content": WORDS[id], "single_word": false, "lstrip": false,
+            "rstrip": false, "normalized": false, "special": true })
+    };
+    let part = |token: usize| json!({ "SpecialToken": { "id": WORDS[token], "type_id": 0 } });
+    let known =
+        |token: usize| json!({ "id": WORDS[token], "ids": [token], "tokens": [WORDS[token]] });
+    let tokenizer = json!({
+        "version": "1.0", "truncation": null, "padding": null,
+        "added_tokens": (0..4).map(special).collect::<Vec<_>>(),
+        "normalizer": { "type": "BertNormalizer", "clean_text": true,
+            "handle_chinese_chars": true, "strip_accents": null, "lowercase": true },
+        "pre_tokenizer": { "type": "BertPreTokenizer" },
+        "post_processor": { "type": "TemplateProcessing",
+            "single": [part(2), { "Sequence": { "id": "A", "type_id": 0 } }, part(3)],
+            "pair": [{ "Sequence": { "id": "A", "type_id": 0 } },
+                { "Sequence": { "id": "B", "type_id": 1 } }],
+            "special_tokens": { "[CLS]": known(2), "[SEP]": known(3) } },
+        "decoder": { "type": "WordPiece", "prefix": "##", "cleanup": true },
+        "model": { "type": "WordPiece", "unk_token": "[UNK]",
+            "continuing_subword_prefix": "##", "max_input_chars_per_word": 100,
+            "vocab": vocabulary },
+    });
+    fs::create_dir(dir.path().join("words")).unwrap();
+    fs::write(
+        dir.path().join("words/tokenizer.json"),
+        tokenizer.to_string(),
+    )
+    .unwrap();
+    fs::write(dir.path().join("choices.jsonl"), choices(8)).unwrap();
+    dir
+}
+
+/// Questions whose right candidate names the same thing as the question. The words' score prefers a
+/// wrong one.
+fn choices(count: usize) -> String {
+    let (things, names) = (["film", "city", "book"], ["a", "b", "c"]);
+    let mut out = String::new();
+    for i in 0..count {
+        let (thing, name) = (i % 3, i / 3 % 3);
+        let candidates: Vec<Value> = (0..9)
+            .map(|c| {
+                json!({ "text": format!("{} of {}", things[c % 3], names[c / 3]),
+                    "right": c % 3 == thing && c / 3 == name,
+                    "score": if c % 3 == thing { -1.0 } else { 0.5 } })
+            })
+            .collect();
+        let question = format!("what {} of {}", things[thing], names[name]);
+        let line = json!({ "id": i.to_string(), "question": question, "set": "tiny",
+            "kept": [1, null], "candidates": candidates });
+        writeln!(out, "{line}").unwrap();
+    }
+    out
+}
+
+fn run(place: &Path, threads: &str, args: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_kgagent"))
+        .args(args.split(' '))
+        .env("RAYON_NUM_THREADS", threads)
+        .current_dir(place)
+        .output()
+        .unwrap()
+}
+
+fn done(place: &Path, threads: &str, args: &str) -> Value {
+    let output = run(place, threads, &format!("{args} --json"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{args}: {said}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+const TRAIN: &str = "train ranker --choices choices.jsonl --scratch 2x32x4 --tokenizer words --max-tokens 16 \
+                     --warmup 10 --questions-per-step 4 --precision f32";
+
+#[test]
+fn it_learns_and_scores_as_the_engine_does() {
+    let dir = place();
+    let place = dir.path();
+    let args =
+        format!("{TRAIN} --validate choices.jsonl --epochs 120 --learning-rate 3e-3 --out r");
+    let summary = done(place, "2", &args);
+    let shares = &summary["summary"]["validation"]["all"];
+    assert_eq!(shares["questions"], 8);
+    assert_eq!(shares["words"], 0);
+    assert_eq!(shares["proposed"], 8);
+    assert_eq!(shares["ranker"], 8, "{summary}");
+    assert_eq!(shares["both"], 8, "{summary}");
+    assert!(!place.join("r.partial").exists());
+    let args = "train ranker-scores --choices choices.jsonl --base r --precision f32 --out t.jsonl";
+    let rated = done(place, "1", args);
+    assert_eq!(rated["candidates"], 72);
+    let ranker = CrossEncoder::open(&place.join("r")).unwrap();
+    let mut largest = 0.0_f64;
+    for line in fs::read_to_string(place.join("t.jsonl")).unwrap().lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(line["kept"], json!([1, null]));
+        let candidates = line["candidates"].as_array().unwrap();
+        let texts: Vec<&str> = candidates
+            .iter()
+            .map(|one| one["text"].as_str().unwrap())
+            .collect();
+        let question = line["question"].as_str().unwrap();
+        let all = ranker.score(question, &texts).unwrap();
+        for (i, (candidate, logit)) in candidates.iter().zip(&all).enumerate() {
+            let teacher = candidate["teacher"].as_f64().unwrap();
+            let error = (teacher - f64::from(*logit)).abs();
+            assert!(error < 1e-4, "{teacher} {logit}");
+            largest = largest.max(teacher.abs());
+            let alone = ranker.score(question, &texts[i..=i]).unwrap();
+            assert_eq!(alone[0].to_bits(), logit.to_bits());
+        }
+    }
+    assert!(largest > 0.5, "{largest}");
+}
+
+#[test]
+fn the_weights_do_not_depend_on_threads() {
+    let dir = place();
+    let place = dir.path();
+    for (out, threads) in [("one", "1"), ("two", "2")] {
+        for precision in ["f32", "bf16"] {
+            let args = TRAIN.replace("f32", precision);
+            let args = format!("{args} --epochs 6 --out {out}-{precision}");
+            done(place, threads, &args);
+        }
+    }
+    let weights = |out: &str| fs::read(place.join(out).join("model.safetensors")).unwrap();
+    assert!(weights("one-f32") == weights("two-f32"));
+    assert!(weights("one-bf16") == weights("two-bf16"));
+    assert!(weights("one-f32") != weights("one-bf16"));
+}
+
+#[test]
+fn wrong_inputs_are_named() {
+    let dir = place();
+    let place = dir.path();
+    fs::write(
+        place.join("bad.jsonl"),
+        choices(2) + "{\"question\": \"x\", \"candidates\": [{\"text\": 1}]}\n",
+    )
+    .unwrap();
+    fs::write(place.join("empty.jsonl"), "").unwrap();
+    let known = choices(2).replace("true", "false");
+    fs::write(place.join("wrong.jsonl"), known).unwrap();
+    for (change, says) in [
+        ("--choices bad.jsonl", "bad.jsonl:3: "),
+        ("--choices empty.jsonl", "empty.jsonl has no questions"),
+        ("--choices none.jsonl", "none.jsonl"),
+        ("--choices wrong.jsonl", "both right and wrong candidates"),
+    ] {
+        let args = TRAIN.replace("--choices choices.jsonl", change);
+        let output = run(place, "1", &format!("{args} --out r"));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{change}: {said}");
+        assert!(said.contains(says), "{change}: {said}");
+    }
+    for (more, says) in [
+        ("--epochs 0", "--epochs is 0"),
+        ("--max-tokens 4", "no room for two texts"),
+        ("--scratch 2x30x4", "2x30x4"),
+    ] {
+        let args = format!("{TRAIN} --out r {more}");
+        let args = match more.split_once(' ') {
+            Some(("--scratch", size)) => args
+                .replace("2x32x4", size)
+                .replace(&format!(" {more}"), ""),
+            Some(("--max-tokens", _)) => args.replace("--max-tokens 16 ", ""),
+            _ => args,
+        };
+        let output = run(place, "1", &args);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{more}: {said}");
+        assert!(said.contains(says), "{more}: {said}");
+    }
+    assert!(!place.join("r").exists());
+}
