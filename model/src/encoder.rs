@@ -1,11 +1,8 @@
 //! Folders of sentence encoders: BERT-family models with absolute positions and a pooling, in the
 //! layout of sentence-transformers.
 
-use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-use serde_json::Value;
 
 use crate::json::{read_json, whole};
 use crate::{ModelError, Tokenizer, Weights, digest, files};
@@ -76,19 +73,8 @@ pub struct EncoderFolder {
     pub tokenizer: Tokenizer,
     /// SHA-256 of everything that affects the vector of a text.
     pub digest: String,
-    /// The content of a small file of weights, if the folder has one or is a part of the program.
-    small: Option<Cow<'static, [u8]>>,
-}
-
-/// The files of an encoder that is a part of the program.
-#[derive(Clone, Copy, Debug)]
-pub struct EncoderFiles {
-    /// `config.json`.
-    pub config: &'static [u8],
-    /// `tokenizer.json`.
-    pub tokenizer: &'static [u8],
-    /// [`files::SMALL_WEIGHTS`].
-    pub weights: &'static [u8],
+    /// The content of the small file of weights, if the folder has that instead of the usual one.
+    small: Option<Vec<u8>>,
 }
 
 impl EncoderFolder {
@@ -97,54 +83,8 @@ impl EncoderFolder {
     /// # Errors
     /// Names the missing or invalid file, or the unsupported part of the configuration.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
-        let mut config = config(
-            &path.join(files::CONFIG),
-            &read_json(&path.join(files::CONFIG))?,
-        )?;
-        sentence_parts(path, &mut config)?;
-        let small = path.join(files::SMALL_WEIGHTS);
-        let read = |name: &str| {
-            let file = path.join(name);
-            fs::read(&file).map_err(ModelError::io(&file))
-        };
-        let is_small = small.exists() && !path.join(files::WEIGHTS).exists();
-        let weights = read(if is_small {
-            files::SMALL_WEIGHTS
-        } else {
-            files::WEIGHTS
-        })?;
+        let config = config(path)?;
         let tokenizer = Tokenizer::from_file(&path.join(files::TOKENIZER))?;
-        let json = read(files::TOKENIZER)?;
-        Self::of(
-            path,
-            config,
-            (tokenizer, &json),
-            Cow::Owned(weights),
-            is_small,
-        )
-    }
-
-    /// An encoder that is a part of the program.
-    ///
-    /// # Errors
-    /// Those of [`EncoderFolder::open`].
-    pub fn of_program(files: EncoderFiles) -> Result<Self, ModelError> {
-        let path = Path::new("(part of the program)");
-        let json: Value = serde_json::from_slice(files.config)
-            .map_err(|error| ModelError::Config(error.to_string()))?;
-        let config = config(path, &json)?;
-        let tokenizer = Tokenizer::from_bytes(files.tokenizer)?;
-        let weights = Cow::Borrowed(files.weights);
-        Self::of(path, config, (tokenizer, files.tokenizer), weights, true)
-    }
-
-    fn of(
-        path: &Path,
-        config: EncoderConfig,
-        (tokenizer, tokenizer_json): (Tokenizer, &[u8]),
-        weights: Cow<'static, [u8]>,
-        is_small: bool,
-    ) -> Result<Self, ModelError> {
         let special = tokenizer.encode_with_special("")?.len();
         if config.max_tokens < special + 1 {
             let most = config.max_tokens;
@@ -152,8 +92,22 @@ impl EncoderFolder {
                 "the limit of {most} tokens leaves no room for text next to {special} special tokens"
             )));
         }
-        let shape = format!("{config:?}");
-        let digest = digest::sha256_hex([shape.as_bytes(), tokenizer_json, &*weights]);
+        let read = |name: &str| {
+            let file = path.join(name);
+            fs::read(&file).map_err(ModelError::io(&file))
+        };
+        let has = |name: &str| path.join(name).exists();
+        let is_small = has(files::SMALL_WEIGHTS) && !has(files::WEIGHTS);
+        let weights = match is_small {
+            true => files::SMALL_WEIGHTS,
+            false => files::WEIGHTS,
+        };
+        let (shape, json, weights) = (
+            format!("{config:?}"),
+            read(files::TOKENIZER)?,
+            read(weights)?,
+        );
+        let digest = digest::sha256_hex([shape.as_bytes(), &json, &weights]);
         Ok(Self {
             path: path.to_path_buf(),
             config,
@@ -238,8 +192,10 @@ impl EncoderConfig {
     }
 }
 
-fn config(path: &Path, json: &Value) -> Result<EncoderConfig, ModelError> {
-    let wrong = |message: String| ModelError::json(path, message);
+fn config(dir: &Path) -> Result<EncoderConfig, ModelError> {
+    let path = dir.join(files::CONFIG);
+    let json = read_json(&path)?;
+    let wrong = |message: String| ModelError::json(&path, message);
     let text = |key: &str, default| json[key].as_str().unwrap_or(default);
     let kind = text("model_type", "(none)");
     if !TYPES.contains(&kind) {
@@ -281,8 +237,7 @@ fn config(path: &Path, json: &Value) -> Result<EncoderConfig, ModelError> {
             "{heads} heads cannot share {hidden_size} values evenly, or {rows} positions are too few"
         )));
     }
-    let own = whole(&json["kgagent"]["max_tokens"]).unwrap_or(rows);
-    Ok(EncoderConfig {
+    let mut config = EncoderConfig {
         vocab_size: size("vocab_size")?,
         hidden_size,
         intermediate_size: size("intermediate_size")?,
@@ -294,9 +249,11 @@ fn config(path: &Path, json: &Value) -> Result<EncoderConfig, ModelError> {
         layer_norm_eps: json["layer_norm_eps"].as_f64().unwrap_or(1e-12) as f32,
         activation,
         pooling: Pooling::Mean,
-        max_tokens: own.min(rows - first_position),
+        max_tokens: rows - first_position,
         prefix: String::new(),
-    })
+    };
+    sentence_parts(dir, &mut config)?;
+    Ok(config)
 }
 
 /// Upper limit of sizes: the largest published vocabulary has 250,002 rows.

@@ -39,7 +39,7 @@ pub use chat::{ChatFormat, Encoded};
 pub use common::transcript::{Part, Role, Trust, Turn};
 pub use config::{Family, ModelConfig};
 pub use dataset::{Dataset, TrainingConversation};
-pub use encoder::{EncoderConfig, EncoderFiles, EncoderFolder};
+pub use encoder::{EncoderConfig, EncoderFolder};
 pub use error::ModelError;
 pub use folder::ModelFolder;
 pub use gguf::GgufModel;

@@ -78,7 +78,8 @@ pub(crate) struct ExportArgs {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RankingArgs {
     /// Ranker of relations: `lexical`, `shuffled`, the folder of a sentence encoder, or
-    /// `lexical+DIR` for both.
+    /// `lexical+DIR` for both. The folder of `train ranker`: relations by words, and whole programs by
+    /// that model.
     ///
     /// `lexical` compares words, with 15 built-in weights fitted on the data sets of
     /// docs/results.md; `shuffled` is a fixed random order, for comparison. Encoders are of the BERT family, from the hub. Use the ranker with which the

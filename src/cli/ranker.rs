@@ -85,6 +85,9 @@ pub(crate) struct RankerArgs {
     /// Keep the weights of the best validation instead of the last ones.
     #[arg(long)]
     pub(crate) keep_best: bool,
+    /// Write the matrices with 8 bits instead of 32. Only kgagent reads such a folder.
+    #[arg(long)]
+    pub(crate) small: bool,
     /// Steps between two reports of the mean loss.
     #[arg(long, default_value_t = 50, value_name = "N")]
     pub(crate) report_every: usize,

@@ -197,3 +197,76 @@ fn wrong_inputs_are_named() {
     }
     assert!(!place.join("r").exists());
 }
+
+/// Films and cities of a small graph, and questions about them.
+const GRAPH: &str = r#"
+@prefix : <http://reel.example/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:film rdfs:label "film" . :city rdfs:label "city" .
+:a a :film ; rdfs:label "Tall Grass" ; :city :b ; :book :c .
+:b a :city ; rdfs:label "Orvane" ; :film :a .
+:c rdfs:label "The Long Meadow" .
+"#;
+const QUESTIONS: &str = r#"{"id":"q0","question":"which city is Tall Grass from","topic":{"http://reel.example/a":"Tall Grass"},"sparql":"SELECT ?x { <http://reel.example/a> <http://reel.example/city> ?x }"}
+{"id":"q1","question":"what book is Tall Grass after","topic":{"http://reel.example/a":"Tall Grass"},"sparql":"SELECT ?x { <http://reel.example/a> <http://reel.example/book> ?x }"}
+{"id":"q2","question":"what film of Orvane is there","topic":{"http://reel.example/b":"Orvane"},"sparql":"SELECT ?x { <http://reel.example/b> <http://reel.example/film> ?x }"}
+"#;
+
+#[test]
+fn choices_are_made_with_and_without_a_graph_and_a_ranker_of_them_decides() {
+    let dir = place();
+    let place = dir.path();
+    fs::write(place.join("g.ttl"), GRAPH).unwrap();
+    fs::write(place.join("q.jsonl"), QUESTIONS).unwrap();
+    done(place, "1", "kg load --kg g g.ttl");
+    for (graph, out) in [("--kg g ", "with.jsonl"), ("", "without.jsonl")] {
+        let args = format!("datagen choices {graph}--source jsonl=q.jsonl --out {out}");
+        let made = done(place, "2", &args);
+        assert_eq!((&made["read"], &made["questions"]), (&json!(3), &json!(3)));
+        assert_eq!(made["proposed_right"], 3, "{out}: {made}");
+        let first = fs::read_to_string(place.join(out)).unwrap();
+        for line in first.lines() {
+            let line: Value = serde_json::from_str(line).unwrap();
+            assert!(line["question"].as_str().unwrap().contains("e0"), "{line}");
+            let candidates = line["candidates"].as_array().unwrap();
+            assert!(candidates.iter().any(|one| one["right"] == false));
+        }
+        done(place, "1", &args);
+        assert_eq!(first, fs::read_to_string(place.join(out)).unwrap());
+    }
+    let train = TRAIN.replace("choices.jsonl", "with.jsonl --choices without.jsonl");
+    let train = train.replace("--max-tokens 16", "--max-tokens 64");
+    for small in ["", " --small"] {
+        let out = format!("r{}", small.trim());
+        done(
+            place,
+            "2",
+            &format!("{train} --epochs 4{small} --out {out}"),
+        );
+        let args = format!(
+            "eval --kg g --agent words --ranker {out} --entities linked --source jsonl=q.jsonl --out e{out}"
+        );
+        let evaluated = done(place, "2", &args);
+        let scorer = evaluated["setting"]["scorer"].as_str().unwrap();
+        assert!(scorer.starts_with("scorer-"), "{scorer}");
+        let lines = fs::read_to_string(place.join(format!("e{out}/predictions.jsonl"))).unwrap();
+        let scored = lines.lines().flat_map(|line| {
+            let line: Value = serde_json::from_str(line).unwrap();
+            line["decided"].as_array().unwrap().clone()
+        });
+        // The scorer's term is the last one.
+        let scored = scored.filter(|one| one["terms"].as_array().unwrap().last().unwrap() != 0.0);
+        assert!(scored.count() > 3);
+    }
+    let size =
+        |folder: &str, file: &str| fs::metadata(place.join(folder).join(file)).unwrap().len();
+    assert!(3 * size("r--small", "model.q8.safetensors") < 2 * size("r", "model.safetensors"));
+    // A folder without its weights is named.
+    fs::remove_file(place.join("r/model.safetensors")).unwrap();
+    let output = run(place, "1", "ask --kg g --ranker r where");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        !output.status.success() && said.contains("cannot open the ranker r"),
+        "{said}"
+    );
+}

@@ -70,6 +70,7 @@ fn config(args: &RankerArgs) -> RankerConfig {
         evaluate_most: args.evaluate_most,
         precision: args.precision,
         keep_best: args.keep_best,
+        small: args.small,
         report_every: args.report_every,
         save_seconds: args.save_seconds,
         program: identity::program().to_owned(),

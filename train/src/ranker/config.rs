@@ -97,6 +97,8 @@ pub struct RankerConfig {
     pub precision: Option<Precision>,
     /// Keep the weights of the best validation instead of the last ones.
     pub keep_best: bool,
+    /// Write matrices with 8 bits, in a third of the space.
+    pub small: bool,
     /// Steps between two reports of the mean loss.
     #[serde(skip)]
     pub report_every: usize,
@@ -127,6 +129,7 @@ impl Default for RankerConfig {
             evaluate_most: None,
             precision: None,
             keep_best: false,
+            small: false,
             report_every: 50,
             save_seconds: 240.0,
             program: "unknown".to_owned(),

@@ -451,6 +451,7 @@ impl Run<'_> {
             tokenizer: &self.started.tokenizer,
             weights: &weights,
             max_tokens: self.config.max_tokens,
+            small: self.config.small,
             record: &record,
         }
         .write_into(&staged)?;

@@ -16,6 +16,8 @@ pub(crate) struct RankerFolder<'a> {
     pub(crate) tokenizer: &'a [u8],
     pub(crate) weights: &'a Weights,
     pub(crate) max_tokens: usize,
+    /// Whether matrices are written with 8 bits.
+    pub(crate) small: bool,
     /// The record of the training.
     pub(crate) record: &'a Value,
 }
@@ -40,7 +42,10 @@ impl RankerFolder<'_> {
         staged.file(files::TOKENIZER, self.tokenizer)?;
         let limit = json!({ "max_seq_length": self.max_tokens, "do_lower_case": false });
         staged.file("sentence_bert_config.json", &pretty(&limit))?;
-        self.weights.write_into(staged, files::WEIGHTS)?;
+        match self.small {
+            true => staged.file(files::SMALL_WEIGHTS, &self.weights.to_small()?)?,
+            false => self.weights.write_into(staged, files::WEIGHTS)?,
+        }
         staged.file(RECORD, &pretty(self.record))?;
         Ok(())
     }
