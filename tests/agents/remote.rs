@@ -474,21 +474,39 @@ fn https_needs_a_certificate_that_is_trusted() {
     assert!(error.contains("must be PEM"), "{error}");
 }
 
-#[test]
-fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
-    let place = tempfile::tempdir().unwrap();
-    let data = |name: &str| {
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("data")
-            .join(name)
-            .display()
-            .to_string()
-    };
-    let run = |args: &[&str]| {
+const QUESTION: &str = "Who was the partner of Johann Wolfgang von Goethe?";
+
+/// The calls that lead to its answer, and one that is impossible.
+const CALLS: [&str; 4] = [
+    "get_relation(e0)",
+    "`v0 = get_tail_entity(e0, people.person.partner);`",
+    "ans = end(v9)",
+    "ans = end(v0)",
+];
+
+fn data(name: &str) -> String {
+    let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
+    data.join(name).display().to_string()
+}
+
+/// A folder with the graph `g`.
+struct Loaded(tempfile::TempDir);
+
+impl Loaded {
+    fn new() -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        let files = [data("graph.ttl"), data("ontology.ttl")];
+        let load = ["kg", "load", "--kg", "g", &files[0], &files[1]];
+        assert_eq!(place.run(&load).0, 0);
+        place
+    }
+
+    /// The exit code, and everything that the binary wrote.
+    fn run(&self, args: &[&str]) -> (i32, String) {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kgagent"));
         let out = command
             .args(args)
-            .current_dir(place.path())
+            .current_dir(self.0.path())
             .env("KGAGENT_API_KEY", "from-the-environment")
             .output()
             .unwrap();
@@ -497,29 +515,15 @@ fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
             out.status.code().unwrap(),
             text(&out.stdout) + &text(&out.stderr),
         )
-    };
-    assert_eq!(
-        run(&[
-            "kg",
-            "load",
-            "--kg",
-            "g",
-            &data("graph.ttl"),
-            &data("ontology.ttl")
-        ])
-        .0,
-        0
-    );
-    let calls = [
-        "get_relation(e0)",
-        "`v0 = get_tail_entity(e0, people.person.partner);`",
-        "ans = end(v9)",
-        "ans = end(v0)",
-    ];
+    }
+}
+
+#[test]
+fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
+    let place = Loaded::new();
     // The first request tries whether the server obeys the grammar.
-    let probed = std::iter::once(Answer::Allowed).chain(calls.map(Answer::Say));
+    let probed = std::iter::once(Answer::Allowed).chain(CALLS.map(Answer::Say));
     let server = Server::start(probed.collect());
-    let question = "Who was the partner of Johann Wolfgang von Goethe?";
     let ask = [
         "ask",
         "--kg",
@@ -532,9 +536,9 @@ fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
         "grammar",
         "--entity",
         "goethe",
-        question,
+        QUESTION,
     ];
-    let (code, out) = run(&[&ask[..], &["--trace", "t.jsonl"]].concat());
+    let (code, out) = place.run(&[&ask[..], &["--trace", "t.jsonl"]].concat());
     assert_eq!(code, 0, "{out}");
     assert!(out.contains("answer    Christiane Vulpius"), "{out}");
     let seen = server.seen.lock().unwrap();
@@ -564,12 +568,17 @@ fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
         "only what has been shown is live"
     );
     drop(seen);
-    let (code, out) = run(&["replay", "t.jsonl", "--kg", "g"]);
+    let (code, out) = place.run(&["replay", "t.jsonl", "--kg", "g"]);
     assert_eq!(code, 0, "{out}");
-    // An export of our own model gets the turns of its training: no tool list, and tool results in
-    // the tool role.
-    let server = Server::start(calls.map(Answer::Say).to_vec());
-    let (code, out) = run(&[
+}
+
+/// An export of our own model gets the turns of its training: no tool list, and tool results in the tool
+/// role.
+#[test]
+fn an_export_of_our_own_gets_the_turns_of_its_training() {
+    let place = Loaded::new();
+    let server = Server::start(CALLS.map(Answer::Say).to_vec());
+    let (code, out) = place.run(&[
         "ask",
         "--kg",
         "g",
@@ -579,7 +588,7 @@ fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
         "own",
         "--entity",
         "goethe",
-        question,
+        QUESTION,
     ]);
     assert_eq!(code, 0, "{out}");
     let seen = server.seen.lock().unwrap();
@@ -597,26 +606,32 @@ fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
             .contains("get_tail_entity")
     );
     drop(seen);
-    // A question that the server rejects has no answer; if it rejects all of them, that is an
-    // error.
+}
+
+/// A question that the server rejects has no answer; if it rejects all of them, that is an error.
+#[test]
+fn questions_that_a_server_rejects_are_unanswered() {
+    let place = Loaded::new();
     let source = format!("jsonl={}", data("questions.cases.jsonl"));
     let eval = |server: &Server, out: &str| {
         let threads = ["--concurrency", "1", "--traces", "--json"];
-        run(&[
+        place.run(
             &[
-                "eval",
-                "--kg",
-                "g",
-                "--model",
-                &server.url,
-                "--source",
-                &source,
-                "--out",
-                out,
-            ][..],
-            &threads,
-        ]
-        .concat())
+                &[
+                    "eval",
+                    "--kg",
+                    "g",
+                    "--model",
+                    &server.url,
+                    "--source",
+                    &source,
+                    "--out",
+                    out,
+                ][..],
+                &threads,
+            ]
+            .concat(),
+        )
     };
     let answers = [
         Answer::Say("get_relation(e0)"),
@@ -630,27 +645,34 @@ fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
             && out.contains("status 400"),
         "{out}"
     );
-    let predictions = std::fs::read_to_string(place.path().join("some/predictions.jsonl")).unwrap();
+    let predictions =
+        std::fs::read_to_string(place.0.path().join("some/predictions.jsonl")).unwrap();
     assert!(
         predictions.lines().count() == 3 && predictions.contains("planner_failed"),
         "{predictions}"
     );
     let (code, out) = eval(&Server::start(vec![Answer::Raw(400, "no")]), "none");
     assert!(
-        code == 2 && out.contains("failed at all 3") && !place.path().join("none").exists(),
+        code == 2 && out.contains("failed at all 3") && !place.0.path().join("none").exists(),
         "{out}"
     );
-    // Any number of questions at a time gives the same results, and the tokens are counted.
+}
+
+/// Any number of questions at a time gives the same results, and the tokens are counted.
+#[test]
+fn results_do_not_depend_on_the_number_of_questions_at_a_time() {
+    let place = Loaded::new();
+    let source = format!("jsonl={}", data("questions.cases.jsonl"));
     let program: &[&str] = &["get_relation(e0)", "ans = end([])"];
     let results = ["1", "8"].map(|concurrency| {
         let server = Server::start(vec![Answer::Program(program)]);
         let folder = format!("at-{concurrency}");
         let given = ["eval", "--kg", "g", "--model", &server.url, "--served", "own"];
         let more = ["--source", &source, "--out", &folder, "--concurrency", concurrency];
-        let (code, out) = run(&[&given[..], &more, &["--price", "1,2"]].concat());
+        let (code, out) = place.run(&[&given[..], &more, &["--price", "1,2"]].concat());
         assert_eq!(code, 0, "{out}");
         assert!(out.contains("written tokens"), "{out}");
-        let file = |name: &str| std::fs::read_to_string(place.path().join(&folder).join(name));
+        let file = |name: &str| std::fs::read_to_string(place.0.path().join(&folder).join(name));
         let metrics: Value = serde_json::from_str(&file("metrics.json").unwrap()).unwrap();
         assert_eq!(
             metrics["served"],
@@ -659,9 +681,14 @@ fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
         file("predictions.jsonl").unwrap()
     });
     assert_eq!(results[0], results[1]);
-    // A hanging server ends the command with an error that names it.
+}
+
+/// A hanging server ends the command with an error that names it.
+#[test]
+fn a_hanging_server_ends_the_command() {
+    let place = Loaded::new();
     let server = Server::start(vec![Answer::Hang]);
-    let (code, out) = run(&[
+    let (code, out) = place.run(&[
         "ask",
         "--kg",
         "g",
@@ -671,7 +698,7 @@ fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
         "1",
         "--entity",
         "goethe",
-        question,
+        QUESTION,
     ]);
     assert_eq!(code, 2, "{out}");
     assert!(

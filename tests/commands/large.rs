@@ -80,6 +80,26 @@ fn question(prompt: &str) -> &str {
     rest.lines().next().unwrap()
 }
 
+/// A row of the table: two runs of four questions, with an interval around the mean.
+fn check_row(row: &Value) {
+    assert_eq!(
+        (row["runs"].as_u64(), row["questions"].as_u64()),
+        (Some(2), Some(4))
+    );
+    let [low, high] = ["0", "1"].map(|at| {
+        row["exact_interval"][at.parse::<usize>().unwrap()]
+            .as_f64()
+            .unwrap()
+    });
+    let mean = row["exact"].as_f64().unwrap();
+    assert!(low <= mean && mean <= high, "{row}");
+    assert_eq!(
+        row["exact_against_base"].is_null(),
+        row["setting"] == "base"
+    );
+    assert!(row["exact_deviation"].as_f64().is_some());
+}
+
 /// One command measures the base, every variation of one parameter and every run, and writes one
 /// table with intervals.
 #[test]
@@ -131,24 +151,7 @@ fn a_sweep_over_examples_tries_and_roles_is_one_table() {
         settings,
         ["base", "n=0", "t=1", "t=2", "leave-out=a", "leave-out=g"]
     );
-    for row in rows {
-        assert_eq!(
-            (row["runs"].as_u64(), row["questions"].as_u64()),
-            (Some(2), Some(4))
-        );
-        let [low, high] = ["0", "1"].map(|at| {
-            row["exact_interval"][at.parse::<usize>().unwrap()]
-                .as_f64()
-                .unwrap()
-        });
-        let mean = row["exact"].as_f64().unwrap();
-        assert!(low <= mean && mean <= high, "{row}");
-        assert_eq!(
-            row["exact_against_base"].is_null(),
-            row["setting"] == "base"
-        );
-        assert!(row["exact_deviation"].as_f64().is_some());
-    }
+    rows.iter().for_each(check_row);
     // Fewer tries ask less, and without G nobody is asked for triples.
     let asked = |setting: &str| {
         rows.iter().find(|row| row["setting"] == setting).unwrap()["asked"]

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 /// The code that a run touches, and the stacks and buffers of its threads.
 const PROGRAM: u64 = 16 << 20;
 
-/// Estimate of a run's peak memory in bytes (measured peaks were 0.76 to 1.06 of it), by purpose: on
-/// the CPU for all devices, on GPUs for the first.
+/// Estimate of a run's peak memory in bytes, by purpose: on the CPU for all devices, on GPUs for the
+/// first. `train/tests/memory.rs` compares it with what runs allocate on the CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
     /// Parameters.
@@ -17,6 +17,9 @@ pub struct Memory {
     pub optimizer: u64,
     /// Activations kept for the backward pass in the largest forward pass of the run.
     pub activations: u64,
+    /// The part of the gradients that exists when the activations are at their most.
+    #[serde(default)]
+    pub early_gradients: u64,
     /// New values of the trained weights during an optimizer step, while the old ones are still
     /// there.
     #[serde(default)]
@@ -27,12 +30,13 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Peak memory in bytes. Activations and gradients do not exist at the same time, but the
-    /// allocator has not returned the memory of one when the other is allocated, so both count.
+    /// Peak memory in bytes: of the passes, of the optimizer's step after them, or of saving, when
+    /// there are neither activations nor gradients.
     #[must_use]
     pub fn peak(&self) -> u64 {
-        let steps = self.gradients + self.optimizer + self.updating;
-        self.weights + steps + self.activations.max(self.saving) + PROGRAM
+        let passes = self.activations + self.early_gradients;
+        let step = self.gradients + self.updating;
+        self.weights + self.optimizer + passes.max(step).max(self.saving) + PROGRAM
     }
 }
 

@@ -12,6 +12,7 @@
 //! Invariants: does not depend on a graph; prints nothing, but reports to a [`TrainProgress`]; the
 //! same inputs, seed and version give the same weights, regardless of the number of threads.
 
+mod allocator;
 mod base;
 mod batch;
 mod checkpoint;

@@ -9,6 +9,7 @@ mod fingerprint;
 mod fronts;
 mod frozen;
 mod generated;
+mod headline;
 mod kqapro;
 mod pipeline;
 mod readers;

@@ -93,17 +93,26 @@ enum Expected {
 
 use Expected::{Read, Reported};
 
-/// The recorded replies to the first turn, in which `get_relation(e0)` is right. All further
-/// requests get plain answers.
-fn recorded() -> Vec<(&'static str, Answer, Expected)> {
-    let message = |value: Value| Answer::Message(value);
-    let body = |text: &str| Answer::Raw(200, "", text.as_bytes().to_vec());
-    let long = |unit: &str| unit.repeat(100_000 / unit.len() + 1);
-    let mut invalid = br#"{"choices":[{"message":{"content":"so "#.to_vec();
-    invalid.extend([0xff, 0xfe, 0xc3]);
-    let mut broken_call = invalid.clone();
-    invalid.extend(br#"get_relation(e0)"}}]}"#);
-    broken_call.extend(br#""}}]}"#);
+/// A recorded reply to the first turn, in which `get_relation(e0)` is right. All further requests get plain
+/// answers.
+type Recorded = (&'static str, Answer, Expected);
+
+fn body(text: &str) -> Answer {
+    Answer::Raw(200, "", text.as_bytes().to_vec())
+}
+
+fn long(unit: &str) -> String {
+    unit.repeat(100_000 / unit.len() + 1)
+}
+
+/// A reply that is no UTF-8, with this end.
+fn invalid(end: &[u8]) -> Answer {
+    let begin = br#"{"choices":[{"message":{"content":"so "#;
+    Answer::Raw(200, "", [&begin[..], &[0xff, 0xfe, 0xc3], end].concat())
+}
+
+/// Calls in every wrapping.
+fn wrapped() -> Vec<Recorded> {
     vec![
         ("plain", say(LIST), Read(1)),
         ("white space", say("\n\n  get_relation(e0)  \n"), Read(1)),
@@ -165,6 +174,13 @@ fn recorded() -> Vec<(&'static str, Answer, Expected)> {
             say("Not get_relation(v9), but get_relation(e0)."),
             Read(1),
         ),
+    ]
+}
+
+/// Thoughts, parts, other notations and lengths.
+fn with_more() -> Vec<Recorded> {
+    let message = Answer::Message;
+    vec![
         (
             "thoughts in tags",
             say("<think>Maybe ans = end([])?</think>\nget_relation(e0)"),
@@ -233,7 +249,7 @@ fn recorded() -> Vec<(&'static str, Answer, Expected)> {
         ),
         (
             "invalid UTF-8 before a call",
-            Answer::Raw(200, "", invalid),
+            invalid(br#"get_relation(e0)"}}]}"#),
             Read(1),
         ),
         (
@@ -241,6 +257,13 @@ fn recorded() -> Vec<(&'static str, Answer, Expected)> {
             body(r#"{"choices":[{"message":{"content":"get_relation(e0)"}}]}"#),
             Read(1),
         ),
+    ]
+}
+
+/// Replies after which the question is asked again.
+fn asked_again() -> Vec<Recorded> {
+    let message = Answer::Message;
+    vec![
         ("an unknown tool", say("look_up(e0)"), Read(2)),
         ("an empty turn", say(""), Read(2)),
         (
@@ -263,11 +286,7 @@ fn recorded() -> Vec<(&'static str, Answer, Expected)> {
             Answer::Cut(json!({ "content": "<think>get_relation(e0)" })),
             Read(2),
         ),
-        (
-            "invalid UTF-8 in the call",
-            Answer::Raw(200, "", broken_call),
-            Read(2),
-        ),
+        ("invalid UTF-8 in the call", invalid(br#""}}]}"#), Read(2)),
         (
             "100 kB of brackets",
             say(&long("get_relation((((")),
@@ -296,6 +315,12 @@ fn recorded() -> Vec<(&'static str, Answer, Expected)> {
             Answer::Raw(503, "", b"loading".to_vec()),
             Read(2),
         ),
+    ]
+}
+
+/// Replies that end the question.
+fn ending() -> Vec<Recorded> {
+    vec![
         (
             "a wrong key",
             Answer::Raw(
@@ -321,6 +346,11 @@ fn recorded() -> Vec<(&'static str, Answer, Expected)> {
             Reported("more than 1048576 bytes"),
         ),
     ]
+}
+
+fn recorded() -> Vec<Recorded> {
+    let all = [wrapped(), with_more(), asked_again(), ending()];
+    all.into_iter().flatten().collect()
 }
 
 #[test]

@@ -33,8 +33,8 @@ use crate::term::XSD;
 /// Parses a query in one of the dialects of the published sets.
 ///
 /// # Errors
-/// [`QueryError::Syntax`] with the parser's message, or if the query is longer or nested more
-/// deeply than any real one.
+/// [`QueryError::Syntax`] with the parser's message, also for a relative IRI without a `BASE`, or if
+/// the query is longer or nested more deeply than any real one.
 ///
 /// ```
 /// let query = kg::parse_query("SELECT DISTINCT COUNT(?x) WHERE { ?x ns:people.person.sibling_s ns:m.02xt6q . }")?;
@@ -42,7 +42,7 @@ use crate::term::XSD;
 /// # Ok::<(), kg::QueryError>(())
 /// ```
 pub fn parse_query(text: &str) -> Result<Query, QueryError> {
-    parse(SparqlParser::new(), text)
+    parse(SparqlParser::new(), text, false)
 }
 
 /// [`parse_query`] for a query whose relative IRIs begin at `base`.
@@ -52,14 +52,16 @@ pub fn parse_query(text: &str) -> Result<Query, QueryError> {
 pub fn parse_query_at(base: &str, text: &str) -> Result<Query, QueryError> {
     let parser = SparqlParser::new().with_base_iri(base);
     let parser = parser.map_err(|error| QueryError::Syntax(format!("{error}: {base}")))?;
-    parse(parser, text)
+    parse(parser, text, true)
 }
 
-fn parse(parser: SparqlParser, text: &str) -> Result<Query, QueryError> {
+fn parse(parser: SparqlParser, text: &str, has_base: bool) -> Result<Query, QueryError> {
     let normal = normalised(text)?;
     let parsed = parser.parse_query(&normal.text);
-    let mut query = parsed
-        .map_err(|error| QueryError::Syntax(syntax::message(text, &normal, &error.to_string())))?;
+    let mut query = parsed.map_err(|error| {
+        let error = error.to_string();
+        QueryError::Syntax(syntax::message(text, &normal, &error, has_base))
+    })?;
     label_service::rewrite(&mut query)?;
     Ok(query)
 }

@@ -20,8 +20,9 @@ pub(super) struct NormalQuery {
 }
 
 /// The message of a syntax error. `source` is the query as it was written, and `error` is what the
-/// parser says about the normal one: `error at LINE:COLUMN: expected one of …`.
-pub(super) fn message(source: &str, normal: &NormalQuery, error: &str) -> String {
+/// parser says about the normal one: `error at LINE:COLUMN: expected one of …`. With `has_base`,
+/// relative IRIs begin at a base outside the query.
+pub(super) fn message(source: &str, normal: &NormalQuery, error: &str, has_base: bool) -> String {
     let Some((line, column, expected)) = parts(error) else {
         return error.to_owned();
     };
@@ -35,6 +36,16 @@ pub(super) fn message(source: &str, normal: &NormalQuery, error: &str) -> String
     if expected.contains(&NO_PREFIX) {
         // The parser has read the name, and the space after it.
         at = last_name(&normal.text, at).unwrap_or(at);
+    }
+    if let Some((iri_at, iri)) = relative_without_base(&normal.text).filter(|_| !has_base)
+        && iri_at <= at
+    {
+        let (line, column) = place(source, original(normal, iri_at));
+        return format!(
+            "line {line}, column {column}: `{}` is a relative IRI, but the query has no base; write \
+             the whole IRI, or begin the query with `BASE <http://…/>`",
+            shortened(&iri)
+        );
     }
     let rest = normal.text.get(at..).unwrap_or_default();
     let (line, column) = place(source, original(normal, at));
@@ -61,6 +72,36 @@ pub(super) fn message(source: &str, normal: &NormalQuery, error: &str) -> String
         }
     };
     format!("line {line}, column {column}: {why}")
+}
+
+/// The first relative IRI that no `BASE` with a whole IRI precedes, and where it is.
+fn relative_without_base(text: &str) -> Option<(usize, String)> {
+    let mut after_base = false;
+    for token in tokens(text) {
+        match token.kind {
+            TokenKind::Space => {}
+            TokenKind::Iri if is_relative(&token.text) => {
+                return Some((token.at, token.text.into_owned()));
+            }
+            TokenKind::Iri if after_base => return None,
+            _ => {
+                after_base =
+                    token.kind == TokenKind::Word && token.text.eq_ignore_ascii_case("base");
+            }
+        }
+    }
+    None
+}
+
+/// Whether an IRI in angle brackets has no scheme.
+fn is_relative(iri: &str) -> bool {
+    let iri = iri.trim_start_matches('<').trim_end_matches('>');
+    let Some((scheme, _)) = iri.split_once(':') else {
+        return true;
+    };
+    let mut chars = scheme.chars();
+    let begins = chars.next().is_some_and(|c| c.is_ascii_alphabetic());
+    !begins || !chars.all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
 }
 
 /// Line, column and the list of what was expected.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use kg::term::{Literal, Term};
-use kg::{self, FrozenKg, Kg, QueryError, QueryLimits};
+use kg::{self, FrozenKg, Kg, QueryAnswer, QueryError, QueryLimits};
 
 use crate::support::*;
 
@@ -420,4 +420,55 @@ fn two_threads_ask_at_once() {
         }
         assert!(matches!(slow.join().unwrap(), Err(QueryError::Deadline(_))));
     });
+}
+
+/// SPARQL 1.1, section 4.1.1: relative IRIs begin at the last BASE before them.
+#[test]
+fn relative_iris_begin_at_the_base_of_the_query() {
+    let iri = |name: &str| Term::Iri(format!("http://a.test/{name}"));
+    let kg = FrozenKg::from_triples(vec![
+        [iri("s"), iri("p"), iri("o")],
+        [iri("x/s"), iri("p"), iri("o")],
+    ]);
+    let ask = |query: &str| match kg.query(&kg::parse_query(query)?, QueryLimits::default())? {
+        QueryAnswer::Bool(yes) => Ok(yes),
+        _ => Err(QueryError::Syntax("no ASK".to_owned())),
+    };
+    for query in [
+        "BASE <http://a.test/> ASK { <s> <p> <o> }",
+        "base <http://a.test/x/y?q#f> ASK { <s> <../p> </o> }",
+        "BASE <http://a.test/s> ASK { <> <p> <//a.test/o> }",
+        "BASE <http://b.test/> BASE <http://a.test/> ASK { <s> <p> <o> }",
+        "BASE <http://a.test/z/> BASE <../x/> ASK { <s> <../p> <../o> }",
+        "BASE <http://a.test/> PREFIX x: <x/> ASK { x:s <p> ?o FILTER(?o = IRI('o')) }",
+        "BASE <http://a.test/> PREFIX x: <x/> BASE <http://b.test/> ASK { x:s ?p ?o }",
+        "BASE <http://a.test/> ASK { VALUES ?s { <s> } ?s <p>/<q>? <o> }",
+    ] {
+        assert!(ask(query).unwrap(), "{query}");
+    }
+    assert!(!ask("BASE <http://a.test/x/> ASK { <s> <p> <o> }").unwrap());
+    for (query, place) in [
+        ("ASK { <s> <http://a.test/p> ?o }", "column 7: `<s>`"),
+        ("PREFIX x: <x/> ASK { x:s ?p ?o }", "column 11: `<x/>`"),
+        ("BASE <a/> ASK { <s> ?p ?o }", "column 6: `<a/>`"),
+        (
+            "ASK { ?s ?p ?o FILTER(?o > '1'^^<integer>) }",
+            "`<integer>`",
+        ),
+        ("ASK { ?s ?p <> }", "`<>`"),
+    ] {
+        let error = kg::parse_query(query).unwrap_err().to_string();
+        assert!(
+            error.contains(place) && error.contains("is a relative IRI, but the query has no base"),
+            "{query}: {error}"
+        );
+        // With a base outside the query there is no error.
+        assert!(
+            kg::parse_query_at("http://a.test/", query).is_ok(),
+            "{query}"
+        );
+    }
+    // Another error that comes first is told.
+    let error = kg::parse_query("ASK { ?s } { <s> ?p ?o }").unwrap_err();
+    assert!(!error.to_string().contains("relative"), "{error}");
 }

@@ -3,9 +3,10 @@
 
 use kg::term::Literal;
 
+use super::compared::places;
 use super::cues::is_generic;
 use crate::era::unsigned;
-use crate::link::{LAST_DAY, number_of_word};
+use crate::link::number_of_word;
 
 /// Words that may begin what is said of the next number.
 const BEGIN: &str = "and or but with whose that who which where have has had having";
@@ -34,7 +35,7 @@ pub(super) fn around_numbers(
     values: &[Literal],
     content: impl Fn(usize) -> Option<usize>,
 ) -> Vec<Option<AroundNumber>> {
-    let places: Vec<Option<usize>> = values.iter().map(|value| place(placed, value)).collect();
+    let places = places(values, |text| written(placed, text));
     let mut numbers: Vec<usize> = places.iter().flatten().copied().collect();
     numbers.sort_unstable();
     numbers.dedup();
@@ -89,14 +90,18 @@ pub(super) fn around_numbers(
     places.into_iter().map(|at| at.and_then(one)).collect()
 }
 
-/// The index of the word that writes a number.
-fn place(placed: &[(usize, String)], value: &Literal) -> Option<usize> {
-    let text = value.lexical.trim_end_matches(LAST_DAY);
-    let number: f64 = text.parse().ok()?;
+/// The indices of the words that may write a number.
+fn written(placed: &[(usize, String)], text: &str) -> Vec<usize> {
+    let Ok(number) = text.parse::<f64>() else {
+        return Vec::new();
+    };
     let named = |word: &str| number_of_word(word).is_some_and(|named| named as f64 == number);
     let digits = unsigned(text);
-    let is = |(_, word): &(usize, String)| word == digits || named(word);
-    placed.iter().position(is)
+    let is = |word: &str| word == digits || named(word);
+    let all = placed.iter().enumerate();
+    all.filter(|(_, (_, word))| is(word))
+        .map(|(at, _)| at)
+        .collect()
 }
 
 #[cfg(test)]
@@ -126,5 +131,11 @@ mod tests {
         let two = own("built after 2010 with 1000 lane metres", &["1000", "2010"]);
         assert_eq!(two[0], ["with", "1000", "lane", "metres"]);
         assert_eq!(two[1], ["built", "after", "2010"]);
+        let two = own("a low above -5 or a high below 5", &["-5", "5"]);
+        assert_eq!(two[0], ["a", "low", "above", "5"]);
+        assert_eq!(two[1], ["or", "a", "high", "below", "5"]);
+        // Both values of a year are at its only word.
+        let year = own("born after 500 bc", &["-500", "-500-12-31"]);
+        assert_eq!(year[0], year[1]);
     }
 }

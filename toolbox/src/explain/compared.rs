@@ -33,15 +33,12 @@ pub(super) struct Compared {
 
 /// How each value of a question is compared; `all` are its words.
 pub(super) fn compared(question: &str, all: &[String], values: &[Literal]) -> Vec<Compared> {
-    let place = |value: &Literal| {
-        let text = value.lexical.trim_end_matches(LAST_DAY);
+    let places = places(values, |text| {
         let text = unsigned(text);
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        digits
-            .then(|| all.iter().position(|word| word == text))
-            .flatten()
-    };
-    let places: Vec<Option<usize>> = values.iter().map(place).collect();
+        let written = all.iter().enumerate().filter(|(_, word)| *word == text);
+        written.filter(|_| digits).map(|(at, _)| at).collect()
+    });
     let lower = question.to_lowercase();
     let spans: Vec<Option<(usize, usize)>> =
         values.iter().map(|value| span(&lower, value)).collect();
@@ -77,6 +74,29 @@ pub(super) fn compared(question: &str, all: &[String], values: &[Literal]) -> Ve
         compared
     };
     (0..values.len()).map(one).collect()
+}
+
+/// The word that writes each value; `words` gives all words that may write a text. Words have no signs:
+/// in `above -5 and below 5` the second value stands at the second `5`.
+pub(super) fn places(values: &[Literal], words: impl Fn(&str) -> Vec<usize>) -> Vec<Option<usize>> {
+    let mut given: Vec<(&str, usize)> = Vec::new();
+    let one = |value| {
+        let text = text_of(value);
+        if let Some((_, at)) = given.iter().find(|(other, _)| *other == text) {
+            return Some(*at);
+        }
+        let words = words(text);
+        let is_free = |at: &&usize| given.iter().all(|(_, taken)| taken != *at);
+        let at = *words.iter().find(is_free).or(words.first())?;
+        given.push((text, at));
+        Some(at)
+    };
+    values.iter().map(one).collect()
+}
+
+/// The text of a value. A year is two values, of which the second is its last day.
+fn text_of(value: &Literal) -> &str {
+    value.lexical.trim_end_matches(LAST_DAY)
 }
 
 /// Whether the number at `at` is a year: four digits behind a word for times.
@@ -163,6 +183,9 @@ mod tests {
             &["3000", "4000"],
         );
         assert_eq!(two, [Some(Op::Ge), Some(Op::Le)]);
+        // Words have no signs.
+        let signs = own("a low above -5 and a high below 5", &["-5", "5"]);
+        assert_eq!(signs, [Some(Op::Gt), Some(Op::Lt)]);
         let more = own("a grade over 5 and 2 or more friends", &["5", "2"]);
         assert_eq!(more, [Some(Op::Gt), Some(Op::Ge)]);
         assert_eq!(

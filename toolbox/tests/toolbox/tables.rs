@@ -56,134 +56,136 @@ pub(crate) fn of_persons(rest: &str) -> Result<Vec<String>, ToolError> {
     rows(&format!("{PERSONS}{rest}"))
 }
 
+/// Programs and their rows.
+const EACH_TOOL: &[(&str, &[&str])] = &[
+    // D1: difference.
+    (
+        "v1 = get_entity_by_type(<@Shop>); v2 = get_tail_entity(v0, <@works>); v3 = difference(v1, v2); ans = end(v3)",
+        &["shop 3"],
+    ),
+    // D2: a row per value, and no row without a value.
+    (
+        "v1 = extend(v0, <@works>); v2 = count(v1); ans = end(v2)",
+        &["4"],
+    ),
+    // D4: groups, with repetitions counted; D6: order.
+    (
+        "v1 = extend(v0, <@city>); v2 = group(v1, k1, count); v3 = sort(v2, desc k1, asc k0); v4 = columns(v3, k1, k0); ans = end(v4)",
+        &["2 | Oslo", "1 | Port Ellen", "1 | Porto"],
+    ),
+    (
+        "v1 = extend(v0, <@age>); v2 = group(v1, sum k1, average k1, min k1, max k1, distinct k1, count); ans = end(v2)",
+        &["70 | 23.333333333333333333 | 20 | 30 | 2 | 3"],
+    ),
+    // D3: values, other columns, sets, texts.
+    (
+        "v1 = extend(v0, <@age>); v2 = where(v1.k1, >, 20); v3 = count(v2); ans = end(v3)",
+        &["1"],
+    ),
+    (
+        "v1 = extend(v0, <@age>); v2 = extend(v1.k0, <@limit>); v3 = where(v2.k1, <, v2.k2); v4 = columns(v3, k1, k2); ans = end(v4)",
+        &["20 | 25"],
+    ),
+    (
+        "v1 = extend(v0, <@city>); v2 = where(v1.k1, starts, \"PORT\"); v3 = columns(v2, k1); v4 = sort(v3, asc k0); ans = end(v4)",
+        &["Port Ellen", "Porto"],
+    ),
+    (
+        "v1 = extend(v0, <@age>); v2 = group(v1, average k1); v3 = where(v1.k1, >, v2); v4 = columns(v3, k1); ans = end(v4)",
+        &["30"],
+    ),
+    // A table of one cell may hold an entity.
+    (
+        "v1 = extend(v0, <@works>); v2 = extend(<@bob>, <@works>); v3 = columns(v2, k1); v4 = where(v1.k1, !=, v3); ans = end(v4)",
+        &["ann | shop 2"],
+    ),
+    // D7: the first rows; D8: union of tables.
+    (
+        "v1 = extend(v0, <@age>); v2 = columns(v1, k1); v3 = sort(v2, asc k0); v4 = first(v3, 2); v5 = union(v4, v4); v6 = count(v5); ans = end(v6)",
+        &["4"],
+    ),
+    // A path that repeats a relation: each node once, circles included.
+    (
+        "v1 = extend(<@shop1>, + <@in>); v2 = columns(v1, k1); v3 = sort(v2, asc k0); ans = end(v3)",
+        &["land", "north"],
+    ),
+    (
+        "v1 = extend(<@north>, * ~<@in>); v2 = columns(v1, k1); v3 = sort(v2, asc k0); ans = end(v3)",
+        &["land", "north", "shop 1"],
+    ),
+    // All of a long text is looked at.
+    (
+        "v1 = extend(<@north>, <@about>); v2 = where(v1.k1, ends, \"its end\"); v3 = count(v2); ans = end(v3)",
+        &["1"],
+    ),
+    // Parts of dates.
+    (
+        "v1 = extend(v0, <@born>); v2 = columns(v1, year k1); v3 = sort(v2, asc k0); ans = end(v3)",
+        &["1980", "1991"],
+    ),
+    // The rows after the first.
+    (
+        "v1 = extend(v0, <@city>); v2 = columns(v1, k1); v3 = sort(v2, asc k0); v4 = first(v3, 1, 2); ans = end(v4)",
+        &["Port Ellen"],
+    ),
+    // A number is a table of one cell; yes or no; one of two sets.
+    (
+        "v1 = count(v0); v2 = where(v1, >, 3); v3 = exists(v2); v4 = choose(v3, <@shop1>, <@shop2>); ans = end(v4)",
+        &["shop 1"],
+    ),
+    (
+        "v1 = count(v0); v2 = where(v1, >, 4); v3 = exists(v2); v4 = choose(v3, <@shop1>, <@shop2>); ans = end(v4)",
+        &["shop 2"],
+    ),
+    (
+        "v1 = extend(v0, <@age>); v2 = exists(v1); ans = end(v2)",
+        &["true"],
+    ),
+    // Arithmetic with a column, a number and a count; no row without a result.
+    (
+        "v1 = extend(v0, <@age>); v2 = extend(v1.k0, <@limit>); v3 = compute(v2.k1, -, v2.k2); v4 = columns(v3, k3); v5 = sort(v4, asc k0); ans = end(v5)",
+        &["-5", "10"],
+    ),
+    (
+        "v1 = extend(<@ann>, <@age>); v2 = compute(v1.k1, /, 4); v3 = count(v0); v4 = compute(v2.k2, *, v3); v5 = columns(v4, k2, k3); ans = end(v5)",
+        &["7.5 | 30"],
+    ),
+    (
+        "v1 = count(v0); v2 = compute(v1, /, 0); v3 = exists(v2); ans = end(v3)",
+        &["false"],
+    ),
+    (
+        "v1 = extend(<@ann>, <@born>); v2 = columns(v1, year k1); v3 = compute(v2.k0, -, 1900); v4 = columns(v3, k1); ans = end(v4)",
+        &["80"],
+    ),
+    // A row without a value: an empty cell is first in order, passes no test and is not counted.
+    (
+        "v1 = extend(v0, maybe <@age>); v2 = columns(v1, k0, k1); v3 = sort(v2, asc k1, asc k0); v4 = first(v3, 2); ans = end(v4)",
+        &["dan | ", "bob | 20"],
+    ),
+    (
+        "v1 = extend(v0, maybe <@age>); v2 = where(v1.k1, !=, 20); v3 = columns(v2, k1); ans = end(v3)",
+        &["30"],
+    ),
+    (
+        "v1 = extend(v0, maybe <@age>); v2 = group(v1, count, distinct k1, max k1); ans = end(v2)",
+        &["4 | 2 | 30"],
+    ),
+    (
+        "v1 = extend(<@dan>, maybe <@age>); v2 = group(v1, k0, max k1); v3 = extend(v1.k1, maybe <@in>); v4 = count(v3); ans = end(v4)",
+        &["1"],
+    ),
+    // D9: no rows.
+    (
+        "v1 = extend(v0, <@age>); v2 = where(v1.k1, >, 99); v3 = group(v2, count, sum k1, average k1); ans = end(v3)",
+        &["0 | 0 | 0"],
+    ),
+];
+
 /// Rules D.1 and D.2, a program each.
 #[test]
 fn each_tool_follows_its_rule() {
-    let cases = [
-        // D1: difference.
-        (
-            "v1 = get_entity_by_type(<@Shop>); v2 = get_tail_entity(v0, <@works>); v3 = difference(v1, v2); ans = end(v3)",
-            &["shop 3"][..],
-        ),
-        // D2: a row per value, and no row without a value.
-        (
-            "v1 = extend(v0, <@works>); v2 = count(v1); ans = end(v2)",
-            &["4"],
-        ),
-        // D4: groups, with repetitions counted; D6: order.
-        (
-            "v1 = extend(v0, <@city>); v2 = group(v1, k1, count); v3 = sort(v2, desc k1, asc k0); v4 = columns(v3, k1, k0); ans = end(v4)",
-            &["2 | Oslo", "1 | Port Ellen", "1 | Porto"],
-        ),
-        (
-            "v1 = extend(v0, <@age>); v2 = group(v1, sum k1, average k1, min k1, max k1, distinct k1, count); ans = end(v2)",
-            &["70 | 23.333333333333333333 | 20 | 30 | 2 | 3"],
-        ),
-        // D3: values, other columns, sets, texts.
-        (
-            "v1 = extend(v0, <@age>); v2 = where(v1.k1, >, 20); v3 = count(v2); ans = end(v3)",
-            &["1"],
-        ),
-        (
-            "v1 = extend(v0, <@age>); v2 = extend(v1.k0, <@limit>); v3 = where(v2.k1, <, v2.k2); v4 = columns(v3, k1, k2); ans = end(v4)",
-            &["20 | 25"],
-        ),
-        (
-            "v1 = extend(v0, <@city>); v2 = where(v1.k1, starts, \"PORT\"); v3 = columns(v2, k1); v4 = sort(v3, asc k0); ans = end(v4)",
-            &["Port Ellen", "Porto"],
-        ),
-        (
-            "v1 = extend(v0, <@age>); v2 = group(v1, average k1); v3 = where(v1.k1, >, v2); v4 = columns(v3, k1); ans = end(v4)",
-            &["30"],
-        ),
-        // A table of one cell may hold an entity.
-        (
-            "v1 = extend(v0, <@works>); v2 = extend(<@bob>, <@works>); v3 = columns(v2, k1); v4 = where(v1.k1, !=, v3); ans = end(v4)",
-            &["ann | shop 2"],
-        ),
-        // D7: the first rows; D8: union of tables.
-        (
-            "v1 = extend(v0, <@age>); v2 = columns(v1, k1); v3 = sort(v2, asc k0); v4 = first(v3, 2); v5 = union(v4, v4); v6 = count(v5); ans = end(v6)",
-            &["4"],
-        ),
-        // A path that repeats a relation: each node once, circles included.
-        (
-            "v1 = extend(<@shop1>, + <@in>); v2 = columns(v1, k1); v3 = sort(v2, asc k0); ans = end(v3)",
-            &["land", "north"],
-        ),
-        (
-            "v1 = extend(<@north>, * ~<@in>); v2 = columns(v1, k1); v3 = sort(v2, asc k0); ans = end(v3)",
-            &["land", "north", "shop 1"],
-        ),
-        // All of a long text is looked at.
-        (
-            "v1 = extend(<@north>, <@about>); v2 = where(v1.k1, ends, \"its end\"); v3 = count(v2); ans = end(v3)",
-            &["1"],
-        ),
-        // Parts of dates.
-        (
-            "v1 = extend(v0, <@born>); v2 = columns(v1, year k1); v3 = sort(v2, asc k0); ans = end(v3)",
-            &["1980", "1991"],
-        ),
-        // The rows after the first.
-        (
-            "v1 = extend(v0, <@city>); v2 = columns(v1, k1); v3 = sort(v2, asc k0); v4 = first(v3, 1, 2); ans = end(v4)",
-            &["Port Ellen"],
-        ),
-        // A number is a table of one cell; yes or no; one of two sets.
-        (
-            "v1 = count(v0); v2 = where(v1, >, 3); v3 = exists(v2); v4 = choose(v3, <@shop1>, <@shop2>); ans = end(v4)",
-            &["shop 1"],
-        ),
-        (
-            "v1 = count(v0); v2 = where(v1, >, 4); v3 = exists(v2); v4 = choose(v3, <@shop1>, <@shop2>); ans = end(v4)",
-            &["shop 2"],
-        ),
-        (
-            "v1 = extend(v0, <@age>); v2 = exists(v1); ans = end(v2)",
-            &["true"],
-        ),
-        // Arithmetic with a column, a number and a count; no row without a result.
-        (
-            "v1 = extend(v0, <@age>); v2 = extend(v1.k0, <@limit>); v3 = compute(v2.k1, -, v2.k2); v4 = columns(v3, k3); v5 = sort(v4, asc k0); ans = end(v5)",
-            &["-5", "10"],
-        ),
-        (
-            "v1 = extend(<@ann>, <@age>); v2 = compute(v1.k1, /, 4); v3 = count(v0); v4 = compute(v2.k2, *, v3); v5 = columns(v4, k2, k3); ans = end(v5)",
-            &["7.5 | 30"],
-        ),
-        (
-            "v1 = count(v0); v2 = compute(v1, /, 0); v3 = exists(v2); ans = end(v3)",
-            &["false"],
-        ),
-        (
-            "v1 = extend(<@ann>, <@born>); v2 = columns(v1, year k1); v3 = compute(v2.k0, -, 1900); v4 = columns(v3, k1); ans = end(v4)",
-            &["80"],
-        ),
-        // A row without a value: an empty cell is first in order, passes no test and is not counted.
-        (
-            "v1 = extend(v0, maybe <@age>); v2 = columns(v1, k0, k1); v3 = sort(v2, asc k1, asc k0); v4 = first(v3, 2); ans = end(v4)",
-            &["dan | ", "bob | 20"],
-        ),
-        (
-            "v1 = extend(v0, maybe <@age>); v2 = where(v1.k1, !=, 20); v3 = columns(v2, k1); ans = end(v3)",
-            &["30"],
-        ),
-        (
-            "v1 = extend(v0, maybe <@age>); v2 = group(v1, count, distinct k1, max k1); ans = end(v2)",
-            &["4 | 2 | 30"],
-        ),
-        (
-            "v1 = extend(<@dan>, maybe <@age>); v2 = group(v1, k0, max k1); v3 = extend(v1.k1, maybe <@in>); v4 = count(v3); ans = end(v4)",
-            &["1"],
-        ),
-        // D9: no rows.
-        (
-            "v1 = extend(v0, <@age>); v2 = where(v1.k1, >, 99); v3 = group(v2, count, sum k1, average k1); ans = end(v3)",
-            &["0 | 0 | 0"],
-        ),
-    ];
-    for (program, wanted) in cases {
+    for &(program, wanted) in EACH_TOOL {
         let mut found = of_persons(program).unwrap();
         if program.contains("average") && wanted[0].contains("23.3") {
             // As many digits as the datatype has.

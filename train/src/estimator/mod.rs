@@ -6,7 +6,7 @@ mod trial;
 
 use model::ModelConfig;
 
-use self::activations::activations;
+use self::activations::{PassBytes, activations};
 use self::operations::{factors, operations};
 use crate::base::OpenedBase;
 use crate::batch::{Example, Examples, StepPlan};
@@ -24,8 +24,8 @@ struct Totals {
     steps: usize,
     tokens: usize,
     operations: f64,
-    /// Peak bytes of activations in any step.
-    activations: u64,
+    /// The peak of any step.
+    peak: PassBytes,
     /// Whether a device has more than one forward pass in any step, whose gradients are summed.
     summed: bool,
 }
@@ -49,7 +49,7 @@ pub(crate) fn estimate(
         0
     };
     let trained_parameters = if lora { added + extra } else { whole };
-    let totals = totals(model, config, train, steps);
+    let totals = totals(base, config, trained_parameters, train, steps);
     let sum = |f: fn(&Example) -> usize| train.examples.iter().map(f).sum::<usize>();
     let all = train.examples.iter().chain(&valid.examples);
     Estimate {
@@ -122,11 +122,14 @@ fn recomputed(config: &TrainConfig) -> f64 {
 }
 
 fn totals(
-    model: &ModelConfig,
+    base: &OpenedBase,
     config: &TrainConfig,
+    trained: usize,
     train: &Examples,
     steps: &[Vec<StepPlan>],
 ) -> Totals {
+    let model = &base.config;
+    let all_gradients = 4 * trained as u64;
     let lora = config.method == Method::Lora;
     let most = config.max_steps.unwrap_or(usize::MAX);
     let mut out = Totals::default();
@@ -135,25 +138,44 @@ fn totals(
         out.summed |= step.iter().any(|part| part.len() > 1);
         let mut by_device = Vec::new();
         for part in step {
-            let mut peak = 0;
-            for micro in part {
+            let mut peak = PassBytes::default();
+            for (at, micro) in part.iter().enumerate() {
                 let lengths: Vec<usize> = micro.iter().map(|i| train.examples[*i].len()).collect();
                 let rows = micro.iter().map(|i| train.examples[*i].trained()).sum();
                 out.tokens += lengths.iter().sum::<usize>();
                 out.operations += operations(model, lora, &lengths, rows) * recomputed(config);
-                peak = peak.max(activations(model, config, &lengths, rows));
+                let mut pass = activations(model, config, base.base_rows, &lengths, rows);
+                if at > 0 {
+                    // Those of the passes before it.
+                    pass.gradients = all_gradients;
+                }
+                if pass.sum() > peak.sum() {
+                    peak = pass;
+                }
             }
             by_device.push(peak);
         }
         // As many replicas on the CPU compute at a time as there are threads, and they share main
         // memory; every GPU has its own.
-        by_device.sort_unstable_by(|a, b| b.cmp(a));
+        by_device.sort_unstable_by_key(|peak| std::cmp::Reverse(peak.sum()));
         let at_once = match config.processor {
             Processor::Cpu => parallel(config),
             Processor::Cuda => 1,
         };
-        let peak = by_device.iter().take(at_once).sum();
-        out.activations = out.activations.max(peak);
+        let counted = match config.processor {
+            Processor::Cpu => by_device.len(),
+            Processor::Cuda => 1,
+        };
+        let mut peak = PassBytes::default();
+        for (at, one) in by_device.iter().take(counted).enumerate() {
+            // The others have their gradients already.
+            let works = at < at_once;
+            peak.activations += if works { one.activations } else { 0 };
+            peak.gradients += if works { one.gradients } else { all_gradients };
+        }
+        if peak.sum() > out.peak.sum() {
+            out.peak = peak;
+        }
     }
     out
 }
@@ -208,11 +230,17 @@ fn memory(
         Some(_) => bytes(trained).max(2 * bytes(largest.unwrap_or(0))),
         None => bytes(all + added),
     };
+    let gradients = bytes(trained) * replicas * (1 + u64::from(summed));
     Memory {
         weights: blocks.unwrap_or(width * all as u64) + bytes(added),
-        gradients: bytes(trained) * replicas * (1 + u64::from(summed)),
+        gradients,
         optimizer: 2 * bytes(trained) - saved_by_muon,
-        activations: totals.activations,
+        activations: totals.peak.activations,
+        early_gradients: if summed {
+            gradients
+        } else {
+            totals.peak.gradients
+        },
         updating: if fused { bytes(trained) } else { 0 },
         saving: if cpu {
             copied.max(2 * bytes(trained))

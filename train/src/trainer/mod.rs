@@ -25,7 +25,7 @@ use crate::estimate::Estimate;
 use crate::llama::{FrozenBase, Llama};
 use crate::optim::Optimizer;
 use crate::progress::{Summary, TrainEvent, TrainProgress};
-use crate::{TrainError, batch, device, estimator, replicas};
+use crate::{TrainError, allocator, batch, device, estimator, replicas};
 
 /// The record of a run, in its folder.
 const RUN: &str = "run.json";
@@ -84,6 +84,7 @@ pub fn train(
     stop: &AtomicBool,
 ) -> Result<Summary, TrainError> {
     check_out(base, out)?;
+    allocator::give_large_blocks_back();
     let RunPlan {
         config,
         base,

@@ -163,37 +163,12 @@ impl Frozen {
                 expression,
             } => {
                 self.pattern(inner, maybe, branches);
-                match expression {
-                    Expression::Variable(other) => self
-                        .same
-                        .push((variable.as_str().to_owned(), other.as_str().to_owned())),
-                    Expression::NamedNode(node) => {
-                        self.values
-                            .entry(variable.as_str().to_owned())
-                            .or_default()
-                            .push(iri(node.as_str()));
-                    }
-                    other => self.expression(other, false, branches),
-                }
+                self.assign(variable.as_str(), expression, branches);
             }
             GraphPattern::Values {
                 variables,
                 bindings,
-            } => {
-                for (i, variable) in variables.iter().enumerate() {
-                    for row in bindings {
-                        let term = match &row[i] {
-                            Some(GroundTerm::NamedNode(node)) => iri(node.as_str()),
-                            Some(GroundTerm::Literal(value)) => Term::Literal(literal(value)),
-                            _ => continue,
-                        };
-                        self.values
-                            .entry(variable.as_str().to_owned())
-                            .or_default()
-                            .push(term);
-                    }
-                }
-            }
+            } => self.listed(variables, bindings),
             GraphPattern::OrderBy { inner, expression } => {
                 self.pattern(inner, maybe, branches);
                 for key in expression {
@@ -220,6 +195,39 @@ impl Frozen {
             | GraphPattern::Slice { inner, .. }
             | GraphPattern::Graph { inner, .. } => self.pattern(inner, maybe, branches),
             _ => {}
+        }
+    }
+
+    /// `BIND(expression AS ?variable)`.
+    fn assign(&mut self, variable: &str, expression: &Expression, branches: &[(usize, usize)]) {
+        match expression {
+            Expression::Variable(other) => self
+                .same
+                .push((variable.to_owned(), other.as_str().to_owned())),
+            Expression::NamedNode(node) => {
+                self.values
+                    .entry(variable.to_owned())
+                    .or_default()
+                    .push(iri(node.as_str()));
+            }
+            other => self.expression(other, false, branches),
+        }
+    }
+
+    /// `VALUES`.
+    fn listed(&mut self, variables: &[Variable], bindings: &[Vec<Option<GroundTerm>>]) {
+        for (i, variable) in variables.iter().enumerate() {
+            for row in bindings {
+                let term = match &row[i] {
+                    Some(GroundTerm::NamedNode(node)) => iri(node.as_str()),
+                    Some(GroundTerm::Literal(value)) => Term::Literal(literal(value)),
+                    _ => continue,
+                };
+                self.values
+                    .entry(variable.as_str().to_owned())
+                    .or_default()
+                    .push(term);
+            }
         }
     }
 

@@ -9,6 +9,33 @@ use serde_json::{Value, json};
 
 use crate::encoder_folders::{SHAPES, WORDS, write_folder};
 
+/// Attention of each of `n` positions to all.
+fn attention(config: &EncoderConfig, [q, k, v]: [&[f64]; 3], n: usize) -> Vec<f64> {
+    let hidden = config.hidden_size;
+    let dim = hidden / config.heads;
+    let mut mixed = vec![0.0; n * hidden];
+    for head in 0..config.heads {
+        for i in 0..n {
+            let scores: Vec<f64> = (0..n)
+                .map(|j| {
+                    ((0..dim)
+                        .map(|d| q[i * hidden + head * dim + d] * k[j * hidden + head * dim + d])
+                        .sum::<f64>()
+                        / (dim as f64).sqrt())
+                    .exp()
+                })
+                .collect();
+            let sum: f64 = scores.iter().sum();
+            for d in 0..dim {
+                mixed[i * hidden + head * dim + d] = (0..n)
+                    .map(|j| scores[j] / sum * v[j * hidden + head * dim + d])
+                    .sum();
+            }
+        }
+    }
+    mixed
+}
+
 /// The model in plain f64 loops.
 fn reference(config: &EncoderConfig, weights: &Weights, ids: &[usize]) -> Vec<f64> {
     let hidden = config.hidden_size;
@@ -57,7 +84,6 @@ fn reference(config: &EncoderConfig, weights: &Weights, ids: &[usize]) -> Vec<f6
     }
     norm(&mut x, "embeddings");
     let n = ids.len();
-    let dim = hidden / config.heads;
     for layer in 0..config.layers {
         let at = |name: &str| format!("encoder.layer.{layer}.{name}");
         let (q, k, v) = (
@@ -65,28 +91,7 @@ fn reference(config: &EncoderConfig, weights: &Weights, ids: &[usize]) -> Vec<f6
             linear(&x, hidden, &at("attention.self.key")),
             linear(&x, hidden, &at("attention.self.value")),
         );
-        let mut mixed = vec![0.0; n * hidden];
-        for head in 0..config.heads {
-            for i in 0..n {
-                let scores: Vec<f64> = (0..n)
-                    .map(|j| {
-                        ((0..dim)
-                            .map(|d| {
-                                q[i * hidden + head * dim + d] * k[j * hidden + head * dim + d]
-                            })
-                            .sum::<f64>()
-                            / (dim as f64).sqrt())
-                        .exp()
-                    })
-                    .collect();
-                let sum: f64 = scores.iter().sum();
-                for d in 0..dim {
-                    mixed[i * hidden + head * dim + d] = (0..n)
-                        .map(|j| scores[j] / sum * v[j * hidden + head * dim + d])
-                        .sum();
-                }
-            }
-        }
+        let mixed = attention(config, [&q, &k, &v], n);
         let out = linear(&mixed, hidden, &at("attention.output.dense"));
         x.iter_mut().zip(&out).for_each(|(x, o)| *x += o);
         norm(&mut x, &at("attention.output"));

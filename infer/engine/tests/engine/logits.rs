@@ -8,8 +8,8 @@ use model::{Family, ModelConfig, Tensor, Weights};
 
 use crate::support::{Rng, config, engine, naive, random_ids, random_weights, worst};
 
-#[test]
-fn logits_match_the_naive_loops() {
+/// Models of every shape, with names.
+fn shapes() -> Vec<(&'static str, ModelConfig)> {
     let base = config();
     let llama3 = Llama3Scaling {
         factor: 8.0,
@@ -29,7 +29,7 @@ fn logits_match_the_naive_loops() {
         scaling,
         ..base.rope.clone()
     };
-    let cases = [
+    vec![
         ("tied", base.clone()),
         (
             "untied, other theta",
@@ -98,8 +98,12 @@ fn logits_match_the_naive_loops() {
                 ..base.clone()
             },
         ),
-    ];
-    for (name, c) in cases {
+    ]
+}
+
+#[test]
+fn logits_match_the_naive_loops() {
+    for (name, c) in shapes() {
         let weights = random_weights(&c, 11);
         let ids = random_ids(&mut Rng(5), 130, c.vocab_size);
         let want = naive(&c, &weights, &ids);

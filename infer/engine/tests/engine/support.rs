@@ -103,10 +103,100 @@ pub(crate) fn engine(c: &ModelConfig, weights: &Weights) -> Engine {
     Engine::new(c.clone(), weights).unwrap()
 }
 
+/// The angle by which pair `i` of a head turns from one position to the next.
+fn frequency(c: &ModelConfig, i: usize) -> f64 {
+    let d = c.head_dim;
+    let f = 1.0 / c.rope.theta.powf((2 * i) as f64 / d as f64);
+    let s = match &c.rope.scaling {
+        RopeScaling::Llama3(s) => s,
+        RopeScaling::Linear { factor } => return f / factor,
+        RopeScaling::Yarn(y) => {
+            // The number of turns over the original context decides; the borders are
+            // dimensions, as in the paper's appendix.
+            let border = |turns: f64| {
+                d as f64
+                    * (y.original_max_position_embeddings as f64 / (turns * std::f64::consts::TAU))
+                        .ln()
+                    / (2.0 * c.rope.theta.ln())
+            };
+            let (low, high) = (
+                border(y.beta_fast).floor().max(0.0),
+                border(y.beta_slow).ceil().min(d as f64 - 1.0),
+            );
+            let ramp = ((i as f64 - low) / (high - low)).clamp(0.0, 1.0);
+            return f * (1.0 - ramp) + f / y.factor * ramp;
+        }
+        RopeScaling::None => return f,
+    };
+    let (length, original) = (
+        std::f64::consts::TAU / f,
+        s.original_max_position_embeddings as f64,
+    );
+    if length > original / s.low_freq_factor {
+        f / s.factor
+    } else if length < original / s.high_freq_factor {
+        f
+    } else {
+        let smooth =
+            (original / length - s.low_freq_factor) / (s.high_freq_factor - s.low_freq_factor);
+        (1.0 - smooth) * f / s.factor + smooth * f
+    }
+}
+
+type M = Vec<Vec<f64>>;
+
+/// A head, turned for its position.
+fn turned(c: &ModelConfig, head: &[f64], position: usize) -> Vec<f64> {
+    let d = c.head_dim;
+    let amplitude = match &c.rope.scaling {
+        RopeScaling::Yarn(y) => y.attention_factor.unwrap_or(0.1 * y.factor.ln() + 1.0),
+        _ => 1.0,
+    };
+    let half = d / 2;
+    let at = |i: usize| {
+        let angle = position as f64 * frequency(c, i % half);
+        let turned = if i < half {
+            -head[i + half]
+        } else {
+            head[i - half]
+        };
+        (head[i] * angle.cos() + turned * angle.sin()) * amplitude
+    };
+    (0..d).map(at).collect()
+}
+
+/// Attention of every position to itself and those before it.
+fn attention(c: &ModelConfig, [q, k, v]: [&M; 3]) -> M {
+    let d = c.head_dim;
+    let mut mixed: M = vec![vec![0.0; c.num_attention_heads * d]; q.len()];
+    for head in 0..c.num_attention_heads {
+        let kv = head / (c.num_attention_heads / c.num_key_value_heads);
+        for p in 0..q.len() {
+            let query = turned(c, &q[p][head * d..][..d], p);
+            let score = |t: usize| {
+                query
+                    .iter()
+                    .zip(turned(c, &k[t][kv * d..][..d], t))
+                    .map(|(a, b)| a * b)
+                    .sum::<f64>()
+                    / (d as f64).sqrt()
+            };
+            let scores: Vec<f64> = (0..=p).map(score).collect();
+            let max = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let total: f64 = scores.iter().map(|s| (s - max).exp()).sum();
+            for (t, s) in scores.iter().enumerate() {
+                for i in 0..d {
+                    mixed[p][head * d + i] += (s - max).exp() / total * v[t][kv * d + i];
+                }
+            }
+        }
+    }
+    mixed
+}
+
 /// Logits of every position, computed from the published formulas in f64 loops that share no code
 /// with the engine.
 pub(crate) fn naive(c: &ModelConfig, weights: &Weights, ids: &[u32]) -> Vec<Vec<f64>> {
-    type M = Vec<Vec<f64>>;
     let values = |name: &str| -> Vec<f64> {
         weights
             .find(name)
@@ -139,61 +229,6 @@ pub(crate) fn naive(c: &ModelConfig, weights: &Weights, ids: &[u32]) -> Vec<Vec<
         x.iter().map(one).collect()
     };
     let d = c.head_dim;
-    let frequency = |i: usize| -> f64 {
-        let f = 1.0 / c.rope.theta.powf((2 * i) as f64 / d as f64);
-        let s = match &c.rope.scaling {
-            RopeScaling::Llama3(s) => s,
-            RopeScaling::Linear { factor } => return f / factor,
-            RopeScaling::Yarn(y) => {
-                // The number of turns over the original context decides; the borders are
-                // dimensions, as in the paper's appendix.
-                let border = |turns: f64| {
-                    d as f64
-                        * (y.original_max_position_embeddings as f64
-                            / (turns * std::f64::consts::TAU))
-                            .ln()
-                        / (2.0 * c.rope.theta.ln())
-                };
-                let (low, high) = (
-                    border(y.beta_fast).floor().max(0.0),
-                    border(y.beta_slow).ceil().min(d as f64 - 1.0),
-                );
-                let ramp = ((i as f64 - low) / (high - low)).clamp(0.0, 1.0);
-                return f * (1.0 - ramp) + f / y.factor * ramp;
-            }
-            RopeScaling::None => return f,
-        };
-        let (length, original) = (
-            std::f64::consts::TAU / f,
-            s.original_max_position_embeddings as f64,
-        );
-        if length > original / s.low_freq_factor {
-            f / s.factor
-        } else if length < original / s.high_freq_factor {
-            f
-        } else {
-            let smooth =
-                (original / length - s.low_freq_factor) / (s.high_freq_factor - s.low_freq_factor);
-            (1.0 - smooth) * f / s.factor + smooth * f
-        }
-    };
-    let amplitude = match &c.rope.scaling {
-        RopeScaling::Yarn(y) => y.attention_factor.unwrap_or(0.1 * y.factor.ln() + 1.0),
-        _ => 1.0,
-    };
-    let rope = |head: &[f64], position: usize| -> Vec<f64> {
-        let half = d / 2;
-        let at = |i: usize| {
-            let angle = position as f64 * frequency(i % half);
-            let turned = if i < half {
-                -head[i + half]
-            } else {
-                head[i - half]
-            };
-            (head[i] * angle.cos() + turned * angle.sin()) * amplitude
-        };
-        (0..d).map(at).collect()
-    };
     let table = values("model.embed_tokens.weight");
     let mut x: M = ids
         .iter()
@@ -223,29 +258,7 @@ pub(crate) fn naive(c: &ModelConfig, weights: &Weights, ids: &[u32]) -> Vec<Vec<
         let q = heads(project(&h, "self_attn.q_proj"), "self_attn.q_norm");
         let k = heads(project(&h, "self_attn.k_proj"), "self_attn.k_norm");
         let v = project(&h, "self_attn.v_proj");
-        let mut mixed: M = vec![vec![0.0; c.num_attention_heads * d]; ids.len()];
-        for head in 0..c.num_attention_heads {
-            let kv = head / (c.num_attention_heads / c.num_key_value_heads);
-            for p in 0..ids.len() {
-                let query = rope(&q[p][head * d..][..d], p);
-                let score = |t: usize| {
-                    query
-                        .iter()
-                        .zip(rope(&k[t][kv * d..][..d], t))
-                        .map(|(a, b)| a * b)
-                        .sum::<f64>()
-                        / (d as f64).sqrt()
-                };
-                let scores: Vec<f64> = (0..=p).map(score).collect();
-                let max = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                let total: f64 = scores.iter().map(|s| (s - max).exp()).sum();
-                for (t, s) in scores.iter().enumerate() {
-                    for i in 0..d {
-                        mixed[p][head * d + i] += (s - max).exp() / total * v[t][kv * d + i];
-                    }
-                }
-            }
-        }
+        let mixed = attention(c, [&q, &k, &v]);
         let add = |x: &mut M, y: M| {
             x.iter_mut()
                 .zip(y)
