@@ -130,8 +130,8 @@ fn graph(questions: &[Usable], hints: &WordHints, seed: u64) -> FrozenKg {
         }
     }
     made.name();
-    for (number, one) in questions.iter().enumerate() {
-        for (at, topic) in one.question.topics.iter().enumerate() {
+    for one in questions {
+        for topic in &one.question.topics {
             let node = Term::Iri(topic.name.clone());
             made.triples.push([
                 node.clone(),

@@ -457,7 +457,7 @@ impl Speaker<'_> {
                 table.rows = format!("{} per {}", table.rows, table.column(0));
             }
             Tool::Columns => {
-                table.columns = rest.iter().map(|arg| self.cell(arg, &table)).collect()
+                table.columns = rest.iter().map(|arg| self.cell(arg, &table)).collect();
             }
             Tool::Sort => {
                 let keys: Vec<String> = rest.iter().map(|arg| self.cell(arg, &table)).collect();
