@@ -46,8 +46,10 @@ pub(crate) fn of_model(model: &Path) -> Vec<String> {
     let model = hub::locate(model).unwrap_or_else(|_| model.to_path_buf());
     let mut paths = vec![model.clone()];
     if model.is_file() {
-        // A GGUF file may be read with the tokenizer in its folder.
-        paths.push(model.with_file_name(files::TOKENIZER));
+        // A GGUF file is read with what the model has learned beside its weights, and maybe with the
+        // tokenizer, in its folder.
+        let beside = files::learned_names().chain([files::TOKENIZER]);
+        paths.extend(beside.map(|name| model.with_file_name(name)));
     }
     for folder in [base_of(&model), Some(model)].into_iter().flatten() {
         paths.extend(names(&folder).iter().map(|name| folder.join(name)));
@@ -113,5 +115,7 @@ mod tests {
         let alone = of_model(&file);
         fs::write(dir.path().join("tokenizer.json"), "{}").unwrap();
         assert_eq!((alone.len(), of_model(&file).len()), (1, 2));
+        fs::write(dir.path().join("wordings.txt"), "").unwrap();
+        assert_eq!(of_model(&file).len(), 3);
     }
 }

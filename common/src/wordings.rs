@@ -15,6 +15,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::io;
 use std::path::Path;
 
 use crate::fs::FsError;
@@ -238,18 +239,23 @@ impl Wordings {
         })
     }
 
-    /// The wordings of a data or model folder; `None` if it has none, or if the file is of another
-    /// version.
+    /// The wordings of a data or model folder; `None` if it has none.
     ///
     /// # Errors
-    /// If the file exists and cannot be read.
+    /// If the file exists and cannot be read, is damaged, or is of another version.
     pub fn of_folder(folder: &Path) -> Result<Option<Self>, FsError> {
         let path = folder.join(FILE);
-        if !path.is_file() {
-            return Ok(None);
-        }
-        let text = std::fs::read_to_string(&path).map_err(FsError::at(&path))?;
-        Ok(Self::parse(&text))
+        let read = match std::fs::read_to_string(&path) {
+            Ok(text) => Self::parse(&text).ok_or_else(|| {
+                let message = "it is damaged, or another version of kgagent wrote it; take the file \
+                               from where the folder came from, or remove it: what was read in \
+                               training is then unknown";
+                io::Error::new(io::ErrorKind::InvalidData, message)
+            }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => Err(error),
+        };
+        read.map(Some).map_err(FsError::at(&path))
     }
 }
 
@@ -339,5 +345,25 @@ mod tests {
         some.add(wording(&[1], 2));
         std::fs::write(dir.path().join(FILE), some.to_text()).unwrap();
         assert_eq!(Wordings::of_folder(dir.path()).unwrap(), Some(some));
+    }
+
+    #[test]
+    fn a_damaged_file_is_an_error_that_names_it() {
+        let mut some = Wordings::default();
+        some.add(wording(&[1], 2));
+        for damaged in [
+            b"".as_slice(),
+            b"kgagent wordings 2\n",
+            b"\xff\xfe",
+            &some.to_text().as_bytes()[..40],
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            std::fs::write(dir.path().join(FILE), damaged).unwrap();
+            let error = Wordings::of_folder(dir.path()).unwrap_err().to_string();
+            assert!(error.contains(FILE), "{error}");
+        }
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join(FILE)).unwrap();
+        assert!(Wordings::of_folder(dir.path()).is_err());
     }
 }

@@ -88,7 +88,7 @@ impl Dataset {
         }
         data.wordings = Wordings::of_folder(dir)?;
         let words = dir.join(files::WORDS);
-        if words.is_file() {
+        if words.exists() {
             data.words = std::fs::read_to_string(&words).map_err(ModelError::io(&words))?;
         }
         for list in [&mut data.layouts, &mut data.agents, &mut data.kg_hashes] {

@@ -1,6 +1,8 @@
 //! The files of model folders and adapter folders: what is fetched, copied and exported. This is the
 //! only list of them.
 
+use std::path::Path;
+
 /// A file of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FolderFile {
@@ -83,6 +85,15 @@ pub const ADAPTER: [FolderFile; 8] = [
     learned(WORDINGS),
     learned(WORDS),
 ];
+
+/// The folder with the files of a model: itself, or where a GGUF file is.
+#[must_use]
+pub fn folder_of(model: &Path) -> &Path {
+    match model.parent() {
+        Some(folder) if model.is_file() => folder,
+        _ => model,
+    }
+}
 
 /// The names of the files that every copy of a model has unchanged, if the model has them.
 pub fn learned_names() -> impl Iterator<Item = &'static str> {

@@ -159,15 +159,15 @@ impl ExportedModel {
         })
     }
 
-    /// Copies the files of a model folder that record what it learned besides the weights.
+    /// Copies the files that record what the model learned besides the weights.
     fn copy_learned(&self, staged: &StagedFolder) -> Result<()> {
-        // A GGUF file is the whole model: there are no other files to copy.
-        let Self::Folder(folder) = self else {
-            return Ok(());
+        let folder = match self {
+            Self::Folder(folder) => &folder.path,
+            Self::Gguf(file, _) => files::folder_of(file),
         };
         for name in files::learned_names() {
-            let path = folder.path.join(name);
-            if path.is_file() {
+            let path = folder.join(name);
+            if path.exists() {
                 let content = fs::read(&path).with_context(|| path.display().to_string())?;
                 staged.file(name, &content)?;
             }
@@ -189,6 +189,7 @@ fn write(
         base_digest: None,
         ..model.info().clone()
     };
+    model.copy_learned(staged)?;
     let recipe = args.quantize;
     let file = format!("{name}.{}.gguf", recipe.name());
     let weights = model.source()?;
@@ -199,7 +200,6 @@ fn write(
                 let values = stored.values()?;
                 Tensor::new(name, stored.shape, values)
             })?;
-            model.copy_learned(staged)?;
             return Ok((staged.path().to_path_buf(), "merged weights".to_owned()));
         }
         ModelFormat::Gguf => {}

@@ -3,8 +3,13 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::Arc;
 
+use common::wordings::{Wording, Wordings};
+use infer::planner::{LocalModel, LocalPlanner, Planner};
+use model::files;
 use model::{GgufModel, KgAgentInfo, ModelFolder, Preset, Tensor, Tokenizer, Weights};
+use toolbox::explain::{WordPair, WordTables, learn};
 
 fn kgagent(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_kgagent"))
@@ -106,6 +111,83 @@ fn every_export_is_compared_and_reports_it() {
     }
 }
 
+/// What a model decides with besides its weights goes into every export, and a GGUF file is read with
+/// what is beside it.
+#[test]
+fn exports_have_the_words_that_the_model_decides_with() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = dir.path().join("untrained");
+    untrained(&model);
+    let mut read = Wordings::default();
+    read.add_given(Wording {
+        words: vec![7, 2, 5],
+        whole: 11,
+    });
+    let pairs = ["Who directed Heat?", "Who directed Ronin?"].map(|question| WordPair {
+        question: question.to_owned(),
+        relations: vec!["film director".to_owned()],
+    });
+    let words = learn(&pairs);
+    let learned = [
+        (files::WORDINGS, read.to_text()),
+        (files::WORDS, words.clone()),
+    ];
+    for (name, text) in &learned {
+        fs::write(model.join(name), text).unwrap();
+    }
+    let export = |from: &Path, format: &str, out: &Path| {
+        let paths = [from, out].map(|path| path.to_str().unwrap());
+        let args = ["--format", format, "--quantize", "f32"];
+        let run = kgagent(
+            &[
+                &["export", "--model", paths[0], "--out", paths[1]],
+                &args[..],
+            ]
+            .concat(),
+        );
+        let said = String::from_utf8_lossy(&run.stderr).into_owned();
+        (run.status.code(), said)
+    };
+    let (gguf, again) = (dir.path().join("gguf"), dir.path().join("again"));
+    let file = gguf.join("untrained.F32.gguf");
+    for (from, format, out) in [
+        (&model, "gguf", &gguf),
+        (&model, "ollama", &dir.path().join("ollama")),
+        (&file, "merged", &again),
+        (&file, "gguf", &dir.path().join("third")),
+    ] {
+        let (code, said) = export(from, format, out);
+        assert_eq!(code, Some(0), "{format}: {said}");
+        for (name, text) in &learned {
+            assert!(
+                fs::read_to_string(out.join(name)).unwrap() == *text,
+                "{format} {name}"
+            );
+        }
+    }
+    // All of them decide alike.
+    let opened = [&model, &file, &again].map(|path| LocalModel::open(path).unwrap());
+    let names = opened.map(|model| {
+        let planner = LocalPlanner::new(&Arc::new(model));
+        assert_eq!(planner.wordings().as_deref(), Some(&read));
+        planner.words().name().to_owned()
+    });
+    assert!(names[0] == names[1] && names[1] == names[2], "{names:?}");
+    assert_ne!(names[0], WordTables::base().name());
+    // Damaged files are named, wherever the model is opened.
+    for (name, _) in &learned {
+        for folder in [&model, &gguf] {
+            let path = folder.join(name);
+            let text = fs::read_to_string(&path).unwrap();
+            fs::write(&path, &text[..text.len() / 2]).unwrap();
+            let from = if folder == &gguf { &file } else { folder };
+            let (code, said) = export(from, "merged", &dir.path().join("damaged"));
+            assert!(code == Some(2) && said.contains(name), "{code:?} {said}");
+            fs::write(&path, text).unwrap();
+        }
+    }
+}
+
 #[test]
 fn a_failed_export_leaves_no_files() {
     let dir = tempfile::tempdir().unwrap();
@@ -162,17 +244,84 @@ fn value_of(text: &str, key: &str) -> Option<serde_json::Value> {
     Some(serde_json::from_str(line).unwrap_or_else(|_| line.into()))
 }
 
+/// A conversation with a result of a tool.
+fn turns(result: &str) -> serde_json::Value {
+    serde_json::json!([
+        { "role": "system", "content": "kg-agent" }, { "role": "user", "content": "what \"is\" e0?\n" },
+        { "role": "tool", "content": "Triad is given two turns in a row" }, { "role": "assistant", "content": "get_relation(e0)" }, { "role": "tool", "content": result }, { "role": "assistant", "content": "ans = end(e0)" },
+    ])
+}
+
+/// A configuration names the files and their fields. Read as configured, the records are the conversations.
+/// `own` is a key that only this configuration has.
+fn check_configuration(out: &Path, name: &str, own: &str) {
+    let text = fs::read_to_string(out.join(name)).unwrap();
+    let says = |key: &str| value_of(&text, key).unwrap_or_else(|| panic!("{name} has no {key}"));
+    assert!(!says(own).is_null());
+    assert_eq!(says("base_model"), "org/model-70b");
+    assert_eq!(says("chat_template_jinja"), model::tokenizer::CHAT_TEMPLATE);
+    assert_eq!(
+        (says("eos_token"), says("roles_to_train")),
+        ("<|end|>".into(), "[assistant]".into())
+    );
+    assert_eq!(
+        (says("train_on_inputs"), says("train_on_eos")),
+        (false.into(), "turn".into())
+    );
+    // 9,000 characters of a result are at most 4,500 tokens.
+    assert_eq!(says("sequence_len"), 8192);
+    let deepspeed: serde_json::Value =
+        serde_json::from_slice(&fs::read(out.join(says("deepspeed").as_str().unwrap())).unwrap())
+            .unwrap();
+    assert_eq!(deepspeed["zero_optimization"]["stage"], 3);
+    assert!(text.contains(&format!("axolotl train {name}\n")));
+
+    // Read as configured, the records are the conversations.
+    let roles: Vec<(&str, String)> = ["system", "user", "assistant", "tool"]
+        .map(|role| {
+            (
+                role,
+                says(role)
+                    .as_str()
+                    .unwrap()
+                    .trim_matches(['[', ']'])
+                    .to_owned(),
+            )
+        })
+        .to_vec();
+    let (role, content) = (says("role"), says("content"));
+    for (file, results) in [
+        ("train.jsonl", vec!["out é".to_owned(), "r0 ".repeat(3000)]),
+        ("valid.jsonl", vec!["out".to_owned()]),
+    ] {
+        assert!(text.contains(&format!("- path: {file}\n")));
+        let records = fs::read_to_string(out.join(file)).unwrap();
+        assert_eq!(records.lines().count(), results.len());
+        for (record, result) in records.lines().zip(results) {
+            let record: serde_json::Value = serde_json::from_str(record).unwrap();
+            let system = serde_json::json!({ "role": "system", "content": record[says("field_system").as_str().unwrap()] });
+            let rest = record[says("field_messages").as_str().unwrap()]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|turn| {
+                    let from = turn[role.as_str().unwrap()].as_str().unwrap();
+                    let role = roles.iter().find(|(_, source)| source == from).unwrap().0;
+                    serde_json::json!({ "role": role, "content": turn[content.as_str().unwrap()] })
+                });
+            assert_eq!(
+                serde_json::Value::from_iter([system].into_iter().chain(rest)),
+                turns(&result)
+            );
+        }
+    }
+}
+
 #[test]
 fn an_axolotl_configuration_reads_the_export_and_trains_on_the_agents_turns_only() {
     let dir = tempfile::tempdir().unwrap();
     let (data, out) = (dir.path().join("data"), dir.path().join("out"));
     fs::create_dir(&data).unwrap();
-    let turns = |result: &str| {
-        serde_json::json!([
-            { "role": "system", "content": "kg-agent" }, { "role": "user", "content": "what \"is\" e0?\n" },
-            { "role": "tool", "content": "Triad is given two turns in a row" }, { "role": "assistant", "content": "get_relation(e0)" }, { "role": "tool", "content": result }, { "role": "assistant", "content": "ans = end(e0)" },
-        ])
-    };
     let line = |result: &str| {
         serde_json::json!({ "messages": turns(result), "id": "q", "agent": "kg-agent", "template_hash": "aa", "layout": "dialogue" })
             .to_string()
@@ -204,69 +353,8 @@ fn an_axolotl_configuration_reads_the_export_and_trains_on_the_agents_turns_only
         String::from_utf8_lossy(&run.stderr)
     );
 
-    for (name, own) in [
-        ("axolotl.yaml", "output_dir"),
-        ("axolotl-lora.yaml", "lora_r"),
-    ] {
-        let text = fs::read_to_string(out.join(name)).unwrap();
-        let says =
-            |key: &str| value_of(&text, key).unwrap_or_else(|| panic!("{name} has no {key}"));
-        assert!(!says(own).is_null());
-        assert_eq!(says("base_model"), "org/model-70b");
-        assert_eq!(says("chat_template_jinja"), model::tokenizer::CHAT_TEMPLATE);
-        assert_eq!(
-            (says("eos_token"), says("roles_to_train")),
-            ("<|end|>".into(), "[assistant]".into())
-        );
-        assert_eq!(
-            (says("train_on_inputs"), says("train_on_eos")),
-            (false.into(), "turn".into())
-        );
-        // 9,000 characters of a result are at most 4,500 tokens.
-        assert_eq!(says("sequence_len"), 8192);
-        let deepspeed: serde_json::Value = serde_json::from_slice(
-            &fs::read(out.join(says("deepspeed").as_str().unwrap())).unwrap(),
-        )
-        .unwrap();
-        assert_eq!(deepspeed["zero_optimization"]["stage"], 3);
-        assert!(text.contains(&format!("axolotl train {name}\n")));
-
-        // Read as configured, the records are the conversations.
-        let roles: Vec<(&str, String)> = ["system", "user", "assistant", "tool"]
-            .map(|role| {
-                (
-                    role,
-                    says(role)
-                        .as_str()
-                        .unwrap()
-                        .trim_matches(['[', ']'])
-                        .to_owned(),
-                )
-            })
-            .to_vec();
-        let (role, content) = (says("role"), says("content"));
-        for (file, results) in [
-            ("train.jsonl", vec!["out é".to_owned(), "r0 ".repeat(3000)]),
-            ("valid.jsonl", vec!["out".to_owned()]),
-        ] {
-            assert!(text.contains(&format!("- path: {file}\n")));
-            let records = fs::read_to_string(out.join(file)).unwrap();
-            assert_eq!(records.lines().count(), results.len());
-            for (record, result) in records.lines().zip(results) {
-                let record: serde_json::Value = serde_json::from_str(record).unwrap();
-                let system = serde_json::json!({ "role": "system", "content": record[says("field_system").as_str().unwrap()] });
-                let rest = record[says("field_messages").as_str().unwrap()].as_array().unwrap().iter().map(|turn| {
-                    let from = turn[role.as_str().unwrap()].as_str().unwrap();
-                    let role = roles.iter().find(|(_, source)| source == from).unwrap().0;
-                    serde_json::json!({ "role": role, "content": turn[content.as_str().unwrap()] })
-                });
-                assert_eq!(
-                    serde_json::Value::from_iter([system].into_iter().chain(rest)),
-                    turns(&result)
-                );
-            }
-        }
-    }
+    check_configuration(&out, "axolotl.yaml", "output_dir");
+    check_configuration(&out, "axolotl-lora.yaml", "lora_r");
     let info: KgAgentInfo =
         serde_json::from_slice(&fs::read(out.join("kgagent.json")).unwrap()).unwrap();
     assert_eq!(

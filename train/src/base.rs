@@ -7,7 +7,8 @@ use common::wordings::Wordings;
 use model::adapter::{self, BaseName, grow_rows};
 use model::gguf::{BlockFormat, Recipe};
 use model::{
-    Dataset, GgufModel, ModelConfig, ModelFolder, Preset, Tokenizer, WeightSource, Weights, hub,
+    Dataset, GgufModel, ModelConfig, ModelFolder, Preset, Tokenizer, WeightSource, Weights, files,
+    hub,
 };
 
 use crate::TrainError;
@@ -40,7 +41,7 @@ impl Base {
 enum Origin {
     Scratch,
     Folder(ModelFolder),
-    Gguf(GgufModel),
+    Gguf(GgufModel, PathBuf),
 }
 
 /// A base with its configuration and tokenizer, but without its weights.
@@ -78,7 +79,13 @@ impl OpenedBase {
                 let file = GgufModel::open(path)?;
                 let formats = Some(stored_formats(&file, path, config.quantize)?);
                 let (tokenizer, shape) = (file.tokenizer.clone(), file.config.clone());
-                Self::trained(path, shape, tokenizer, formats, Origin::Gguf(file))?
+                Self::trained(
+                    path,
+                    shape,
+                    tokenizer,
+                    formats,
+                    Origin::Gguf(file, path.clone()),
+                )?
             }
         };
         let control = opened.tokenizer.control()?;
@@ -181,8 +188,10 @@ impl OpenedBase {
         let (before, info) = match &self.origin {
             Origin::Scratch => return Ok(data.wordings.clone()),
             Origin::Folder(folder) => (Wordings::of_folder(&folder.path)?, &folder.info),
-            // A file has no wordings.
-            Origin::Gguf(file) => (None, &file.info),
+            Origin::Gguf(file, path) => {
+                let folder = files::folder_of(path);
+                (Wordings::of_folder(folder)?, &file.info)
+            }
         };
         // Only models that this program trained have agents.
         if before.is_none() && !info.agents.is_empty() {
@@ -205,7 +214,7 @@ impl OpenedBase {
                 "a model made from scratch has no weights to read".to_owned(),
             )),
             Origin::Folder(folder) => Ok(folder.source()?),
-            Origin::Gguf(file) => Ok(Box::new(file)),
+            Origin::Gguf(file, _) => Ok(Box::new(file)),
         }
     }
 
@@ -225,7 +234,7 @@ impl OpenedBase {
         let mut weights = match &self.origin {
             Origin::Scratch => return fresh_weights(&self.config, seed),
             Origin::Folder(folder) => folder.weights()?,
-            Origin::Gguf(_) => {
+            Origin::Gguf(..) => {
                 let message = "the matrices of a GGUF file stay in blocks; only LoRA trains it";
                 return Err(TrainError::Config(message.to_owned()));
             }

@@ -121,7 +121,7 @@ fn shape(name: &str, place: &Path) -> (Base, TrainConfig) {
             },
         ),
         "lora" => (
-            base(place, &wide(256, 4, 49_158)),
+            base(place, &wide(256, 2, 49_158)),
             TrainConfig {
                 method: Method::Lora,
                 lora: LoraConfig {
@@ -131,7 +131,7 @@ fn shape(name: &str, place: &Path) -> (Base, TrainConfig) {
                 ..config
             },
         ),
-        _ => (base(place, &wide(384, 4, 8_192)), config),
+        _ => (base(place, &wide(256, 4, 8_192)), config),
     }
 }
 

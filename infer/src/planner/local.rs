@@ -8,7 +8,7 @@ use std::sync::Arc;
 use common::acceptor::Acceptor;
 use common::cancel::Cancel;
 use common::transcript::{Role, Turn};
-use common::wordings::{self, Wordings};
+use common::wordings::Wordings;
 use engine::{Batch, DecodeSession, Engine, EngineDevice, Generated, Vocab};
 use model::{ChatFormat, Encoded, GgufModel, KgAgentInfo, ModelFolder, files, hub};
 use toolbox::agent::Agent;
@@ -18,6 +18,7 @@ use toolbox::grammar::{Grammar, GrammarAcceptor};
 use toolbox::prompt::Template;
 use toolbox::rank::Ranker;
 
+use super::learned::{wordings_of, words_of};
 use super::{Planner, PlannerInput, Proposal};
 use crate::InferError;
 
@@ -169,32 +170,6 @@ impl LocalModel {
             ..template
         })
     }
-}
-
-/// The wordings of the training data of a model folder.
-fn wordings_of(folder: &Path) -> Result<Option<Arc<Wordings>>, InferError> {
-    let wordings = Wordings::of_folder(folder).map_err(|error| InferError::Words {
-        path: folder.join(wordings::FILE),
-        message: error.to_string(),
-    })?;
-    Ok(wordings.map(Arc::new))
-}
-
-/// The translation tables of the program and of the training data of a model folder.
-///
-/// # Errors
-/// [`InferError::Words`] if the folder's file is damaged.
-pub fn words_of(folder: &Path) -> Result<Arc<WordTables>, InferError> {
-    let path = folder.join(files::WORDS);
-    if !path.is_file() {
-        return Ok(WordTables::base());
-    }
-    let damaged = |message: String| InferError::Words {
-        path: path.clone(),
-        message,
-    };
-    let text = std::fs::read_to_string(&path).map_err(|error| damaged(error.to_string()))?;
-    WordTables::base_with(&text).map_err(|error| damaged(error.to_string()))
 }
 
 /// The decoding state of one thread. The cache outlives a question, so a shared opening is read

@@ -1,6 +1,7 @@
 //! Planners write the next call: a local model, a model behind a server, the gold program
 //! (`oracle`) or given texts (`scripted`).
 
+mod learned;
 mod local;
 mod remote;
 mod shots;
@@ -20,7 +21,8 @@ use toolbox::trace::ServedReply;
 
 use crate::InferError;
 
-pub use local::{LocalModel, LocalPlanner, PromptTokens, words_of};
+pub use learned::words_of;
+pub use local::{LocalModel, LocalPlanner, PromptTokens};
 pub use remote::{Constraint, Endpoint, Protocol, RemoteOptions, RemotePlanner, public_address};
 pub use shots::shots;
 

@@ -14,7 +14,7 @@ use datagen::read::ReadOptions;
 use datagen::verify;
 use kg::term::{NodeId, Term};
 use kg::{FrozenKg, Kg};
-use model::files;
+use model::{files, hub};
 use serde_json::{Value, json};
 use toolbox::carrier::plainly;
 use toolbox::link::Linked;
@@ -208,8 +208,10 @@ pub(super) fn mix(
         write(name, &read(new, name)?)?;
     }
     // Words of questions that only the model has judged make decisions worse.
-    if let Ok(words) = read(model, files::WORDS) {
-        write(files::WORDS, &words)?;
+    let model = hub::locate(model)?;
+    let folder = files::folder_of(&model);
+    if folder.join(files::WORDS).exists() {
+        write(files::WORDS, &read(folder, files::WORDS)?)?;
     }
     Ok((count, order.len()))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use common::wordings::{FILE, Overlap, Wording, Wordings};
+use model::{files, hub};
 use serde_json::{Value, json};
 
 /// What we know about the questions that a model was trained on.
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 pub(super) enum TrainingQuestions {
     /// Nothing was trained: gold programs, or an agent without a model.
     None,
-    /// A server, a file, or a model folder without `wordings.txt`.
+    /// A server, a file, or a model without `wordings.txt`.
     Unknown,
     /// Their wordings.
     Known(Arc<Wordings>),
@@ -21,7 +22,8 @@ pub(super) enum TrainingQuestions {
 impl TrainingQuestions {
     /// The training questions of a local model.
     pub(super) fn of_model(path: &Path) -> Result<Self> {
-        let wordings = Wordings::of_folder(path)?;
+        let path = hub::locate(path)?;
+        let wordings = Wordings::of_folder(files::folder_of(&path))?;
         Ok(wordings.map_or(Self::Unknown, |wordings| Self::Known(Arc::new(wordings))))
     }
 

@@ -5,8 +5,9 @@ pub(crate) mod inspect;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
-use model::{Dataset, Preset};
+use model::{Dataset, Preset, files};
 use serde_json::json;
+use toolbox::explain::WordTables;
 use train::{Base, Estimate, Summary, TrainConfig, TrainError, TrainEvent, TrainProgress};
 
 use super::output;
@@ -141,7 +142,15 @@ pub(super) fn base(text: &str) -> Result<Base> {
 }
 
 fn dataset(folder: &Path) -> Result<Dataset> {
-    Dataset::read(folder).with_context(|| format!("cannot read the dataset {}", folder.display()))
+    let data = Dataset::read(folder)
+        .with_context(|| format!("cannot read the dataset {}", folder.display()))?;
+    // The model gets this file.
+    let words = folder.join(files::WORDS);
+    if words.exists() {
+        WordTables::parse(&data.words)
+            .with_context(|| format!("{} is damaged", words.display()))?;
+    }
+    Ok(data)
 }
 
 /// Trains a model on the dataset in `data` and writes it to `out`, with progress.
