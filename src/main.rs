@@ -59,9 +59,7 @@ fn run(cli: &Cli) -> anyhow::Result<ExitStatus> {
         Command::Datagen(DatagenCommand::Export(args)) => commands::datagen::export::run(args, &ui),
         Command::Datagen(DatagenCommand::Sparql(args)) => commands::datagen::sparql::run(args, &ui),
         Command::Datagen(DatagenCommand::Recall(args)) => commands::datagen::recall::run(args, &ui),
-        Command::Datagen(DatagenCommand::Choices(args)) => {
-            commands::datagen::choices::run(args, &ui)
-        }
+        Command::Datagen(DatagenCommand::Choices(args)) => commands::choices::run(args, &ui),
         Command::Datagen(DatagenCommand::Words(args)) => commands::datagen::words::words(args, &ui),
         Command::Datagen(DatagenCommand::Weights(args)) => {
             commands::datagen::words::weights(args, &ui)

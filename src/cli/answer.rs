@@ -14,16 +14,7 @@ use super::datagen::RankingArgs;
 use super::graph::KgArg;
 use super::remote::RemoteArgs;
 use super::sweep::SweepAxis;
-use super::values::{Names, TOOLS, names, number, one_of, share};
-
-/// Where topic entities come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EntitySource {
-    /// The dataset.
-    Gold,
-    /// Linking: labels found in the question.
-    Linked,
-}
+use super::values::{EntitySource, Names, TOOLS, names, number, one_of, share};
 
 const EXCLUSIONS: Names<ExcludeWhen> = names! {
     "never": "Keep them" => ExcludeWhen::Never;

@@ -11,10 +11,9 @@ use toolbox::call::ToolTable;
 use toolbox::exec::Naming;
 use toolbox::prompt::Layout;
 
-use super::answer::EntitySource;
 use super::graph::KgArg;
 use super::reword::RewordArgs;
-use super::values::{Names, TOOLS, names, one_of, share};
+use super::values::{EntitySource, Names, TOOLS, names, one_of, share};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DatagenCommand {

@@ -34,6 +34,7 @@ pub(crate) use self::reword::*;
 pub(crate) use self::serve::*;
 pub(crate) use self::sweep::*;
 pub(crate) use self::train::*;
+pub(crate) use self::values::EntitySource;
 
 /// Offline question answering over knowledge graphs: generate training data, train a local model,
 /// ask questions.

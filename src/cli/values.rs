@@ -5,10 +5,20 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::RangeBounds;
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use clap::builder::{
     PossibleValue, PossibleValuesParser, RangedI64ValueParser, TypedValueParser, ValueParser,
 };
 use toolbox::call::ToolTable;
+
+/// Where topic entities come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EntitySource {
+    /// The dataset.
+    Gold,
+    /// Linking: labels found in the question.
+    Linked,
+}
 
 /// The accepted names of an option's value, each with its help text and the value it stands for.
 pub(super) type Names<T> = &'static [(&'static str, &'static str, T)];

@@ -2,6 +2,7 @@
 
 pub(crate) mod adapt;
 pub(crate) mod ask;
+pub(crate) mod choices;
 pub(crate) mod datagen;
 pub(crate) mod demo;
 pub(crate) mod eval;

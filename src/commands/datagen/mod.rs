@@ -3,7 +3,6 @@
 
 mod axolotl;
 pub(crate) mod check;
-pub(crate) mod choices;
 pub(crate) mod export;
 pub(crate) mod formats;
 pub(super) mod generate;

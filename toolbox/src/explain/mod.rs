@@ -24,7 +24,7 @@
 //! tabular                          candidates that end in the extended tools
 //! read                             what a program of a model explains
 //! terms, term_weights              the decision
-//! said                             candidates in plain words, for a trained scorer
+//! said, speaker                    candidates in plain words, for a trained scorer
 //! lexicon                          words proposed for a graph's relations and classes
 //! why                              which part of the chosen program accounts for which word
 //! ```
@@ -71,6 +71,7 @@ mod roles;
 mod said;
 mod search;
 mod search_limits;
+mod speaker;
 mod starts;
 mod state;
 mod table;

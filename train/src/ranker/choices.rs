@@ -26,7 +26,7 @@ pub struct ChoiceCandidate {
 
 /// A question with its candidates.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct Choice {
+pub struct ProgramChoice {
     /// Its identity.
     #[serde(default)]
     pub id: String,
@@ -39,7 +39,7 @@ pub struct Choice {
     pub candidates: Vec<ChoiceCandidate>,
 }
 
-impl Choice {
+impl ProgramChoice {
     /// Whether a step can learn from it: some candidates are right and some wrong, or there are at
     /// least two and all have a teacher's logit.
     pub(crate) fn teaches(&self, distils: bool) -> bool {
@@ -63,8 +63,8 @@ fn line_error(path: &Path, line: usize, message: impl Into<String>) -> TrainErro
 ///
 /// # Errors
 /// When the line is not a choice or a number in it is not finite.
-pub(crate) fn parse(text: &str, path: &Path, line: usize) -> Result<Choice, TrainError> {
-    let choice: Choice = serde_json::from_str(input::without_mark(text))
+pub(crate) fn parse(text: &str, path: &Path, line: usize) -> Result<ProgramChoice, TrainError> {
+    let choice: ProgramChoice = serde_json::from_str(input::without_mark(text))
         .map_err(|error| line_error(path, line, error.to_string()))?;
     let finite =
         |one: &ChoiceCandidate| one.score.is_finite() && one.teacher.is_none_or(f32::is_finite);
@@ -99,7 +99,7 @@ pub(crate) fn each_line(
 ///
 /// # Errors
 /// Names the file that cannot be read, or the file and line that is wrong.
-pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Choice>, TrainError> {
+pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<ProgramChoice>, TrainError> {
     let mut all = Vec::new();
     for path in paths {
         let before = all.len();
@@ -116,7 +116,7 @@ pub(crate) fn read(paths: &[PathBuf]) -> Result<Vec<Choice>, TrainError> {
 }
 
 /// A digest of everything that training reads from choices.
-pub(crate) fn digest(choices: &[Choice]) -> String {
+pub(crate) fn digest(choices: &[ProgramChoice]) -> String {
     let parts = choices.iter().flat_map(|choice| {
         let candidates = choice.candidates.iter().flat_map(|one| {
             let numbers = format!("\n{} {} {:?}\n", one.score, one.right, one.teacher);

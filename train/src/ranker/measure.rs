@@ -6,7 +6,7 @@ use model::{PairTokenizer, PairTokens};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::choices::Choice;
+use super::choices::ProgramChoice;
 use super::net::{Memory, Net};
 use crate::TrainError;
 
@@ -54,7 +54,7 @@ pub struct RankerValidation {
 pub(crate) fn logits(
     net: &Net,
     pairs: &PairTokenizer,
-    choices: &[&Choice],
+    choices: &[&ProgramChoice],
     stop: &AtomicBool,
     done: &mut dyn FnMut(usize),
 ) -> Result<Option<Vec<Vec<f32>>>, TrainError> {
@@ -79,7 +79,7 @@ pub(crate) fn logits(
 fn of(
     net: &Net,
     pairs: &PairTokenizer,
-    choice: &Choice,
+    choice: &ProgramChoice,
     memory: &mut Memory,
 ) -> Result<Vec<f32>, TrainError> {
     let asked = pairs.tokens(&choice.question)?;
@@ -106,15 +106,19 @@ fn of(
 }
 
 /// Whether the first candidate with the highest score is right.
-fn right(choice: &Choice, score: impl Fn(usize) -> f32) -> bool {
+fn right(choice: &ProgramChoice, score: impl Fn(usize) -> f32) -> bool {
     let scores = (0..choice.candidates.len()).map(|i| (i, score(i)));
     let best = scores.reduce(|best, one| if one.1 > best.1 { one } else { best });
     best.is_some_and(|(i, _)| choice.candidates[i].right)
 }
 
 /// The validation of questions by the logits of their candidates.
-pub(crate) fn measure(choices: &[&Choice], logits: &[Vec<f32>], step: usize) -> RankerValidation {
-    let both = |choice: &Choice, logits: &[f32], factor: f32| {
+pub(crate) fn measure(
+    choices: &[&ProgramChoice],
+    logits: &[Vec<f32>],
+    step: usize,
+) -> RankerValidation {
+    let both = |choice: &ProgramChoice, logits: &[f32], factor: f32| {
         right(choice, |i| choice.candidates[i].score + factor * logits[i])
     };
     let (mut lambda, mut most) = (0.0, None);

@@ -25,7 +25,7 @@ mod step;
 mod update;
 mod write;
 
-pub use choices::{Choice, ChoiceCandidate};
+pub use choices::{ChoiceCandidate, ProgramChoice};
 pub use config::{RankerConfig, RankerSize, RankerStart};
 pub use measure::{RankerShares, RankerValidation};
 pub use rate::{Rated, rate};

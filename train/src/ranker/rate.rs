@@ -9,7 +9,7 @@ use common::input;
 use model::ModelError;
 use serde_json::Value;
 
-use super::choices::{self, Choice};
+use super::choices::{self, ProgramChoice};
 use super::config;
 use super::measure;
 use super::start::{self, Started};
@@ -73,7 +73,7 @@ fn rate_all(
     stop: &AtomicBool,
 ) -> Result<Rated, TrainError> {
     let mut rated = Rated::default();
-    let mut batch: Vec<(Choice, Value)> = Vec::new();
+    let mut batch: Vec<(ProgramChoice, Value)> = Vec::new();
     for path in files {
         choices::each_line(path, |line, text| {
             let choice = choices::parse(&text, path, line)?;
@@ -91,12 +91,12 @@ fn rate_all(
 
 fn flush(
     ranker: &Started,
-    batch: &mut Vec<(Choice, Value)>,
+    batch: &mut Vec<(ProgramChoice, Value)>,
     to: &mut dyn Write,
     mut rated: Rated,
     stop: &AtomicBool,
 ) -> Result<Rated, TrainError> {
-    let questions: Vec<&Choice> = batch.iter().map(|(choice, _)| choice).collect();
+    let questions: Vec<&ProgramChoice> = batch.iter().map(|(choice, _)| choice).collect();
     let logits = measure::logits(&ranker.net, &ranker.pairs, &questions, stop, &mut |_| {})?;
     let Some(logits) = logits else {
         let message = "interrupted; nothing was written".to_owned();

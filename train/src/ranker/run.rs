@@ -11,7 +11,7 @@ use model::{ModelError, Tensor, Weights, files};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::choices::{self, Choice};
+use super::choices::{self, ProgramChoice};
 use super::config::{self, RankerConfig, RankerStart};
 use super::measure::{self, RankerValidation};
 use super::sample::Schedule;
@@ -134,8 +134,8 @@ struct Run<'a> {
     started: Started,
     adam: LazyAdam,
     lanes: Lanes,
-    train: Vec<Choice>,
-    valid: Vec<Choice>,
+    train: Vec<ProgramChoice>,
+    valid: Vec<ProgramChoice>,
     total: usize,
     partial: PathBuf,
     state: CheckpointState,

@@ -3,7 +3,7 @@
 use common::hash;
 use common::rng::Rng;
 
-use super::choices::Choice;
+use super::choices::ProgramChoice;
 use super::config::RankerConfig;
 use super::loss::Shown;
 
@@ -60,7 +60,7 @@ impl Schedule {
 /// The candidates of a question that a step shows: a sample of the right ones, the wrong ones with
 /// the best scores, and a sample of the other wrong ones.
 pub(crate) fn shown(
-    choice: &Choice,
+    choice: &ProgramChoice,
     question: usize,
     epoch: usize,
     config: &RankerConfig,

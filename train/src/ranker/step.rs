@@ -4,7 +4,7 @@
 use model::{PairTokenizer, PairTokens};
 use rayon::prelude::*;
 
-use super::choices::Choice;
+use super::choices::ProgramChoice;
 use super::config::RankerConfig;
 use super::loss::{Shown, loss};
 use super::net::{Gradients, Memory, Net};
@@ -42,7 +42,7 @@ pub(crate) struct ShownQuestion {
 /// # Errors
 /// Those of the tokenizer.
 pub(crate) fn prepare(
-    choices: &[Choice],
+    choices: &[ProgramChoice],
     questions: &[(usize, usize)],
     pairs: &PairTokenizer,
     config: &RankerConfig,

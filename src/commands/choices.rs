@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use toolbox::explain::TermWeights;
 use toolbox::prompt::Template;
 
-use super::super::eval::{Planning, Prediction, Setting, evaluate};
-use super::super::{graph, output};
-use super::source;
+use super::datagen::source;
+use super::eval::{Planning, Prediction, Setting, evaluate};
+use super::{graph, output};
 use crate::cli::{ChoicesArgs, EntitySource};
 use crate::exit::ExitStatus;
 use crate::ui::Ui;
@@ -173,5 +173,5 @@ fn line(one: &Prediction, set: &str) -> Value {
     let candidates: Vec<Value> = (candidates.into_iter())
         .map(|(text, score, right)| json!({ "text": text, "score": score, "right": right }))
         .collect();
-    json!({ "id": one.id, "set": set, "question": one.said, "candidates": candidates })
+    json!({ "candidates": candidates, "id": one.id, "set": set, "question": one.said })
 }
