@@ -70,22 +70,15 @@ fn programs_are_said_from_the_inside_out_with_handles_kinds_and_sizes() {
         ),
         (
             "v0 = judge(tern, home_port, =, sund); ans = end(v0)",
-            "is it true that home port of Grey Tern (boat) is e0 (port) = yes",
+            "is it true that home port of Grey Tern is e0 (port) = yes",
         ),
         (
             "v0 = get_entity_by_type(boat); v1 = extend(v0, home_port); v2 = group(v1, k1, count); ans = end(v2)",
-            "home port, number of home port per home port = 2 rows of home port, count",
+            "home port, number of all boat per home port = 2 rows of home port, count",
         ),
     ] {
         let (asked, program) = said(&kg, question, program);
         assert_eq!(asked, "which boats lie in e0");
-        if program.contains("Grey Tern") {
-            assert!(
-                program.starts_with("is it true that home port of Grey Tern"),
-                "{program}"
-            );
-            continue;
-        }
         assert_eq!(program, words);
     }
 }

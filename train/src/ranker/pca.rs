@@ -112,7 +112,7 @@ mod tests {
         let mut x = Vec::new();
         let mut kept = Vec::new();
         for _ in 0..500 {
-            let (a, b, c) = (3.0 * rng.normal(), rng.normal(), 0.01 * rng.normal());
+            let (a, b, c) = (3.0 * rng.normal(), rng.normal(), 0.001 * rng.normal());
             x.extend([a + b + 7.0, a - b, c - 2.0 + a]);
             kept.push((a, b));
         }

@@ -159,7 +159,9 @@ fn a_ranker_learns_from_a_teacher_alone() {
     let dir = place();
     let place = dir.path();
     let long = RankerConfig {
-        epochs: 100.0,
+        epochs: 400.0,
+        learning_rate: 1e-3,
+        head_rate: 3e-3,
         distil: 0.0,
         ..config()
     };
@@ -175,16 +177,18 @@ fn a_ranker_learns_from_a_teacher_alone() {
     let text = fs::read_to_string(&rated).unwrap();
     fs::write(&rated, text.replace("true", "false")).unwrap();
     let student = RankerConfig {
-        epochs: 100.0,
+        epochs: 400.0,
+        learning_rate: 1e-3,
+        head_rate: 3e-3,
         distil: 1.0,
         shown_best: 9,
         ..config()
     };
     let start = RankerStart::Scratch {
         size: RankerSize {
-            layers: 1,
-            hidden: 16,
-            heads: 2,
+            layers: 2,
+            hidden: 32,
+            heads: 4,
         },
         tokenizer: place.join("words"),
         words_from: None,
