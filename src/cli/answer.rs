@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use infer::agent::AgentKind;
 use infer::engine::EngineDevice;
 use toolbox::call::ToolTable;
