@@ -1,10 +1,12 @@
 //! Learns translation tables from pairs of a question and the names of its query's relations
 //! (IBM model 1, Brown et al. 1993).
 
+use std::fmt::Write as _;
+
 use rustc_hash::FxHashMap;
 
 use super::marks::question_stems;
-use super::table::{Translation, print};
+use super::table::{HEADER, SCALE, Translation};
 use super::vocabulary::relation_stems;
 
 /// Passes of expectation maximisation.
@@ -104,6 +106,28 @@ fn translations(pairs: &[(Vec<String>, Vec<String>)]) -> Vec<Translation> {
             ((*given).to_owned(), (*word).to_owned(), probability as f32)
         })
         .collect()
+}
+
+/// The text form of two tables, in which [`super::WordTables::parse`] reads them. Lines and pairs are
+/// sorted.
+pub(super) fn print(to_question: Vec<Translation>, to_relation: Vec<Translation>) -> String {
+    let mut text = format!("{HEADER}\n");
+    for (kind, mut pairs) in [('q', to_question), ('r', to_relation)] {
+        pairs.sort_by(|a, b| {
+            (a.0.cmp(&b.0))
+                .then(b.2.total_cmp(&a.2))
+                .then_with(|| a.1.cmp(&b.1))
+        });
+        for row in pairs.chunk_by(|a, b| a.0 == b.0) {
+            let _ = write!(text, "{kind}\t{}", row[0].0);
+            for (_, wanted, probability) in row {
+                let stored = (-probability.ln() * SCALE).round().clamp(0.0, 255.0);
+                let _ = write!(text, "\t{wanted}\t{}", stored as u8);
+            }
+            text.push('\n');
+        }
+    }
+    text
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Translation tables: how probable it is that a question uses one word where a relation's name has
 //! another, and the reverse (IBM model 1, Brown et al. 1993), learned from people's questions.
 
-use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
 use kg::search::nearly;
@@ -14,11 +13,11 @@ use super::vocabulary::{SYNONYMS, before_misspelt_ending, sides_of};
 use crate::rank::stem;
 
 /// Probabilities are stored as `-SCALE · ln p`, rounded, in one byte.
-const SCALE: f32 = 20.0;
+pub(super) const SCALE: f32 = 20.0;
 /// The stored probability of a synonym: 0.25.
 const SYNONYM: u8 = 28;
 /// The first line of a table file.
-const HEADER: &str = "kgagent word tables 1";
+pub(super) const HEADER: &str = "kgagent word tables 1";
 
 /// Two translation tables over word stems.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -213,8 +212,9 @@ impl WordTables {
                 .next()
                 .ok_or_else(|| bad(number, "a stem is missing"))?;
             let given = tables.stem(given);
-            let mut best = u8::MAX;
+            let (mut best, mut pairs) = (u8::MAX, 0);
             while let Some(wanted) = fields.next() {
+                pairs += 1;
                 let stored = fields.next().and_then(|text| text.parse().ok());
                 let stored =
                     stored.ok_or_else(|| bad(number, "a stem has no number from 0 to 255"))?;
@@ -227,9 +227,16 @@ impl WordTables {
                 table.insert((given, wanted), stored);
                 best = stored.min(best);
             }
+            if pairs == 0 {
+                return Err(bad(number, "a stem has no number from 0 to 255"));
+            }
             if !to_question {
                 tables.note(given, best);
             }
+        }
+        if !text.ends_with('\n') {
+            let last = text.lines().count().saturating_sub(1);
+            return Err(bad(last, "it is cut off: the last line has no end"));
         }
         Ok(tables)
     }
@@ -297,33 +304,12 @@ fn raise(table: &mut FxHashMap<(u32, u32), u8>, pair: (u32, u32), stored: u8) {
     *known = stored.min(*known);
 }
 
-/// The text form of two tables, in which [`WordTables::parse`] reads them. Lines and pairs are
-/// sorted.
-pub(super) fn print(to_question: Vec<Translation>, to_relation: Vec<Translation>) -> String {
-    let mut text = format!("{HEADER}\n");
-    for (kind, mut pairs) in [('q', to_question), ('r', to_relation)] {
-        pairs.sort_by(|a, b| {
-            (a.0.cmp(&b.0))
-                .then(b.2.total_cmp(&a.2))
-                .then_with(|| a.1.cmp(&b.1))
-        });
-        for row in pairs.chunk_by(|a, b| a.0 == b.0) {
-            let _ = write!(text, "{kind}\t{}", row[0].0);
-            for (_, wanted, probability) in row {
-                let stored = (-probability.ln() * SCALE).round().clamp(0.0, 255.0);
-                let _ = write!(text, "\t{wanted}\t{}", stored as u8);
-            }
-            text.push('\n');
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use sha2::{Digest, Sha256};
 
+    use super::super::learn::print;
     use super::*;
 
     /// SHA-256 of the tables that ship.
@@ -406,7 +392,11 @@ mod tests {
                 .message
                 .contains("stem is missing")
         );
+        let cut = error(&format!("{HEADER}\nq\tfilm\tmovi\t21"));
+        assert_eq!(cut.line, 2);
+        assert!(cut.message.contains("cut off"), "{cut}");
         for row in [
+            "q\ta",
             "q\ta\tb",
             "q\ta\tb\t256",
             "r\ta\tb\t-1",
