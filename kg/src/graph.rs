@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use spargebra::Query;
 
+use crate::hierarchy;
 use crate::names::{is_wikibase_property, wikibase_property};
 use crate::readable::{is_statement_iri, readable_name};
 use crate::schema::Schema;
@@ -78,12 +79,18 @@ pub trait Kg: Send + Sync {
     fn has_own_label(&self, node: NodeId) -> bool {
         self.has_label(node)
     }
-    /// Tails `t` of `(s, r, t)`.
+    /// Tails `t` of `(s, r, t)`. In an ontology a class has no unnamed wider classes here; what these state are triples
+    /// of their own ([`Kg::is_axiom`]).
     fn tails(&self, s: NodeId, r: RelId) -> Cow<'_, [NodeId]>;
     /// Heads `h` of `(h, r, o)`.
     fn heads(&self, r: RelId, o: NodeId) -> Cow<'_, [NodeId]>;
     /// Whether the triple is in the graph.
     fn has(&self, s: NodeId, r: RelId, o: NodeId) -> bool;
+    /// Whether no triple of the sources but an axiom states this triple: `crop partOf digestiveTract`, read from
+    /// a restriction (someValuesFrom, hasValue, allValuesFrom) or an intersection.
+    fn is_axiom(&self, _s: NodeId, _r: RelId, _o: NodeId) -> bool {
+        false
+    }
     /// Relations leaving `node`, without the schema's hidden ones (rule R4).
     fn out_relations(&self, node: NodeId) -> Vec<RelId>;
     /// Relations entering `node`, without the schema's hidden ones (rule R4).
@@ -142,6 +149,14 @@ pub trait Kg: Send + Sync {
     fn instances(&self, class: NodeId) -> Cow<'_, [NodeId]>;
     /// Classes of a node; with [`crate::Settings::subclasses`], also their superclasses.
     fn types(&self, node: NodeId) -> Vec<NodeId>;
+    /// Classes that say what a node is: [`Kg::types`], or in an ontology, whose things are classes, the named classes
+    /// above it.
+    fn kinds(&self, node: NodeId) -> Vec<NodeId> {
+        if !self.schema().is_ontology {
+            return self.types(node);
+        }
+        hierarchy::kinds(self, node)
+    }
     /// Every node with this label: exact matches if there are any, else case-insensitive ones.
     fn by_label(&self, label: &str) -> Vec<NodeId>;
     /// Whether the graph was loaded from files with named graphs: FROM and GRAPH then choose among

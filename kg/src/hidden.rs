@@ -8,9 +8,9 @@
 use rustc_hash::FxHashSet;
 
 use crate::graph::Kg;
-use crate::label::words;
+use crate::label::{language_rank, words};
 use crate::names::{local_name, split};
-use crate::schema::is_meta_relation;
+use crate::schema::{LanguageVariant, Schema, is_meta_relation};
 use crate::term::{Literal, NodeId, RelId, Term};
 use crate::value::Kind;
 
@@ -43,6 +43,31 @@ const KEY_WORDS: &[&str] = &[
 /// triple of the candidates.
 #[must_use]
 pub fn learned(kg: &dyn Kg) -> Vec<RelId> {
+    let mut found = in_other_languages(kg.schema());
+    found.extend(uninformative(kg));
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// The relations that say in another language what a sibling says in a language that the owner wants more.
+fn in_other_languages(schema: &Schema) -> Vec<RelId> {
+    let rank = |one: &LanguageVariant| {
+        let (rank, language) = language_rank(&one.language, &schema.settings.languages);
+        (rank, language.to_owned())
+    };
+    let best = |stem: &str| {
+        let siblings = schema.variants.iter().filter(|one| one.stem == stem);
+        siblings.map(rank).min()
+    };
+    let other = schema
+        .variants
+        .iter()
+        .filter(|one| best(&one.stem).is_some_and(|best| best < rank(one)));
+    other.map(|one| one.relation).collect()
+}
+
+fn uninformative(kg: &dyn Kg) -> Vec<RelId> {
     let schema = kg.schema();
     let relations = kg.relations();
     let is_thing = |id: u32| {
@@ -96,6 +121,7 @@ pub fn why_hidden(kg: &dyn Kg, relation: RelId) -> Option<&'static str> {
         () if schema.type_relations.contains(&relation) => "class",
         () if schema.label_relations.contains(&relation) => "label",
         () if listed => "about the graph",
+        () if in_other_languages(schema).contains(&relation) => "another language",
         () => "learned, or added by hand",
     })
 }

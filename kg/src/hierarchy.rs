@@ -5,15 +5,24 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::graph::Kg;
-use crate::term::{NodeId, RelId};
+use crate::term::{NodeId, RelId, Term};
 
-/// The given classes and all their superclasses, sorted. The hierarchy may contain cycles.
+/// The given classes and all their superclasses with IRIs, sorted. The hierarchy may contain cycles.
 pub(crate) fn wider<K: Kg + ?Sized>(kg: &K, classes: &[NodeId]) -> Vec<NodeId> {
-    closure(
+    let mut wider = closure(
         classes,
         |class, relation| kg.tails(class, relation).to_vec(),
         kg,
-    )
+    );
+    wider.retain(|&class| matches!(kg.term(class), Term::Iri(_)));
+    wider
+}
+
+/// The named classes above a class, sorted.
+pub(crate) fn kinds<K: Kg + ?Sized>(kg: &K, class: NodeId) -> Vec<NodeId> {
+    let mut kinds = wider(kg, &[class]);
+    kinds.retain(|&kind| kind != class);
+    kinds
 }
 
 /// The given classes and all their subclasses, sorted.

@@ -50,7 +50,10 @@ pub use load::{
 pub use names::text_iri;
 pub use note::dataset_note;
 pub use readable::{KindMark, readable_name};
-pub use schema::{INTERVAL_ENDS, IntervalRelation, Schema, Settings, is_meta_class, row_key};
+pub use schema::{
+    Companion, INTERVAL_ENDS, IntervalRelation, LanguageVariant, Schema, Settings, is_meta_class,
+    row_key,
+};
 pub use sparql::{
     PatternPart, QueryAnswer, QueryError, QueryLimits, ResultsFormat, RewrittenQuery,
     TriplesFormat, UNNAMED_GRAPH, algebra_literal, cancelled_by, normalise, operands, parse_query,

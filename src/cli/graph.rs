@@ -90,6 +90,13 @@ pub(crate) struct KgLoadArgs {
     /// TriG. Nothing of it is stored. RDF/XML and JSON cannot be read after an error.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) max_faults: usize,
+    /// Add nothing that only axioms state.
+    ///
+    /// Without this, OWL restrictions (`someValuesFrom`, `hasValue`, `allValuesFrom`) and intersections of classes
+    /// and individuals become triples that questions can follow: `crop subClassOf [onProperty partOf;
+    /// someValuesFrom stomach]` adds `crop partOf stomach`. The evidence of an answer marks them.
+    #[arg(long)]
+    pub(crate) no_reasoning: bool,
     /// Base of relative IRIs in files that name none [default: one for each file, made from its name].
     #[arg(long, value_name = "IRI")]
     pub(crate) base: Option<String>,

@@ -63,6 +63,7 @@ pub(crate) fn load(args: &KgLoadArgs, ui: &Ui) -> Result<ExitStatus> {
         memory: args.memory,
         threads: args.threads.unwrap_or(0),
         base: args.base.as_deref(),
+        reasoning: !args.no_reasoning,
     };
     let usual = Settings::default();
     let settings = Settings {
@@ -91,6 +92,12 @@ pub(crate) fn load(args: &KgLoadArgs, ui: &Ui) -> Result<ExitStatus> {
         kg.len(),
         seconds(start.elapsed().as_secs_f64())
     ));
+    if manifest.axioms > 0 {
+        ui.say(format!(
+            "{} of them are stated by OWL restrictions and intersections of classes (--no-reasoning leaves them out)",
+            manifest.axioms
+        ));
+    }
     let value = serde_json::to_value(&manifest)?;
     print_manifest(&value, ui);
     if let Some(skipped) = &manifest.skipped {

@@ -140,16 +140,25 @@ pub struct Emptied {
 pub struct EvidenceTriple {
     /// Subject, predicate and object as terms.
     pub triple: [Term; 3],
-    /// The same three by label or name.
+    /// The same three by label or name; the predicate of an axiom says that it is one.
     pub text: [String; 3],
+    /// Whether an axiom of the graph's ontology states it ([`Kg::is_axiom`]).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub axiom: bool,
 }
 
 impl EvidenceTriple {
     pub(crate) fn of(kg: &dyn Kg, (s, p, o): (NodeId, RelId, NodeId)) -> Self {
         let nodes = [s, p.node(), o];
+        let axiom = kg.is_axiom(s, p, o);
+        let mut text = nodes.map(|node| text(kg, node));
+        if axiom {
+            text[1].push_str(" (axiom)");
+        }
         Self {
             triple: nodes.map(|node| kg.term(node)),
-            text: nodes.map(|node| text(kg, node)),
+            text,
+            axiom,
         }
     }
 }

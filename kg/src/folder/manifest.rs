@@ -32,6 +32,9 @@ pub struct Manifest {
     pub version: u32,
     /// Number of triples.
     pub triples: usize,
+    /// How many of the triples only axioms state.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub axioms: usize,
     /// Number of nodes that are not literals.
     pub entities: usize,
     /// Number of relations.
@@ -64,6 +67,10 @@ pub struct Manifest {
     /// earlier versions.
     #[serde(default)]
     pub sha256: String,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// The fields that the manifest of every version has.
@@ -124,6 +131,7 @@ impl Manifest {
             format: FORMAT.to_owned(),
             version: VERSION,
             triples: kg.len(),
+            axioms: kg.axiom_count(),
             entities: kg.entity_count(),
             relations: kg.relations().len(),
             literals: kg.literal_count(),

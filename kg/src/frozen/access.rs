@@ -7,7 +7,7 @@ use spargebra::Query;
 use super::kg::FrozenKg;
 use super::layout::{NONE, Section};
 use super::{derive, evaluate, memo};
-use crate::dictionary::{literal_prefix, term_key};
+use crate::dictionary::{TermParts, literal_prefix, term_key};
 use crate::graph::Kg;
 use crate::schema::Schema;
 use crate::search::{LabelIndex, SearchError};
@@ -97,7 +97,14 @@ impl Kg for FrozenKg {
     }
 
     fn tails(&self, s: NodeId, r: RelId) -> Cow<'_, [NodeId]> {
-        nodes(self.image.tails(s.0, r.0))
+        let tails = self.image.tails(s.0, r.0);
+        let schema = &self.meta.schema;
+        if schema.is_ontology && schema.superclass_relations.contains(&r) {
+            // What unnamed classes state are triples of their own (module `axioms`). IRIs come before blank nodes.
+            let is_iri = |&id: &u32| matches!(self.key(id).parts(), TermParts::Iri(_));
+            return nodes(&tails[..tails.partition_point(is_iri)]);
+        }
+        nodes(tails)
     }
 
     fn heads(&self, r: RelId, o: NodeId) -> Cow<'_, [NodeId]> {
@@ -106,6 +113,12 @@ impl Kg for FrozenKg {
 
     fn has(&self, s: NodeId, r: RelId, o: NodeId) -> bool {
         self.image.has(s.0, r.0, o.0)
+    }
+
+    fn is_axiom(&self, s: NodeId, r: RelId, o: NodeId) -> bool {
+        let axioms = &self.meta.axioms;
+        let row = || self.image.row_of(s.0, r.0, o.0);
+        !axioms.is_empty() && row().is_some_and(|row| axioms.binary_search(&row).is_ok())
     }
 
     fn degree(&self, node: NodeId) -> usize {
@@ -187,21 +200,19 @@ impl Kg for FrozenKg {
     }
 
     fn types(&self, node: NodeId) -> Vec<NodeId> {
-        let mut types: Vec<NodeId> = self
-            .meta
-            .schema
-            .type_relations
-            .iter()
-            .flat_map(|&r| self.tails(node, r).into_owned())
-            .collect();
-        types.retain(|class| self.direct_classes().binary_search(class).is_ok());
-        types.sort_unstable();
-        types.dedup();
         if self.wider.is_some() {
-            hierarchy::wider(self, &types)
-        } else {
-            types
+            return memo::types(self.identity, node.0, || {
+                hierarchy::wider(self, &self.direct_types(node))
+            });
         }
+        self.direct_types(node)
+    }
+
+    fn kinds(&self, node: NodeId) -> Vec<NodeId> {
+        if !self.meta.schema.is_ontology {
+            return self.types(node);
+        }
+        memo::kinds(self.identity, node.0, || hierarchy::kinds(self, node))
     }
 
     fn by_label(&self, text: &str) -> Vec<NodeId> {

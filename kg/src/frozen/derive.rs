@@ -17,11 +17,12 @@ use crate::schema::{self, Schema};
 use crate::term::{NodeId, RelId, Term};
 
 /// The sections derived from the base sections. `members` are the rows of each named graph in
-/// `graphs`.
+/// `graphs`, `axioms` the rows that only axioms state.
 pub(super) fn derive(
     image: &Image,
     graphs: &[String],
     members: &[Vec<u32>],
+    axioms: Vec<u32>,
 ) -> io::Result<Vec<SectionWriter>> {
     let dictionary = image.dictionary();
     let names = ShortNames::new(dictionary);
@@ -59,6 +60,7 @@ pub(super) fn derive(
         schema,
         names,
         graphs: listed,
+        axioms,
     };
     let mut parts = vec![SectionWriter::of(
         Section::Meta,
@@ -325,8 +327,8 @@ fn find_classes(image: &Image, schema: &Schema) -> Vec<u32> {
 pub(super) fn is_class(dictionary: Dictionary<'_>, id: u32) -> bool {
     match dictionary.key(id).parts() {
         TermParts::Iri(iri) => !schema::is_meta_class(iri),
-        TermParts::Blank(_) => true,
-        TermParts::Literal(..) => false,
+        // What is defined on the spot, such as a restriction, has no name to ask for.
+        TermParts::Blank(_) | TermParts::Literal(..) => false,
     }
 }
 

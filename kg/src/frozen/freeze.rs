@@ -9,11 +9,12 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use super::assemble::{ImageWriter, SectionWriter};
+use super::axioms::{self, AxiomTerms, Kinds, WantedTerms};
 use super::chunk::{KeyReader, SealedChunk};
 use super::derive;
 use super::image::Image;
 use super::layout::{ImageHeader, Section};
-use super::rows::{RowRun, merge};
+use super::rows::{Row, RowRun, merge};
 use super::spool::{Spool, SpoolReader, WorkFile};
 use crate::dictionary::DictionaryEncoder;
 
@@ -40,6 +41,8 @@ pub(crate) struct FreezeInput {
     pub chunks: Vec<SealedChunk>,
     /// The names of the graphs that rows refer to by number. The default graph has the empty name.
     pub graphs: Vec<String>,
+    /// Whether triples that axioms state are added.
+    pub reasoning: bool,
 }
 
 /// Writes a frozen graph. With a `work` file, data are sorted there instead of in memory.
@@ -48,14 +51,25 @@ pub(super) fn freeze(
     path: Option<&Path>,
     work: Option<&WorkFile>,
 ) -> Result<Image, FreezeError> {
-    let FreezeInput { chunks, graphs } = input;
+    let FreezeInput {
+        chunks,
+        graphs,
+        reasoning,
+    } = input;
     let mut base = BaseSections {
         work,
         parts: Vec::new(),
         hasher: Sha256::new(),
         header: ImageHeader::default(),
     };
-    let mut runs = base.terms(chunks)?;
+    let (mut runs, kinds, terms) = base.terms(chunks)?;
+    let added = match reasoning {
+        true => axioms::stated(&mut runs, &terms, kinds)?,
+        false => Vec::new(),
+    };
+    if !added.is_empty() {
+        runs.push(axioms::run(&added)?);
+    }
     let mut names = graphs.clone();
     names.sort_unstable();
     names.dedup();
@@ -63,7 +77,7 @@ pub(super) fn freeze(
         .iter()
         .map(|name| names.binary_search(name).unwrap_or(0) as u32)
         .collect();
-    let members = base.spo(&mut runs, &numbers, names.len())?;
+    let (members, axioms) = base.spo(&mut runs, &numbers, names.len(), &added)?;
     base.pos(&mut runs)?;
     base.ops(&mut runs)?;
     drop(runs);
@@ -73,7 +87,7 @@ pub(super) fn freeze(
         assembly.add(part)?;
     }
     let image = assembly.finish(false)?;
-    let parts = derive::derive(&image, &names, &members)?;
+    let parts = derive::derive(&image, &names, &members, axioms)?;
     let mut assembly = ImageWriter::resume(image, path)?;
     for part in parts {
         assembly.add(part)?;
@@ -124,8 +138,11 @@ impl BaseSections<'_> {
         SectionWriter::new(section, self.work)
     }
 
-    /// Merges the terms of all chunks into the dictionary.
-    fn terms(&mut self, chunks: Vec<SealedChunk>) -> Result<Vec<RowRun>, FreezeError> {
+    /// Merges the terms of all chunks into the dictionary; finds those of axioms.
+    fn terms(
+        &mut self,
+        chunks: Vec<SealedChunk>,
+    ) -> Result<(Vec<RowRun>, Kinds, AxiomTerms), FreezeError> {
         let (mut text_part, mut block_part) =
             (self.part(Section::TermText), self.part(Section::TermBlocks));
         let mut heap = BinaryHeap::new();
@@ -146,6 +163,7 @@ impl BaseSections<'_> {
             }
         }
         let mut coder = DictionaryEncoder::default();
+        let mut wanted = WantedTerms::default();
         let (mut text, mut blocks) = (Vec::new(), Vec::new());
         let (mut last, mut id): (Option<Vec<u8>>, u32) = (None, 0);
         while let Some(mut top) = heap.peek_mut() {
@@ -155,6 +173,7 @@ impl BaseSections<'_> {
                     return Err(FreezeError::Terms);
                 }
                 id = coder.push(key, &mut text, &mut blocks);
+                wanted.pass(key, id);
                 self.hasher.update((key.len() as u64).to_le_bytes());
                 self.hasher.update(key);
                 let kept = last.get_or_insert_default();
@@ -184,21 +203,26 @@ impl BaseSections<'_> {
                 terms: head.terms,
             })
         };
-        done.into_iter().map(run).collect()
+        let runs: io::Result<Vec<RowRun>> = done.into_iter().map(run).collect();
+        let kinds = wanted.kinds(self.header.resources);
+        Ok((runs?, kinds, wanted.terms()))
     }
 
-    /// Writes the triples ordered by subject; returns the rows of each named graph.
+    /// Writes the triples ordered by subject; returns the rows of each named graph, and those of `added`, which
+    /// is sorted.
     fn spo(
         &mut self,
         runs: &mut [RowRun],
         graphs: &[u32],
         names: usize,
-    ) -> Result<Vec<Vec<u32>>, FreezeError> {
+        added: &[Row],
+    ) -> Result<(Vec<Vec<u32>>, Vec<u32>), FreezeError> {
         let mut starts = StartsWriter::new(self.part(Section::SpoStarts));
         let (mut relations, mut objects) = (self.part(Section::SpoP), self.part(Section::SpoO));
         let mut members: Vec<Vec<u32>> = vec![Vec::new(); if names > 1 { names } else { 0 }];
         let mut last = None;
         let mut count = 0_u64;
+        let (mut next_added, mut axioms) = (added.iter().peekable(), Vec::new());
         let mut gathered: Vec<[u32; 3]> = Vec::new();
         let hasher = &mut self.hasher;
         merge(runs, [0, 1, 2], graphs, self.work, |[s, p, o, graph]| {
@@ -211,6 +235,9 @@ impl BaseSections<'_> {
                 if gathered.len() == GATHER {
                     hasher.update(bytemuck::cast_slice(&gathered));
                     gathered.clear();
+                }
+                if next_added.next_if(|row| row[..3] == [s, p, o]).is_some() {
+                    axioms.push(count as u32);
                 }
                 count += 1;
             }
@@ -226,7 +253,7 @@ impl BaseSections<'_> {
         self.header.triples = count;
         starts.reach(self.header.resources, count)?;
         self.parts.extend([starts.part, relations, objects]);
-        Ok(members)
+        Ok((members, axioms))
     }
 
     fn pos(&mut self, runs: &mut [RowRun]) -> Result<(), FreezeError> {

@@ -74,6 +74,7 @@ impl FrozenKg {
                     FreezeInput {
                         chunks: vec![sealed],
                         graphs,
+                        reasoning: true,
                     },
                     None,
                     None,
@@ -204,7 +205,9 @@ impl FrozenKg {
             .collect::<Result<Vec<usize>, _>>()?;
         let quads = places.into_iter().flat_map(|place| {
             let rows = Scan::new(&self.image, self.image.rows_of_graph(place), [None; 3]);
-            rows.map(move |triple| (triple.map(|id| self.term(NodeId(id))), place as u32))
+            // What axioms state is read from them again.
+            let own = rows.filter(|&[s, p, o]| !self.is_axiom(NodeId(s), RelId(p), NodeId(o)));
+            own.map(move |triple| (triple.map(|id| self.term(NodeId(id))), place as u32))
         });
         Ok(Self::from_quads(quads, names))
     }
@@ -213,6 +216,23 @@ impl FrozenKg {
     #[must_use]
     pub fn graphs(&self) -> &[NamedGraph] {
         &self.meta.graphs
+    }
+
+    /// The classes that a node is stated to have, sorted.
+    pub(super) fn direct_types(&self, node: NodeId) -> Vec<NodeId> {
+        let mut types: Vec<NodeId> = (self.meta.schema.type_relations.iter())
+            .flat_map(|&r| self.tails(node, r).into_owned())
+            .collect();
+        types.retain(|class| self.direct_classes().binary_search(class).is_ok());
+        types.sort_unstable();
+        types.dedup();
+        types
+    }
+
+    /// Number of triples that only axioms state.
+    #[must_use]
+    pub fn axiom_count(&self) -> usize {
+        self.meta.axioms.len()
     }
 
     /// The triples, ordered by their terms.

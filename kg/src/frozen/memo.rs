@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
 
+use crate::term::NodeId;
+
 /// Entries per table, a few megabytes per thread.
 const ENTRIES: usize = 1 << 14;
 
@@ -30,6 +32,8 @@ struct MemoTables {
     labels: FxHashMap<u32, Option<String>>,
     nodes: FxHashMap<String, Option<u32>>,
     beginnings: FxHashMap<String, bool>,
+    types: FxHashMap<u32, Vec<NodeId>>,
+    kinds: FxHashMap<u32, Vec<NodeId>>,
 }
 
 thread_local! {
@@ -92,6 +96,24 @@ pub(super) fn node(
     make: impl FnOnce() -> Option<u32>,
 ) -> Option<u32> {
     remembered(graph, |tables| &mut tables.nodes, name, make)
+}
+
+/// The cached classes of a node, with the classes above them.
+pub(super) fn types(
+    graph: GraphIdentity,
+    node: u32,
+    make: impl FnOnce() -> Vec<NodeId>,
+) -> Vec<NodeId> {
+    remembered(graph, |tables| &mut tables.types, &node, make)
+}
+
+/// The cached classes above a class.
+pub(super) fn kinds(
+    graph: GraphIdentity,
+    node: u32,
+    make: impl FnOnce() -> Vec<NodeId>,
+) -> Vec<NodeId> {
+    remembered(graph, |tables| &mut tables.kinds, &node, make)
 }
 
 /// The cached answer whether some literal starts with `text`.

@@ -18,6 +18,9 @@ pub(super) struct GraphMeta {
     pub names: ShortNames,
     /// The named graphs, sorted by name; empty if all triples are in the default graph.
     pub graphs: Vec<NamedGraph>,
+    /// Rows in SPO order that only axioms state (module `axioms`), sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub axioms: Vec<u32>,
 }
 
 /// A graph of a dataset.

@@ -12,6 +12,7 @@
 
 mod access;
 mod assemble;
+mod axioms;
 mod bus_error;
 mod bytes;
 mod chunk;

@@ -22,6 +22,10 @@ pub(super) struct RowRun {
     pub terms: usize,
 }
 
+fn unknown_term() -> io::Error {
+    io::Error::other("a run names a term it does not have")
+}
+
 fn read_ids(reader: &mut SpoolReader, count: usize) -> io::Result<Vec<u32>> {
     let mut ids = vec![0_u32; count];
     reader.rewind();
@@ -67,6 +71,24 @@ impl RowReader {
 }
 
 impl RowRun {
+    /// Calls `each` for every row with ids of the graph, in the order of the input. Graphs keep their numbers.
+    pub(super) fn scan(&mut self, mut each: impl FnMut(Row)) -> io::Result<()> {
+        let ids = read_ids(&mut self.ids, self.terms)?;
+        self.rows.rewind();
+        let mut batch: Vec<Row> = Vec::new();
+        let mut left = self.count;
+        while left > 0 {
+            batch.resize(left.min(BATCH), [0; 4]);
+            self.rows.read_exact(bytemuck::cast_slice_mut(&mut batch))?;
+            left -= batch.len();
+            for &[s, p, o, graph] in &batch {
+                let id = |local: u32| ids.get(local as usize).copied().ok_or_else(unknown_term);
+                each([id(s)?, id(p)?, id(o)?, graph]);
+            }
+        }
+        Ok(())
+    }
+
     /// The rows with ids of the graph and columns in `order`, sorted, without duplicates.
     fn sorted(
         &mut self,
@@ -78,11 +100,7 @@ impl RowRun {
         let mut rows: Vec<Row> = vec![[0; 4]; self.count];
         self.rows.rewind();
         self.rows.read_exact(bytemuck::cast_slice_mut(&mut rows))?;
-        let id = |local: u32| {
-            ids.get(local as usize)
-                .copied()
-                .ok_or_else(|| io::Error::other("a run names a term it does not have"))
-        };
+        let id = |local: u32| ids.get(local as usize).copied().ok_or_else(unknown_term);
         for row in &mut rows {
             let [a, b, c] = order.map(|at| row[at]);
             let graph = graphs.get(row[3] as usize).copied().unwrap_or(0);

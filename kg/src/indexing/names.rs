@@ -135,6 +135,7 @@ pub(super) fn role(kg: &dyn Kg, node: NodeId) -> NodeRole {
         });
     match declared {
         Some(iri) if iri.ends_with("Property") => NodeRole::Relation,
+        _ if schema.is_ontology => NodeRole::Entity,
         Some(iri) if iri.ends_with("Class") || iri.ends_with("Datatype") => NodeRole::Class,
         _ if schema
             .domains

@@ -28,6 +28,8 @@ pub struct LoadOptions<'a> {
     /// Memory in bytes for triples and terms while loading into a graph folder; the rest is sorted
     /// on disk.
     pub memory: usize,
+    /// Whether triples that OWL axioms state of classes and individuals are added.
+    pub reasoning: bool,
     /// Number of parser threads; 0 means all cores. The result does not depend on it.
     pub threads: usize,
 }
@@ -40,6 +42,7 @@ impl Default for LoadOptions<'_> {
             max_faults: 0,
             base: None,
             memory: MEMORY,
+            reasoning: true,
             threads: 0,
         }
     }

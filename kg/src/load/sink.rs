@@ -175,6 +175,7 @@ impl<'a> LoadState<'a> {
             FreezeInput {
                 chunks,
                 graphs: graphs.into_iter().map(|(name, _)| name).collect(),
+                reasoning: self.options.reasoning,
             },
             work,
         ))

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 
 use super::rows::row_key;
-use super::source::SchemaSource;
+use super::source::{NamedRelation, SchemaSource};
 use super::types::Schema;
 use super::vocabulary::is_meta_class;
-use crate::readable::{KindMark, is_title, readable_name};
-use crate::term::{NodeId, Term};
+use crate::label::words;
+use crate::readable::{KindMark, is_title, readable_name, relation_name};
+use crate::term::{NodeId, RelId, Term};
 
 /// Instances that are looked at, over the whole graph and of each class.
 const SAMPLE: usize = 20_000;
@@ -37,6 +38,59 @@ pub(super) fn is_hardly_labelled(graph: &dyn SchemaSource, schema: &Schema) -> b
         }
     }
     named >= ENOUGH && labelled * RARE < named
+}
+
+/// The relations with names of nearly all instances of classes, the shortest names first: texts that hardly two of them
+/// share, under a name such as `nameShortEN`. A language at its end is English.
+pub(super) fn naming_relations(
+    graph: &dyn SchemaSource,
+    schema: &Schema,
+    relations: &[NamedRelation],
+) -> Vec<RelId> {
+    /// Of so many instances one may have no name, and of so many names one may be another's.
+    const MOST: usize = 10;
+    /// Longer texts describe.
+    const LETTERS: usize = 60;
+    let mut things: Vec<NodeId> = (schema.type_relations.iter())
+        .flat_map(|&relation| graph.sample(relation, SAMPLE))
+        .filter(|&(node, class)| is_class(graph, class) && name_of(graph, node).is_some())
+        .map(|(node, _)| node)
+        .collect();
+    things.sort_unstable();
+    things.dedup();
+    if things.len() < ENOUGH {
+        return Vec::new();
+    }
+    let letters = |relation: RelId| -> Option<usize> {
+        let mut names: Vec<NodeId> = Vec::new();
+        let mut letters = 0;
+        for &thing in &things {
+            if let Some(tail) = graph.tail(thing, relation) {
+                letters += graph.term(tail).as_literal()?.lexical.chars().count();
+                names.push(tail);
+            }
+        }
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        let enough = |part: usize, all: usize| part * MOST >= all * (MOST - 1);
+        (enough(all, things.len()) && enough(names.len(), all) && letters <= all * LETTERS)
+            .then_some(letters)
+    };
+    let is_name = |relation: &&NamedRelation| {
+        let named = words(&relation_name(&relation.iri))
+            .iter()
+            .any(|word| ["name", "label", "title"].contains(&word.as_str()));
+        named
+            && schema
+                .language_of(relation.id)
+                .is_none_or(|language| language == "en")
+    };
+    let mut found: Vec<(usize, RelId)> = (relations.iter().filter(is_name))
+        .filter_map(|relation| Some((letters(relation.id)?, relation.id)))
+        .collect();
+    found.sort_unstable();
+    found.into_iter().map(|(_, relation)| relation).collect()
 }
 
 /// The marks of the classes of a graph whose nodes are named by their IRIs; sorted.

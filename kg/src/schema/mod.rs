@@ -5,6 +5,7 @@
 //! Relations are recognised by name. Statements about relations in the graph (domains, ranges,
 //! reverses) are read once, when the graph is frozen (written in its final, read-only form).
 
+mod families;
 mod from_iris;
 mod intervals;
 mod read;
@@ -14,6 +15,7 @@ mod source;
 mod types;
 mod vocabulary;
 
+pub use families::{Companion, LanguageVariant};
 pub use intervals::INTERVAL_ENDS;
 pub(crate) use read::read;
 pub use rows::row_key;

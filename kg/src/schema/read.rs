@@ -1,13 +1,14 @@
 //! Reads the schema from a graph, once, when the graph is frozen (written in its final, read-only
 //! form).
 
-use super::from_iris::{is_hardly_labelled, kind_marks};
+use super::families::{companions, language_variants};
+use super::from_iris::{is_hardly_labelled, kind_marks, naming_relations};
 use super::intervals::intervals;
 use super::rows::{is_rank, row_names, row_noun};
 use super::source::{NamedRelation, SchemaSource};
 use super::types::Schema;
 use super::vocabulary::{
-    DOMAIN, RANGE, REVERSE, is_alias, is_meta_relation, is_redirect, is_superclass,
+    DOMAIN, RANGE, REVERSE, is_alias, is_meta_class, is_meta_relation, is_redirect, is_superclass,
     is_type_relation, label_rank, listed,
 };
 use crate::term::{NodeId, RelId, Term};
@@ -19,6 +20,9 @@ const WIKIDATA_DIRECT: &str = "http://www.wikidata.org/prop/direct/";
 /// Labels of the relations to classes in graphs whose relations have numbers as names.
 const INSTANCE_OF: &str = "instance of";
 const SUBCLASS_OF: &str = "subclass of";
+
+/// Triples that are looked at to tell whether the things of a graph are its classes.
+const CLASSES: usize = 20_000;
 
 /// The relations whose label is [`INSTANCE_OF`] or [`SUBCLASS_OF`], with that label. A private
 /// Wikibase gives properties other numbers than Wikidata, so only their labels identify them.
@@ -87,8 +91,9 @@ pub(crate) fn read(graph: &dyn SchemaSource) -> Schema {
     }
     ranked.sort_unstable();
     schema.label_relations = ranked.into_iter().map(|(_, id)| id).collect();
-    schema.hardly_labelled =
-        !schema.label_relations.is_empty() && is_hardly_labelled(graph, &schema);
+    schema.variants = language_variants(&relations);
+    schema.companions = companions(&relations);
+    find_names(graph, &mut schema, &relations);
     if schema.named_by_iris() {
         schema.kind_marks = kind_marks(graph, &schema);
     }
@@ -118,18 +123,13 @@ pub(crate) fn read(graph: &dyn SchemaSource) -> Schema {
             schema.alias_relations.push(*name);
         }
     }
+    let between_classes = between_classes(&schema);
+    schema.is_ontology = is_ontology(graph, &schema, &between_classes);
+    if schema.is_ontology {
+        schema.hidden.retain(|id| !between_classes.contains(id));
+    }
     schema.intervals = intervals(graph, &named);
-    // Only relations have reverses. If one relation is the reverse of another, the converse holds
-    // too.
-    schema
-        .reverses
-        .retain(|&(_, other)| is_relation(&relations, other));
-    let other_way: Vec<(RelId, NodeId)> = schema
-        .reverses
-        .iter()
-        .map(|&(relation, other)| (other.relation(), relation.node()))
-        .collect();
-    schema.reverses.extend(other_way);
+    reverse_both_ways(&mut schema, &relations);
     for list in [
         &mut schema.domains,
         &mut schema.ranges,
@@ -139,6 +139,63 @@ pub(crate) fn read(graph: &dyn SchemaSource) -> Schema {
         list.dedup();
     }
     schema
+}
+
+/// Whether hardly any node has a label. If so, the relations that name nearly all of them carry labels: the shortest
+/// names are the labels.
+fn find_names(graph: &dyn SchemaSource, schema: &mut Schema, relations: &[NamedRelation]) {
+    let hardly =
+        |schema: &Schema| !schema.label_relations.is_empty() && is_hardly_labelled(graph, schema);
+    schema.hardly_labelled = hardly(schema);
+    if schema.named_by_iris()
+        && let [label, others @ ..] = naming_relations(graph, schema, relations).as_slice()
+    {
+        schema.label_relations.push(*label);
+        schema.alias_relations.retain(|relation| relation != label);
+        schema.alias_relations.extend(others);
+        schema.alias_relations.sort_unstable();
+        schema.alias_relations.dedup();
+        schema.hidden.push(*label);
+        schema.hardly_labelled = hardly(schema);
+    }
+}
+
+/// Only relations have reverses. If one relation is the reverse of another, the converse holds too.
+fn reverse_both_ways(schema: &mut Schema, relations: &[NamedRelation]) {
+    schema
+        .reverses
+        .retain(|&(_, other)| is_relation(relations, other));
+    let other_way: Vec<(RelId, NodeId)> = schema
+        .reverses
+        .iter()
+        .map(|&(relation, other)| (other.relation(), relation.node()))
+        .collect();
+    schema.reverses.extend(other_way);
+}
+
+/// The relations from classes to wider classes that no thing has to its class.
+fn between_classes(schema: &Schema) -> Vec<RelId> {
+    let all = schema.superclass_relations.iter().copied();
+    all.filter(|id| !schema.type_relations.contains(id))
+        .collect()
+}
+
+/// Whether the things of a graph are its classes: more classes have a wider one than things have a class. Then people
+/// ask for kinds of things.
+fn is_ontology(graph: &dyn SchemaSource, schema: &Schema, between_classes: &[RelId]) -> bool {
+    let is_thing =
+        |node: NodeId| matches!(graph.term(node), Term::Iri(iri) if !is_meta_class(&iri));
+    let heads = |relations: &[RelId]| -> usize {
+        let mut heads: Vec<NodeId> = (relations.iter())
+            .flat_map(|&relation| graph.sample(relation, CLASSES))
+            .filter(|&(head, class)| is_thing(head) && is_thing(class))
+            .map(|(head, _)| head)
+            .collect();
+        heads.sort_unstable();
+        heads.dedup();
+        heads.len()
+    };
+    !between_classes.is_empty() && heads(between_classes) > heads(&schema.type_relations)
 }
 
 /// Adds the triples of `relation` (domain, range or reverse) about relations of this graph to

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::families::{Companion, LanguageVariant};
 use super::settings::Settings;
 use crate::readable::KindMark;
 use crate::term::{NodeId, RelId};
@@ -32,6 +33,15 @@ pub struct Schema {
     /// What names made from IRIs have for a class: `L` in `CommonL` for languages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kind_marks: Vec<KindMark>,
+    /// Whether the things of the graph are its classes, as in an ontology: people ask for kinds of things.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_ontology: bool,
+    /// Relations of which there is one for each of several languages; sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<LanguageVariant>,
+    /// Relations that tell unit, year or notes of a value; sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub companions: Vec<Companion>,
     /// Relations from a page to the node it redirects to. The page's title is an alias of that
     /// node.
     #[serde(default)]
@@ -68,6 +78,15 @@ impl Schema {
     pub(crate) fn marks_of(&self, class: NodeId) -> impl Iterator<Item = &KindMark> {
         let start = self.kind_marks.partition_point(|mark| mark.class < class);
         (self.kind_marks[start..].iter()).take_while(move |mark| mark.class == class)
+    }
+
+    /// The language at the end of a relation's name, if siblings have others there.
+    #[must_use]
+    pub fn language_of(&self, relation: RelId) -> Option<&str> {
+        let found = self
+            .variants
+            .binary_search_by_key(&relation, |one| one.relation);
+        found.ok().map(|at| self.variants[at].language.as_str())
     }
 
     /// Classes stated as the domain of a relation.

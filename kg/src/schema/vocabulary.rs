@@ -56,6 +56,9 @@ const LABEL_LOCALS: &[&str] = &["type.object.name"];
 const ALIAS_IRIS: &[&str] = &[
     "http://www.w3.org/2004/02/skos/core#altLabel",
     "http://www.w3.org/2004/02/skos/core#hiddenLabel",
+    // Ontologies of the OBO Foundry: alternative term, editor preferred term.
+    "http://purl.obolibrary.org/obo/IAO_0000118",
+    "http://purl.obolibrary.org/obo/IAO_0000111",
 ];
 /// Relations to further names, by local name in lower case without separators, in any namespace. A
 /// `name` relation outside the known vocabularies is one of them: it may name only a part of the
@@ -76,6 +79,10 @@ const ALIAS_LOCALS: &[&str] = &[
     "longname",
     "name",
     "title",
+    "hasexactsynonym",
+    "exactsynonym",
+    "synonym",
+    "synonyms",
 ];
 
 /// Relations from a redirecting page. Its title is an alias of its target.

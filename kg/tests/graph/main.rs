@@ -8,6 +8,7 @@
 )]
 
 mod access;
+mod axioms;
 mod datasets;
 mod dialects;
 mod differential;

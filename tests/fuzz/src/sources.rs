@@ -23,6 +23,7 @@ pub fn load(bytes: &[u8]) {
         memory: MEMORY,
         threads: 1,
         base: None,
+        reasoning: true,
     };
     if fs::write(&file, content).is_ok()
         && let Ok(kg) = FrozenKg::load(&[file], &options, &|_| {})

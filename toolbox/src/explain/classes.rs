@@ -45,9 +45,15 @@ impl Explainer<'_, '_> {
         else {
             return Vec::new();
         };
-        let classes = kg.types(first);
+        let classes = kg.kinds(first);
         let unclassed = !self.class_asked;
-        let by_name = unclassed && nodes.iter().take(SOME).all(|&node| self.is_by_name(node));
+        let some = nodes.len().min(SOME);
+        let by_name = unclassed && {
+            let named = nodes.iter().take(SOME);
+            let named = named.filter(|&&node| self.is_by_name(node)).count();
+            // Of five countries one may be written in full.
+            named + some / SOME >= some
+        };
         if classes.is_empty() && !by_name {
             return nodes
                 .iter()
@@ -85,7 +91,7 @@ impl Explainer<'_, '_> {
         let step = nodes.len().div_ceil(SOME).max(1);
         let mut common: Option<Vec<f32>> = None;
         for &node in nodes.iter().rev().step_by(step).take(SOME) {
-            let classes = kg.types(node);
+            let classes = kg.kinds(node);
             if node == nodes[0] || classes.is_empty() {
                 continue;
             }

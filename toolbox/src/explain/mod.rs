@@ -60,6 +60,7 @@ mod numbers;
 mod ops;
 mod order;
 mod others;
+mod passed_over;
 mod phrases;
 mod plan;
 mod possessive;

@@ -221,7 +221,7 @@ impl Search<'_> {
         if filters >= 3 {
             return Ok(());
         }
-        let adjacent = explainer.session.adjacent(&state.nodes);
+        let adjacent = explainer.adjacent(&state.nodes);
         // A filter on an entity of the question says nothing about the answer.
         let either = explainer.asked.either.is_some();
         let named = matches!(state.plan.start, Start::Entity(_))
@@ -250,7 +250,7 @@ impl Search<'_> {
         if state.tally.hops >= self.limits.hops && !state.statements {
             return Ok(());
         }
-        let adjacent = session.adjacent(&state.nodes);
+        let adjacent = explainer.adjacent(&state.nodes);
         let mut reached_by: Vec<(Hop, EntSet)> = Vec::new();
         for hop in ways(state, &adjacent, explainer) {
             self.cancel.check()?;

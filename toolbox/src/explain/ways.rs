@@ -3,15 +3,20 @@
 
 use std::sync::Arc;
 
+use kg::search::singular;
 use kg::value::Kind;
+use kg::words;
 
-use super::naming::heading_of;
+use super::asked_word::AskedWord;
+use super::naming::{heading_of, is_mutual};
 use super::nodes::literal_kind;
 use super::plan::{Hop, PlanStep, Start, Way};
 use super::state::State;
 use super::values::is_value;
-use super::words::Explainer;
-use crate::exec::{Adjacent, EntSet, Relation};
+use super::vocabulary::split;
+use super::words::{Explainer, is_before_preposition};
+use crate::exec::{Adjacent, EntSet, Relation, Session};
+use crate::rank::stem;
 
 /// The relations of a plan's set, each with its direction.
 pub(super) fn ways(
@@ -40,6 +45,11 @@ pub(super) fn ways(
             && (adjacent.iter())
                 .any(|other| other.out != one.out && other.relation == one.relation);
         let way = match (both, one.out) {
+            // A graph that states nearly all pairs both ways means the others as they are.
+            (true, out) if states_both_ways(explainer, one.relation) => match out {
+                true => Way::Out,
+                false => continue,
+            },
             (true, true) => continue,
             (true, false) => Way::Both,
             (false, true) => Way::Out,
@@ -51,6 +61,23 @@ pub(super) fn ways(
         });
     }
     ways
+}
+
+/// Whether a graph states nine of ten pairs of a relation in both directions, as its first pairs show.
+fn states_both_ways(explainer: &Explainer<'_, '_>, relation: Relation) -> bool {
+    const SOME: usize = 200;
+    const MOST: usize = 10;
+    let Relation::Plain(id) = relation else {
+        return false;
+    };
+    let kg = explainer.session.kg();
+    let (mut pairs, mut both) = (0, 0);
+    kg.each_pair(id, &mut |head, tail| {
+        pairs += 1;
+        both += usize::from(kg.has(tail, id, head));
+        pairs < SOME
+    });
+    both * MOST >= pairs * (MOST - 1)
 }
 
 /// Takes out the relations to texts of which another one with the same name leads to things.
@@ -108,4 +135,88 @@ impl Explainer<'_, '_> {
         self.plain_names.insert(relation, Arc::clone(&plain));
         plain
     }
+}
+
+/// What people call a class of things that is narrower than another one.
+const KINDS: [&str; 3] = ["kind", "type", "sort"];
+
+impl Explainer<'_, '_> {
+    /// Whether a relation always holds in both directions, even if the graph states only one.
+    pub(super) fn symmetric(&self, relation: Relation) -> bool {
+        let (own, _) = self.relation_words(relation);
+        own.iter().any(|stem| is_mutual(stem))
+    }
+
+    /// Corrects the words of a relation's name by what the graph says of it.
+    pub(super) fn by_schema(&self, relation: Relation, own: &mut Vec<String>) {
+        let Relation::Plain(id) = relation else {
+            return;
+        };
+        let schema = self.session.kg().schema();
+        // `nameShortEN` is a name, and no EN.
+        if let Some(language) = schema.language_of(id) {
+            own.retain(|stem| stem != language);
+        }
+        if schema.is_ontology && schema.superclass_relations.contains(&id) {
+            own.extend(KINDS.map(str::to_owned));
+        }
+    }
+
+    /// Whether a hop leads away from what the question asks for, if the noun of the relation's name says what its subjects
+    /// are: what is `part of` something is a part. The `kinds of` something are narrower, the `kind of` something is wider.
+    pub(super) fn leads_from_subject(&self, hop: Hop) -> Option<bool> {
+        let Relation::Plain(id) = hop.relation else {
+            return None;
+        };
+        let asked = self.focus.and_then(|at| self.asked.words.get(at));
+        let schema = self.session.kg().schema();
+        if schema.is_ontology && schema.superclass_relations.contains(&id) {
+            let noun = asked.map(|word| word.word.split(' ').next().unwrap_or(""))?;
+            let several = singular(noun);
+            let one = several.as_deref().unwrap_or(noun);
+            let wrong = if several.is_some() { Way::Out } else { Way::In };
+            return Some(KINDS.contains(&one) && hop.way == wrong);
+        }
+        if !is_of_subject(self.session, hop.relation) {
+            return None;
+        }
+        let (own, _) = self.relation_words(hop.relation);
+        let said = |word: &AskedWord| {
+            own.iter()
+                .any(|name| *name == word.stem || is_before_preposition(name, &word.stem))
+        };
+        Some(asked.is_some_and(said) && hop.way == Way::Out && self.asked.focus_is_noun)
+    }
+}
+
+impl Explainer<'_, '_> {
+    /// Whether the question names a relation such as `part of` right before an entity, which then is the whole: `what is
+    /// part of the gut`, not `what is the gut part of`.
+    pub(super) fn is_whole_of(&self, relation: Relation, entity: usize) -> bool {
+        if !is_of_subject(self.session, relation) {
+            return false;
+        }
+        let span = self.session.linked().span(entity);
+        let before = span.and_then(|(start, _)| self.session.plain_question().get(..start));
+        let mut before = words(before.unwrap_or(""));
+        if before
+            .last()
+            .is_some_and(|word| matches!(word.as_str(), "the" | "a" | "an"))
+        {
+            before.pop();
+        }
+        let (own, _) = self.relation_words(relation);
+        matches!(before.as_slice(), [.., noun, of] if of == "of" && own.contains(&stem(noun)))
+    }
+}
+
+/// Whether the noun of a relation's name says what its subjects are: `part of`, `is member of`.
+fn is_of_subject(session: &Session<'_>, relation: Relation) -> bool {
+    let Relation::Plain(id) = relation else {
+        return false;
+    };
+    let name = session.relation_name(relation);
+    let label = session.kg().label(id.node());
+    let name = words(label.as_deref().unwrap_or_else(|| split(&name).0));
+    matches!(name.as_slice(), [_, of] | [_, _, of] if of == "of")
 }

@@ -15,6 +15,7 @@ use super::mentions::{as_values, entity_at, everyday, stands_beside};
 use super::naming::{
     Role, class_nouns, class_words, is_contrary, is_end, is_general, is_nationality, is_place,
 };
+use super::passed_over::passed_over;
 use super::plan::{Hop, Way};
 use super::possessive::{self, SPOKEN_OF};
 use super::question::Asked;
@@ -103,6 +104,8 @@ pub(super) struct Explainer<'s, 'g> {
     pub(super) untyped: FxHashMap<Vec<RelId>, Arc<[f32]>>,
     /// Whether a relation leads from what somebody is to the person.
     pub(super) roles: FxHashMap<RelId, bool>,
+    /// Relations that tell unit, year or notes of a value, where the question does not ask for these; sorted.
+    pub(super) passed_over: Vec<RelId>,
     /// Filled by [`Explainer::with_others`], for those who need it.
     pub(super) others: Vec<(Vec<f32>, Vec<Hop>)>,
 }
@@ -132,6 +135,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
             classes: FxHashMap::default(),
             untyped: FxHashMap::default(),
             roles: FxHashMap::default(),
+            passed_over: passed_over(session),
             others: Vec::new(),
         };
         made.nouns = (asked.words.iter())
@@ -365,7 +369,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
     fn by_letters(&self, word: &str, name: &str) -> f32 {
         const STRANGERS: f32 = 0.3;
         let strangers = self.tables.has(word) && self.tables.has(name);
-        match word == name {
+        match word == name || is_before_preposition(name, word) {
             true => SAME,
             false if strangers => STRANGERS * ALIKE * alike(word, name),
             false => ALIKE * alike(word, name),
@@ -407,6 +411,14 @@ impl<'s, 'g> Explainer<'s, 'g> {
         let (best, _) = content.max_by(|(i, (a, _)), (j, (b, _))| a.total_cmp(b).then(j.cmp(i)))?;
         self.asked.distance(best, entity)
     }
+}
+
+/// Whether a phrase is a word and a preposition: `part of`.
+pub(super) fn is_before_preposition(word: &str, phrase: &str) -> bool {
+    let rest = phrase
+        .strip_prefix(word)
+        .and_then(|rest| rest.strip_prefix(' '));
+    rest.is_some_and(|rest| matches!(rest, "of" | "for" | "in" | "to" | "by" | "from" | "with"))
 }
 
 /// How well words explain the one at `at`: 1 from the probability at which little doubt is left.

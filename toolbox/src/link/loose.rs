@@ -197,6 +197,10 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
         if written_small && is_row_noun(asked.kg, text) {
             fits.retain(|(fit, _)| fit.last > fit.first);
         }
+        // Names of kinds share their words: `structures` are no presumptive structure.
+        if written_small && asked.kg.schema().is_ontology {
+            fits.retain(|(fit, _)| fit.last > fit.first || fit.part == Part::Whole);
+        }
         if fits.is_empty() && !covered && may_be_initials(asked, token) {
             fits.extend(by_initials(asked, token)?);
         }

@@ -132,7 +132,7 @@ fn compared_members(
         .iter()
         .filter(|state| state.nodes.len() <= limits.class)
     {
-        let adjacent = session.adjacent(&state.nodes);
+        let adjacent = explainer.adjacent(&state.nodes);
         for one in adjacent.iter().filter(|one| one.out) {
             for &(index, value) in &numbers {
                 cancel.check()?;
@@ -219,7 +219,7 @@ fn with_texts(
             if state.nodes.len() > limits.set {
                 continue;
             }
-            for one in session.adjacent(&state.nodes) {
+            for one in explainer.adjacent(&state.nodes) {
                 cancel.check()?;
                 let way = if one.out { Way::Out } else { Way::In };
                 let relation = one.relation;

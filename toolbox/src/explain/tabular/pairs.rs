@@ -36,7 +36,7 @@ pub(super) fn differences(
         return Ok(found);
     };
     let start = State::start(Start::Entity(0), [first].into(), explainer);
-    for one in session.adjacent(&[first]).iter().filter(|one| one.out) {
+    for one in explainer.adjacent(&[first]).iter().filter(|one| one.out) {
         cancel.check()?;
         let (op, part) = match kind_of(explainer, one) {
             Some(Kind::Int | Kind::Float | Kind::Quantity) => (ops[0], None),

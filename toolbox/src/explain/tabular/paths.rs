@@ -177,7 +177,7 @@ fn longer(
     if !thing(path.ends.first()) {
         return Ok(());
     }
-    for one in session.adjacent(&path.ends) {
+    for one in explainer.adjacent(&path.ends) {
         cancel.check()?;
         let Relation::Plain(relation) = one.relation else {
             continue;

@@ -1,0 +1,294 @@
+//! What the axioms of an ontology say of its classes, as triples that tools can follow. OWL writes "every crop is
+//! part of a digestive tract" as a restriction, a node of its own:
+//!
+//! ```text
+//! crop subClassOf [ onProperty partOf ; someValuesFrom digestiveTract ]      →  crop partOf digestiveTract
+//! crop equivalentClass [ intersectionOf ( organ [ onProperty … ] ) ]          →  crop subClassOf organ, crop …
+//! ```
+//!
+//! Read are `someValuesFrom`, `hasValue` and `allValuesFrom` with a named filler, of named classes (`subClassOf`,
+//! `equivalentClass`) and individuals (`type`), alone or in an intersection. The shapes are those of the OWL 2
+//! Mapping to RDF Graphs, tables 1 and 13. All terms of an added triple are terms of the graph, so a graph without
+//! the term `subClassOf` gets no triple of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+use super::rows::{Row, RowRun};
+use super::spool::Spool;
+use crate::dictionary::{IRI, node_key};
+
+const RDF: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
+const RDFS: &str = "http://www.w3.org/2000/01/rdf-schema#";
+const OWL: &str = "http://www.w3.org/2002/07/owl#";
+
+/// Intersections inside intersections that are followed.
+const DEPTH: usize = 8;
+
+/// The terms that axioms are written with, and their ids in a graph; `None` where the graph lacks one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AxiomTerms {
+    first: Option<u32>,
+    rest: Option<u32>,
+    type_of: Option<u32>,
+    datatype: Option<u32>,
+    subclass: Option<u32>,
+    only: Option<u32>,
+    equivalent: Option<u32>,
+    value: Option<u32>,
+    intersection: Option<u32>,
+    property: Option<u32>,
+    some: Option<u32>,
+}
+
+impl AxiomTerms {
+    /// Every term with its place, ordered by IRI.
+    fn all(&mut self) -> [(&'static str, &'static str, &mut Option<u32>); 11] {
+        [
+            (RDF, "first", &mut self.first),
+            (RDF, "rest", &mut self.rest),
+            (RDF, "type", &mut self.type_of),
+            (RDFS, "Datatype", &mut self.datatype),
+            (RDFS, "subClassOf", &mut self.subclass),
+            (OWL, "allValuesFrom", &mut self.only),
+            (OWL, "equivalentClass", &mut self.equivalent),
+            (OWL, "hasValue", &mut self.value),
+            (OWL, "intersectionOf", &mut self.intersection),
+            (OWL, "onProperty", &mut self.property),
+            (OWL, "someValuesFrom", &mut self.some),
+        ]
+    }
+
+    /// Whether the graph may have an axiom to read.
+    fn any(&self) -> bool {
+        let filled = [self.some, self.value, self.only]
+            .iter()
+            .any(Option::is_some);
+        self.intersection.is_some() || self.property.is_some() && filled
+    }
+}
+
+/// Finds the terms of axioms while all keys of a graph pass in order.
+#[derive(Debug)]
+pub(super) struct WantedTerms {
+    /// Their keys, the next one last.
+    keys: Vec<String>,
+    found: Vec<Option<u32>>,
+    iris: u32,
+}
+
+impl Default for WantedTerms {
+    fn default() -> Self {
+        let key = |(namespace, local, _): &(&str, &str, &mut Option<u32>)| {
+            let mut key = String::new();
+            node_key(&mut key, IRI, &format!("{namespace}{local}"));
+            key
+        };
+        Self {
+            keys: AxiomTerms::default().all().iter().rev().map(key).collect(),
+            found: Vec::new(),
+            iris: 0,
+        }
+    }
+}
+
+impl WantedTerms {
+    /// Takes the next key.
+    pub(super) fn pass(&mut self, key: &[u8], id: u32) {
+        if key.first() == Some(&(IRI as u8)) {
+            self.iris = id + 1;
+        }
+        while let Some(next) = self.keys.pop_if(|next| next.as_bytes() <= key) {
+            self.found.push((next.as_bytes() == key).then_some(id));
+        }
+    }
+
+    pub(super) fn kinds(&self, resources: u32) -> Kinds {
+        Kinds {
+            iris: self.iris,
+            resources,
+        }
+    }
+
+    pub(super) fn terms(self) -> AxiomTerms {
+        let mut terms = AxiomTerms::default();
+        for ((.., place), found) in terms.all().into_iter().zip(self.found) {
+            *place = found;
+        }
+        terms
+    }
+}
+
+/// Ids below `iris` are IRIs, below `resources` blank nodes, above literals.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Kinds {
+    pub iris: u32,
+    pub resources: u32,
+}
+
+impl Kinds {
+    fn is_blank(self, id: u32) -> bool {
+        (self.iris..self.resources).contains(&id)
+    }
+}
+
+/// The axioms of a graph, still as the triples that write them.
+#[derive(Debug, Default)]
+struct Axioms {
+    /// The properties of each restriction.
+    properties: BTreeMap<u32, Vec<u32>>,
+    /// The fillers of each restriction. Those of `allValuesFrom` are apart, because they may be datatypes.
+    fillers: BTreeMap<u32, Vec<u32>>,
+    only: BTreeMap<u32, Vec<u32>>,
+    /// The list of each intersection.
+    lists: BTreeMap<u32, Vec<u32>>,
+    first: BTreeMap<u32, u32>,
+    rest: BTreeMap<u32, u32>,
+}
+
+impl Axioms {
+    fn read(runs: &mut [RowRun], terms: &AxiomTerms) -> io::Result<Self> {
+        let mut axioms = Self::default();
+        for run in runs {
+            run.scan(|[s, p, o, _]| {
+                let p = Some(p);
+                let lists = if p == terms.property {
+                    &mut axioms.properties
+                } else if p == terms.some || p == terms.value {
+                    &mut axioms.fillers
+                } else if p == terms.only {
+                    &mut axioms.only
+                } else if p == terms.intersection {
+                    &mut axioms.lists
+                } else {
+                    if p == terms.first {
+                        axioms.first.insert(s, o);
+                    } else if p == terms.rest {
+                        axioms.rest.insert(s, o);
+                    }
+                    return;
+                };
+                lists.entry(s).or_default().push(o);
+            })?;
+        }
+        Ok(axioms)
+    }
+
+    fn has(&self, node: u32) -> bool {
+        self.properties.contains_key(&node) || self.lists.contains_key(&node)
+    }
+
+    /// Relations and objects that an axiom's node gives to what it is about, and the classes that it names.
+    fn gives(&self, node: u32, kinds: Kinds, depth: usize, out: &mut Given) {
+        let of = |map: &BTreeMap<u32, Vec<u32>>| map.get(&node).cloned().unwrap_or_default();
+        let usable = |id: &u32| !kinds.is_blank(*id);
+        for property in of(&self.properties).into_iter().filter(usable) {
+            let each = |fillers: Vec<u32>| {
+                fillers
+                    .into_iter()
+                    .filter(usable)
+                    .map(move |o| [property, o])
+            };
+            out.facts.extend(each(of(&self.fillers)));
+            out.only.extend(each(of(&self.only)));
+        }
+        for list in of(&self.lists) {
+            let (mut at, mut seen) = (Some(list), BTreeSet::new());
+            while let Some(place) = at.filter(|&place| seen.insert(place)) {
+                match self.first.get(&place) {
+                    Some(&member) if member < kinds.iris => out.classes.push(member),
+                    Some(&member) if depth < DEPTH => self.gives(member, kinds, depth + 1, out),
+                    _ => {}
+                }
+                at = self.rest.get(&place).copied();
+            }
+        }
+    }
+}
+
+/// What a node of an axiom gives: relations with objects, those of `allValuesFrom`, and classes.
+#[derive(Debug, Default)]
+struct Given {
+    facts: Vec<[u32; 2]>,
+    only: Vec<[u32; 2]>,
+    classes: Vec<u32>,
+}
+
+/// The triples that axioms state and the graph does not, sorted, each with the number of the axiom's graph.
+pub(super) fn stated(
+    runs: &mut [RowRun],
+    terms: &AxiomTerms,
+    kinds: Kinds,
+) -> io::Result<Vec<Row>> {
+    if !terms.any() {
+        return Ok(Vec::new());
+    }
+    let axioms = Axioms::read(runs, terms)?;
+    let only: BTreeSet<u32> = axioms.only.values().flatten().copied().collect();
+    let (mut about, mut classes) = (BTreeSet::new(), BTreeSet::new());
+    for run in &mut *runs {
+        run.scan(|[s, p, o, graph]| {
+            let p = Some(p);
+            let narrower = p == terms.subclass || p == terms.equivalent;
+            if (narrower || p == terms.type_of) && s < kinds.iris {
+                if kinds.is_blank(o) && axioms.has(o) {
+                    about.insert((s, o, graph, p == terms.type_of));
+                }
+                if only.contains(&s) && Some(o) != terms.datatype {
+                    classes.insert(s);
+                }
+            }
+            if p == terms.intersection && s < kinds.iris {
+                about.insert((s, s, graph, false));
+            }
+        })?;
+    }
+    let mut found: BTreeMap<[u32; 3], u32> = BTreeMap::new();
+    for (s, node, graph, is_thing) in about {
+        let mut given = Given::default();
+        axioms.gives(node, kinds, 0, &mut given);
+        let only = given.only.into_iter().filter(|[_, o]| classes.contains(o));
+        let belongs = if is_thing {
+            terms.type_of
+        } else {
+            terms.subclass
+        };
+        let classes = given.classes.into_iter();
+        let wider = classes.filter_map(|class| Some([belongs?, class]));
+        for [p, o] in given.facts.into_iter().chain(only).chain(wider) {
+            if s != o {
+                found.entry([s, p, o]).or_insert(graph);
+            }
+        }
+    }
+    for run in runs {
+        run.scan(|[s, p, o, _]| {
+            found.remove(&[s, p, o]);
+        })?;
+    }
+    Ok(found
+        .into_iter()
+        .map(|([s, p, o], graph)| [s, p, o, graph])
+        .collect())
+}
+
+/// These rows as a run that can be merged with others.
+pub(super) fn run(rows: &[Row]) -> io::Result<RowRun> {
+    let ids: BTreeSet<u32> = rows
+        .iter()
+        .flat_map(|row| row[..3].iter().copied())
+        .collect();
+    let ids: Vec<u32> = ids.into_iter().collect();
+    let local = |id: u32| ids.binary_search(&id).unwrap_or(0) as u32;
+    let (mut all, mut of_rows) = (Spool::new(None), Spool::new(None));
+    all.write_all(bytemuck::cast_slice(&ids))?;
+    for &[s, p, o, graph] in rows {
+        of_rows.write_all(bytemuck::cast_slice(&[local(s), local(p), local(o), graph]))?;
+    }
+    Ok(RowRun {
+        rows: of_rows.reader()?,
+        count: rows.len(),
+        ids: all.reader()?,
+        terms: ids.len(),
+    })
+}
