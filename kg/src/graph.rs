@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use spargebra::Query;
 
 use crate::hierarchy;
+use crate::label::language_rank;
 use crate::names::{is_wikibase_property, wikibase_property};
 use crate::readable::{is_statement_iri, readable_name};
 use crate::schema::Schema;
@@ -73,6 +74,20 @@ pub trait Kg: Send + Sync {
     /// Whether a node has a [`Kg::label`].
     fn has_label(&self, node: NodeId) -> bool {
         self.label(node).is_some()
+    }
+    /// Whether a node has labels, but none without a language or in one that the owner wants.
+    fn is_labelled_in_another_language(&self, node: NodeId) -> bool {
+        let schema = self.schema();
+        let wanted = schema.settings.languages.len();
+        let mut labels = (schema.label_relations.iter())
+            .flat_map(|&relation| self.tails(node, relation).into_owned())
+            .filter_map(|label| self.term(label).as_literal().cloned())
+            .peekable();
+        labels.peek().is_some()
+            && labels.all(|label| {
+                let language = label.lang.as_deref().unwrap_or("");
+                language_rank(language, &schema.settings.languages).0 > 2 * wanted
+            })
     }
     /// Whether a node has a label of its own. A name made from its IRI counts only if the whole graph is named
     /// so.

@@ -6,6 +6,9 @@
 //! crop equivalentClass [ intersectionOf ( organ [ onProperty … ] ) ]          →  crop subClassOf organ, crop …
 //! ```
 //!
+//! That is for ontologies, whose things are classes. Where more things have a class than classes have a wider one, people
+//! ask for the things, and what a class has with `hasValue` is added to its instances instead: a Zinfandel is red.
+//!
 //! Read are `someValuesFrom`, `hasValue` and `allValuesFrom` with a named filler, of named classes (`subClassOf`,
 //! `equivalentClass`) and individuals (`type`), alone or in an intersection. The shapes are those of the OWL 2
 //! Mapping to RDF Graphs, tables 1 and 13. All terms of an added triple are terms of the graph, so a graph without
@@ -13,6 +16,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
+use std::ops::Range;
 
 use super::rows::{Row, RowRun};
 use super::spool::Spool;
@@ -74,7 +78,7 @@ pub(super) struct WantedTerms {
     /// Their keys, the next one last.
     keys: Vec<String>,
     found: Vec<Option<u32>>,
-    iris: u32,
+    kinds: Kinds,
 }
 
 impl Default for WantedTerms {
@@ -87,7 +91,7 @@ impl Default for WantedTerms {
         Self {
             keys: AxiomTerms::default().all().iter().rev().map(key).collect(),
             found: Vec::new(),
-            iris: 0,
+            kinds: Kinds::default(),
         }
     }
 }
@@ -95,8 +99,14 @@ impl Default for WantedTerms {
 impl WantedTerms {
     /// Takes the next key.
     pub(super) fn pass(&mut self, key: &[u8], id: u32) {
-        if key.first() == Some(&(IRI as u8)) {
-            self.iris = id + 1;
+        if let Some((_, iri)) = key.split_first().filter(|(tag, _)| **tag == IRI as u8) {
+            self.kinds.iris = id + 1;
+            for (meta, namespace) in self.kinds.meta.iter_mut().zip([RDF, RDFS, OWL]) {
+                if iri.starts_with(namespace.as_bytes()) {
+                    meta.start = if meta.is_empty() { id } else { meta.start };
+                    meta.end = id + 1;
+                }
+            }
         }
         while let Some(next) = self.keys.pop_if(|next| next.as_bytes() <= key) {
             self.found.push((next.as_bytes() == key).then_some(id));
@@ -105,8 +115,8 @@ impl WantedTerms {
 
     pub(super) fn kinds(&self, resources: u32) -> Kinds {
         Kinds {
-            iris: self.iris,
             resources,
+            ..self.kinds.clone()
         }
     }
 
@@ -120,15 +130,27 @@ impl WantedTerms {
 }
 
 /// Ids below `iris` are IRIs, below `resources` blank nodes, above literals.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Kinds {
-    pub iris: u32,
-    pub resources: u32,
+    iris: u32,
+    resources: u32,
+    /// The terms of RDF, RDFS and OWL, which are no classes of things.
+    meta: [Range<u32>; 3],
 }
 
 impl Kinds {
-    fn is_blank(self, id: u32) -> bool {
+    fn is_blank(&self, id: u32) -> bool {
         (self.iris..self.resources).contains(&id)
+    }
+
+    /// Whether a node is a named thing or class, not one of the modelling language.
+    fn is_named(&self, id: u32) -> bool {
+        id < self.iris && !self.meta.iter().any(|meta| meta.contains(&id))
+    }
+
+    /// Whether a node may be a class of things.
+    fn is_class(&self, id: u32) -> bool {
+        self.is_named(id) || self.is_blank(id)
     }
 }
 
@@ -137,8 +159,9 @@ impl Kinds {
 struct Axioms {
     /// The properties of each restriction.
     properties: BTreeMap<u32, Vec<u32>>,
-    /// The fillers of each restriction. Those of `allValuesFrom` are apart, because they may be datatypes.
-    fillers: BTreeMap<u32, Vec<u32>>,
+    /// The fillers of each restriction: of `someValuesFrom`, `hasValue` and `allValuesFrom`.
+    some: BTreeMap<u32, Vec<u32>>,
+    values: BTreeMap<u32, Vec<u32>>,
     only: BTreeMap<u32, Vec<u32>>,
     /// The list of each intersection.
     lists: BTreeMap<u32, Vec<u32>>,
@@ -154,8 +177,10 @@ impl Axioms {
                 let p = Some(p);
                 let lists = if p == terms.property {
                     &mut axioms.properties
-                } else if p == terms.some || p == terms.value {
-                    &mut axioms.fillers
+                } else if p == terms.some {
+                    &mut axioms.some
+                } else if p == terms.value {
+                    &mut axioms.values
                 } else if p == terms.only {
                     &mut axioms.only
                 } else if p == terms.intersection {
@@ -179,7 +204,7 @@ impl Axioms {
     }
 
     /// Relations and objects that an axiom's node gives to what it is about, and the classes that it names.
-    fn gives(&self, node: u32, kinds: Kinds, depth: usize, out: &mut Given) {
+    fn gives(&self, node: u32, kinds: &Kinds, depth: usize, out: &mut Given) {
         let of = |map: &BTreeMap<u32, Vec<u32>>| map.get(&node).cloned().unwrap_or_default();
         let usable = |id: &u32| !kinds.is_blank(*id);
         for property in of(&self.properties).into_iter().filter(usable) {
@@ -189,7 +214,8 @@ impl Axioms {
                     .filter(usable)
                     .map(move |o| [property, o])
             };
-            out.facts.extend(each(of(&self.fillers)));
+            out.some.extend(each(of(&self.some)));
+            out.values.extend(each(of(&self.values)));
             out.only.extend(each(of(&self.only)));
         }
         for list in of(&self.lists) {
@@ -206,60 +232,154 @@ impl Axioms {
     }
 }
 
-/// What a node of an axiom gives: relations with objects, those of `allValuesFrom`, and classes.
+/// What a node of an axiom gives: relations with objects, by the kind of restriction, and classes.
 #[derive(Debug, Default)]
 struct Given {
-    facts: Vec<[u32; 2]>,
+    some: Vec<[u32; 2]>,
+    values: Vec<[u32; 2]>,
     only: Vec<[u32; 2]>,
     classes: Vec<u32>,
+}
+
+/// What the graph says of its classes and things.
+#[derive(Debug, Default)]
+struct About {
+    /// A class or thing, the node of an axiom about it, the number of the graph, and whether it is a thing.
+    axioms: BTreeSet<(u32, u32, u32, bool)>,
+    /// Of the fillers of `allValuesFrom`, those that are classes.
+    fillers: BTreeSet<u32>,
+    /// The named classes below each named class.
+    narrower: BTreeMap<u32, Vec<u32>>,
+    /// Whether more classes have a wider one than things have a class.
+    is_ontology: bool,
+}
+
+impl About {
+    fn read(
+        runs: &mut [RowRun],
+        terms: &AxiomTerms,
+        kinds: &Kinds,
+        axioms: &Axioms,
+    ) -> io::Result<Self> {
+        let only: BTreeSet<u32> = axioms.only.values().flatten().copied().collect();
+        let mut about = Self::default();
+        let mut classes = BTreeSet::new();
+        for run in &mut *runs {
+            run.scan(|[s, p, o, graph]| {
+                let p = Some(p);
+                let narrower = p == terms.subclass || p == terms.equivalent;
+                if s >= kinds.iris {
+                    return;
+                }
+                if narrower || p == terms.type_of {
+                    if kinds.is_blank(o) && axioms.has(o) {
+                        about.axioms.insert((s, o, graph, !narrower));
+                    }
+                    if only.contains(&s) && Some(o) != terms.datatype {
+                        about.fillers.insert(s);
+                    }
+                }
+                if narrower && kinds.is_named(s) && kinds.is_class(o) {
+                    classes.insert(s);
+                    about.narrower.entry(o).or_default().push(s);
+                }
+                if p == terms.intersection {
+                    about.axioms.insert((s, s, graph, false));
+                }
+            })?;
+        }
+        let mut things = BTreeSet::new();
+        for run in runs {
+            run.scan(|[s, p, o, _]| {
+                if Some(p) == terms.type_of
+                    && things.len() < classes.len()
+                    && kinds.is_named(s)
+                    && kinds.is_class(o)
+                {
+                    things.insert(s);
+                }
+            })?;
+        }
+        about.is_ontology = classes.len() > things.len();
+        Ok(about)
+    }
+
+    /// The class and all named ones below it.
+    fn below(&self, class: u32) -> BTreeSet<u32> {
+        let (mut found, mut open) = (BTreeSet::from([class]), vec![class]);
+        while let Some(at) = open.pop() {
+            let below = self.narrower.get(&at).into_iter().flatten();
+            open.extend(below.copied().filter(|&class| found.insert(class)));
+        }
+        found
+    }
 }
 
 /// The triples that axioms state and the graph does not, sorted, each with the number of the axiom's graph.
 pub(super) fn stated(
     runs: &mut [RowRun],
     terms: &AxiomTerms,
-    kinds: Kinds,
+    kinds: &Kinds,
 ) -> io::Result<Vec<Row>> {
     if !terms.any() {
         return Ok(Vec::new());
     }
     let axioms = Axioms::read(runs, terms)?;
-    let only: BTreeSet<u32> = axioms.only.values().flatten().copied().collect();
-    let (mut about, mut classes) = (BTreeSet::new(), BTreeSet::new());
-    for run in &mut *runs {
-        run.scan(|[s, p, o, graph]| {
-            let p = Some(p);
-            let narrower = p == terms.subclass || p == terms.equivalent;
-            if (narrower || p == terms.type_of) && s < kinds.iris {
-                if kinds.is_blank(o) && axioms.has(o) {
-                    about.insert((s, o, graph, p == terms.type_of));
-                }
-                if only.contains(&s) && Some(o) != terms.datatype {
-                    classes.insert(s);
-                }
-            }
-            if p == terms.intersection && s < kinds.iris {
-                about.insert((s, s, graph, false));
-            }
-        })?;
-    }
+    let mut about = About::read(runs, terms, kinds, &axioms)?;
     let mut found: BTreeMap<[u32; 3], u32> = BTreeMap::new();
-    for (s, node, graph, is_thing) in about {
+    // What instances of a class have.
+    let mut inherited: BTreeMap<u32, Vec<([u32; 2], u32)>> = BTreeMap::new();
+    for (s, node, graph, is_thing) in std::mem::take(&mut about.axioms) {
         let mut given = Given::default();
         axioms.gives(node, kinds, 0, &mut given);
-        let only = given.only.into_iter().filter(|[_, o]| classes.contains(o));
         let belongs = if is_thing {
             terms.type_of
         } else {
             terms.subclass
         };
-        let classes = given.classes.into_iter();
-        let wider = classes.filter_map(|class| Some([belongs?, class]));
-        for [p, o] in given.facts.into_iter().chain(only).chain(wider) {
-            if s != o {
-                found.entry([s, p, o]).or_insert(graph);
+        let classes = given
+            .classes
+            .into_iter()
+            .filter_map(|class| Some([belongs?, class]));
+        let mut facts: Vec<[u32; 2]> = classes.collect();
+        if !is_thing {
+            for [_, class] in &facts {
+                about.narrower.entry(*class).or_default().push(s);
             }
         }
+        if about.is_ontology {
+            let only = given
+                .only
+                .into_iter()
+                .filter(|[_, o]| about.fillers.contains(o));
+            facts.extend(given.some.into_iter().chain(given.values).chain(only));
+        } else if is_thing {
+            facts.extend(given.values);
+        } else {
+            let of_class = inherited.entry(s).or_default();
+            of_class.extend(given.values.into_iter().map(|fact| (fact, graph)));
+        }
+        for [p, o] in facts.into_iter().filter(|[_, o]| *o != s) {
+            found.entry([s, p, o]).or_insert(graph);
+        }
+    }
+    let mut of_classes: BTreeMap<u32, Vec<([u32; 2], u32)>> = BTreeMap::new();
+    for (class, facts) in inherited {
+        for below in about.below(class) {
+            of_classes
+                .entry(below)
+                .or_default()
+                .extend(facts.iter().copied());
+        }
+    }
+    for run in &mut *runs {
+        run.scan(|[s, p, o, _]| {
+            if Some(p) == terms.type_of {
+                for &([p, value], graph) in of_classes.get(&o).into_iter().flatten() {
+                    found.entry([s, p, value]).or_insert(graph);
+                }
+            }
+        })?;
     }
     for run in runs {
         run.scan(|[s, p, o, _]| {

@@ -29,6 +29,7 @@ pub(super) fn derive(
     let schema = schema::read(&RawGraph {
         image,
         names: &names,
+        axioms: &axioms,
     });
     let labels = find_labels(image, &schema);
     let classes = find_classes(image, &schema);
@@ -101,6 +102,7 @@ pub(super) fn derive(
 struct RawGraph<'a> {
     image: &'a Image,
     names: &'a ShortNames,
+    axioms: &'a [u32],
 }
 
 impl schema::SchemaSource for RawGraph<'_> {
@@ -148,6 +150,11 @@ impl schema::SchemaSource for RawGraph<'_> {
             .map(|(&o, &s)| (RelId(s), NodeId(o)))
             .filter(|(s, _)| about.binary_search(s).is_ok())
             .collect()
+    }
+
+    fn is_stated(&self, head: NodeId, relation: RelId, tail: NodeId) -> bool {
+        let row = || self.image.row_of(head.0, relation.0, tail.0);
+        self.axioms.is_empty() || row().is_none_or(|row| self.axioms.binary_search(&row).is_err())
     }
 
     fn term(&self, node: NodeId) -> Term {

@@ -64,7 +64,7 @@ pub(super) fn freeze(
     };
     let (mut runs, kinds, terms) = base.terms(chunks)?;
     let added = match reasoning {
-        true => axioms::stated(&mut runs, &terms, kinds)?,
+        true => axioms::stated(&mut runs, &terms, &kinds)?,
         false => Vec::new(),
     };
     if !added.is_empty() {

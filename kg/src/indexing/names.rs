@@ -36,12 +36,17 @@ pub(super) fn names_of(kg: &dyn Kg, node: NodeId) -> BTreeMap<String, (NameKind,
         add_literals(kg, &mut found, node, relation, NameKind::Label);
     }
     let labelled = !found.is_empty();
+    // A label that only people of another language read leaves the words of the IRI as a name.
+    let foreign = labelled && kg.is_labelled_in_another_language(node);
     let label = if labelled { None } else { kg.label(node) };
     if let Some(label) = label {
         add(&mut found, &label, NameKind::Label);
     }
     if let Some(iri) = known_iri(kg, node) {
-        add_words(kg, &mut found, node, &iri, labelled);
+        add_words(kg, &mut found, node, &iri, labelled && !foreign);
+    }
+    if schema.is_ontology {
+        add_without_kind(kg, &mut found, node);
     }
     for &relation in &schema.alias_relations {
         add_literals(kg, &mut found, node, relation, NameKind::Alias);
@@ -100,6 +105,31 @@ fn add_words(
     if let Some(written) = written_name(iri) {
         let kind = kind(found);
         add(found, &written, kind);
+    }
+}
+
+/// Adds the name of a class without the noun that a wider class has too: `Anchovies` for `Anchovies Topping`, which is a
+/// `Pizza Topping`.
+fn add_without_kind(kg: &dyn Kg, found: &mut BTreeMap<String, (NameKind, String)>, node: NodeId) {
+    let mut nouns: BTreeSet<String> = BTreeSet::new();
+    for kind in kg.kinds(node) {
+        let label = kg.label(kind);
+        let words = known_iri(kg, kind).and_then(|iri| readable_name(&iri));
+        for name in [label, words].into_iter().flatten() {
+            nouns.extend(normalise(&name).rsplit(' ').next().map(str::to_owned));
+        }
+    }
+    let without: Vec<(String, String)> = (found.iter())
+        .filter(|(_, (kind, _))| *kind != NameKind::Short)
+        .filter_map(|(normal, (_, text))| {
+            let (rest, noun) = normal.rsplit_once(' ')?;
+            nouns
+                .contains(noun)
+                .then(|| (rest.to_owned(), text.clone()))
+        })
+        .collect();
+    for (normal, text) in without {
+        found.entry(normal).or_insert((NameKind::Short, text));
     }
 }
 

@@ -180,15 +180,25 @@ fn between_classes(schema: &Schema) -> Vec<RelId> {
         .collect()
 }
 
-/// Whether the things of a graph are its classes: more classes have a wider one than things have a class. Then people
-/// ask for kinds of things.
+/// Whether the things of a graph are its classes: more classes have a wider one than things have a class, as stated. Then
+/// people ask for kinds of things.
 fn is_ontology(graph: &dyn SchemaSource, schema: &Schema, between_classes: &[RelId]) -> bool {
-    let is_thing =
-        |node: NodeId| matches!(graph.term(node), Term::Iri(iri) if !is_meta_class(&iri));
+    let is_class = |node: NodeId| match graph.term(node) {
+        Term::Iri(iri) => !is_meta_class(&iri),
+        Term::Blank(_) => true,
+        Term::Literal(_) => false,
+    };
     let heads = |relations: &[RelId]| -> usize {
+        let stated = |relation: RelId| {
+            let sample = graph.sample(relation, CLASSES).into_iter();
+            sample.filter(move |&(head, class)| graph.is_stated(head, relation, class))
+        };
         let mut heads: Vec<NodeId> = (relations.iter())
-            .flat_map(|&relation| graph.sample(relation, CLASSES))
-            .filter(|&(head, class)| is_thing(head) && is_thing(class))
+            .flat_map(|&relation| stated(relation))
+            .filter(|&(head, class)| {
+                is_class(class)
+                    && matches!(graph.term(head), Term::Iri(iri) if !is_meta_class(&iri))
+            })
             .map(|(head, _)| head)
             .collect();
         heads.sort_unstable();

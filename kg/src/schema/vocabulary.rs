@@ -133,6 +133,9 @@ const HIDDEN_LOCALS: &[&str] = &[
 const HIDDEN_LOCAL_STARTS: &[&str] = &["soft.isbn"];
 /// Hidden relations, by full IRI.
 const HIDDEN_IRIS: &[&str] = &[
+    // How a list is written
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#first",
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#rest",
     "http://www.w3.org/2000/01/rdf-schema#comment",
     "http://www.w3.org/2000/01/rdf-schema#domain",
     "http://www.w3.org/2000/01/rdf-schema#range",

@@ -34,7 +34,8 @@ fn restrictions_and_intersections_are_read() {
         ),
         (
             "a value, of a class and of a thing",
-            ":red owl:equivalentClass [owl:onProperty :color; owl:hasValue \"red\"] . :rose a [owl:onProperty :in; owl:hasValue :park] .",
+            ":red owl:equivalentClass [owl:onProperty :color; owl:hasValue \"red\"] . :blue rdfs:subClassOf :color .
+             :rose a [owl:onProperty :in; owl:hasValue :park] .",
             vec!["red color \"red\"", "rose in park"],
         ),
         (
@@ -52,6 +53,13 @@ fn restrictions_and_intersections_are_read() {
             "an intersection without a node between, and of a thing",
             ":drink rdfs:subClassOf :stuff . :wine owl:intersectionOf (:drink [owl:onProperty :from; owl:hasValue :grape]) . :port a [owl:intersectionOf (:drink)] .",
             vec!["port type drink", "wine from grape", "wine subClassOf drink"],
+        ),
+        (
+            "a class's value is its instances' where there are more things than classes, and nothing else is",
+            ":red rdfs:subClassOf :wine, [owl:onProperty :color; owl:hasValue :dark], [owl:onProperty :from; owl:someValuesFrom :grape] .
+             :port owl:equivalentClass [owl:intersectionOf (:red [owl:onProperty :taste; owl:hasValue :sweet])] .
+             :a a :red . :b a :port . :c a :wine . :d a [owl:onProperty :in; owl:hasValue :box] . :b :taste :sweet .",
+            vec!["a color dark", "b color dark", "d in box", "port subClassOf red"],
         ),
         (
             "what is stated anyway is no axiom's",

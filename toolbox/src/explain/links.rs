@@ -64,6 +64,10 @@ fn linked_classes(session: &Session<'_>, class: NodeId) -> Vec<NodeId> {
     let Some(&member) = kg.instances(class).first() else {
         return Vec::new();
     };
+    // Only rows of tables link: a wine has a winery, a body and a flavor, and is a wine.
+    if !matches!(kg.term(member), Term::Iri(iri) if row_key(&iri).is_some()) {
+        return Vec::new();
+    }
     let mut classes = Vec::new();
     let (mut things, mut keys) = (0, 0);
     for relation in kg.out_relations(member) {

@@ -187,7 +187,10 @@ impl<'s, 'g> Proposer<'s, 'g> {
     pub fn new(session: &'s Session<'g>, tables: Arc<WordTables>) -> Self {
         let (question, linked) = (session.plain_question(), session.linked());
         let typos = typos::found(session, &tables);
-        let is_relation = |words: &[String]| is_relation_name(session.kg(), words);
+        let ontology = session.kg().schema().is_ontology;
+        let kinds = |words: &[String]| matches!(words, [one] if ways::names_kinds(one));
+        let is_relation =
+            |words: &[String]| is_relation_name(session.kg(), words) || ontology && kinds(words);
         let names = unmentioned(session);
         let mut asked = Asked::new(question, linked, &names, &typos, &is_relation, &tables);
         asked.kind = mentions::as_kind(session.kg(), question, linked);

@@ -140,6 +140,11 @@ impl Explainer<'_, '_> {
 /// What people call a class of things that is narrower than another one.
 const KINDS: [&str; 3] = ["kind", "type", "sort"];
 
+/// Whether a word is what people call a narrower class, in the singular or plural.
+pub(super) fn names_kinds(word: &str) -> bool {
+    KINDS.contains(&singular(word).as_deref().unwrap_or(word))
+}
+
 impl Explainer<'_, '_> {
     /// Whether a relation always holds in both directions, even if the graph states only one.
     pub(super) fn symmetric(&self, relation: Relation) -> bool {
