@@ -14,7 +14,7 @@ use super::plan::{Hop, PlanStep, Start, Way};
 use super::state::State;
 use super::values::is_value;
 use super::vocabulary::split;
-use super::words::{Explainer, is_before_preposition};
+use super::words::Explainer;
 use crate::exec::{Adjacent, EntSet, Relation, Session};
 use crate::rank::stem;
 
@@ -165,6 +165,11 @@ impl Explainer<'_, '_> {
         if schema.is_ontology && schema.superclass_relations.contains(&id) {
             own.extend(KINDS.map(str::to_owned));
         }
+        // `parts of` is one phrase.
+        if is_of_subject(self.session, relation) {
+            let phrases: Vec<String> = own.iter().map(|noun| format!("{noun} of")).collect();
+            own.extend(phrases);
+        }
     }
 
     /// Whether a hop leads away from what the question asks for, if the noun of the relation's name says what its subjects
@@ -186,10 +191,7 @@ impl Explainer<'_, '_> {
             return None;
         }
         let (own, _) = self.relation_words(hop.relation);
-        let said = |word: &AskedWord| {
-            own.iter()
-                .any(|name| *name == word.stem || is_before_preposition(name, &word.stem))
-        };
+        let said = |word: &AskedWord| own.contains(&word.stem);
         Some(asked.is_some_and(said) && hop.way == Way::Out && self.asked.focus_is_noun)
     }
 }

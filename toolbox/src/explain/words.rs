@@ -369,7 +369,7 @@ impl<'s, 'g> Explainer<'s, 'g> {
     fn by_letters(&self, word: &str, name: &str) -> f32 {
         const STRANGERS: f32 = 0.3;
         let strangers = self.tables.has(word) && self.tables.has(name);
-        match word == name || is_before_preposition(name, word) {
+        match word == name {
             true => SAME,
             false if strangers => STRANGERS * ALIKE * alike(word, name),
             false => ALIKE * alike(word, name),
@@ -411,14 +411,6 @@ impl<'s, 'g> Explainer<'s, 'g> {
         let (best, _) = content.max_by(|(i, (a, _)), (j, (b, _))| a.total_cmp(b).then(j.cmp(i)))?;
         self.asked.distance(best, entity)
     }
-}
-
-/// Whether a phrase is a word and a preposition: `part of`.
-pub(super) fn is_before_preposition(word: &str, phrase: &str) -> bool {
-    let rest = phrase
-        .strip_prefix(word)
-        .and_then(|rest| rest.strip_prefix(' '));
-    rest.is_some_and(|rest| matches!(rest, "of" | "for" | "in" | "to" | "by" | "from" | "with"))
 }
 
 /// How well words explain the one at `at`: 1 from the probability at which little doubt is left.
