@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use kg::term::NodeId;
 use kg::{Kg, words};
+use rustc_hash::FxHashMap;
 
 use super::vocabulary::{split, stems};
 use crate::rank::stem;
@@ -190,7 +191,33 @@ fn alias_texts(kg: &dyn Kg, node: NodeId) -> Vec<String> {
     names
         .filter_map(|name| Some(kg.term(name).as_literal()?.lexical.clone()))
         .chain(nouns.map(|(_, noun)| noun.clone()))
+        .chain(known_names(kg, node).iter().cloned())
         .collect()
+}
+
+/// What people call a term of a public vocabulary: `author` for `foaf:maker`.
+fn known_names(kg: &dyn Kg, node: NodeId) -> &'static [String] {
+    static KNOWN: LazyLock<FxHashMap<String, Vec<String>>> = LazyLock::new(|| {
+        let mut known = FxHashMap::default();
+        let mut namespace = "";
+        for line in include_str!("../../../data/base/vocabularies.txt").lines() {
+            if line.starts_with("http") {
+                namespace = line;
+            } else if let Some((local, names)) =
+                line.split_once(": ").filter(|_| !line.starts_with('#'))
+            {
+                let names = names.split(", ").map(str::to_owned).collect();
+                known.insert(format!("{namespace}{local}"), names);
+            }
+        }
+        known
+    });
+    let names = kg.iri(node).and_then(|iri| {
+        // schema.org has two forms.
+        let iri = iri.replacen("https://schema.org/", "http://schema.org/", 1);
+        KNOWN.get(&iri)
+    });
+    names.map_or(&[], Vec::as_slice)
 }
 
 /// The stems of each alias of a relation or class.
