@@ -65,13 +65,13 @@ pub(crate) struct KgLoadArgs {
     /// Hide an incoming relation if its declared inverse is listed as an outgoing one.
     #[arg(long)]
     pub(crate) unify_directions: bool,
-    /// Files to load, compressed (`.gz`, `.bz2`, `.xz`, `.zst`) or not.
+    /// Files or folders to load, compressed (`.gz`, `.bz2`, `.xz`, `.zst`) or not.
     ///
-    /// The formats are Turtle, N-Triples, N-Quads, TriG, RDF/XML, JSON-LD, TSV (`head TAB relation
-    /// TAB tail`) and MetaQA (`s|r|o`).
+    /// The formats are Turtle, N-Triples, N-Quads, TriG, RDF/XML, JSON-LD, OBO, TSV (`head TAB relation
+    /// TAB tail`) and MetaQA (`s|r|o`). Of a folder, all files are loaded whose names end as such files do.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Format of all files, if the file names do not show it: ttl, nt, nq, trig, rdf, jsonld, tsv,
+    /// Format of all files, if the file names do not show it: ttl, nt, nq, trig, rdf, jsonld, obo, tsv,
     /// metaqa, kqapro or oda.
     #[arg(long, value_name = "FORMAT", value_parser = graph_format)]
     pub(crate) format: Option<kg::GraphFormat>,
@@ -90,6 +90,11 @@ pub(crate) struct KgLoadArgs {
     /// TriG. Nothing of it is stored. RDF/XML and JSON cannot be read after an error.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) max_faults: usize,
+    /// Replace a graph that was made from other files.
+    ///
+    /// Without this, a folder with such a graph stays as it is: a graph is made by one command from all its files.
+    #[arg(long)]
+    pub(crate) replace: bool,
     /// Add nothing that only axioms state.
     ///
     /// Without this, OWL restrictions (`someValuesFrom`, `hasValue`, `allValuesFrom`) and intersections of classes
@@ -113,10 +118,31 @@ pub(crate) struct KgCheckArgs {
 pub(crate) struct KgQueryArgs {
     #[command(flatten)]
     pub(crate) graph: KgArg,
+    /// Format of the result; `--json` of all commands is another one.
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = one_of(RESULTS))]
+    pub(crate) format: ResultTable,
+    /// Show the label of a node beside its name in the table.
+    #[arg(long)]
+    pub(crate) labels: bool,
     /// A SELECT or ASK query.
     #[arg(value_name = "SPARQL")]
     pub(crate) sparql: String,
 }
+
+/// How `kg query` prints its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ResultTable {
+    Table,
+    Standard(kg::ResultsFormat),
+}
+
+const RESULTS: Names<ResultTable> = names! {
+    "table": "A table for people: short names, and texts without their types" => ResultTable::Table;
+    "csv": "CSV of the SPARQL 1.1 Protocol" => ResultTable::Standard(kg::ResultsFormat::Csv);
+    "tsv": "TSV, terms as in Turtle" => ResultTable::Standard(kg::ResultsFormat::Tsv);
+    "json": "SPARQL 1.1 Query Results JSON" => ResultTable::Standard(kg::ResultsFormat::Json);
+    "xml": "SPARQL Query Results XML" => ResultTable::Standard(kg::ResultsFormat::Xml);
+};
 
 const DIRECTIONS: Names<Direction> = names! {
     "out": "Triples that have the node as head" => Direction::Out;

@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use kg::{
-    FolderError, FrozenKg, GraphFolder, Kg, LoadOptions, LoadProgress, Manifest, QueryAnswer,
-    QueryLimits, Settings, Skipped,
+    FolderError, FrozenKg, GraphFolder, GraphFormat, Kg, LoadOptions, LoadProgress, Manifest,
+    QueryAnswer, QueryLimits, Settings, Skipped,
 };
 use kg::{dataset_note, parse_query};
 use serde_json::json;
 
 use super::output;
-use crate::cli::{KgArg, KgCheckArgs, KgLoadArgs, KgQueryArgs};
+use crate::cli::{KgArg, KgCheckArgs, KgLoadArgs, KgQueryArgs, ResultTable};
 use crate::exit::ExitStatus;
 use crate::ui::{Ui, header, seconds};
 
@@ -54,7 +54,11 @@ pub(super) fn load_files(
 
 pub(crate) fn load(args: &KgLoadArgs, ui: &Ui) -> Result<ExitStatus> {
     ui.catch_interrupts()?;
-    output::spare(&args.kg, args.files.iter().map(PathBuf::as_path))?;
+    let files = expanded(&args.files)?;
+    output::spare(&args.kg, files.iter().map(PathBuf::as_path))?;
+    if !args.replace {
+        spare_graph_of_others(&args.kg, &files)?;
+    }
     let start = Instant::now();
     let options = LoadOptions {
         format: args.format,
@@ -72,7 +76,7 @@ pub(crate) fn load(args: &KgLoadArgs, ui: &Ui) -> Result<ExitStatus> {
         subclasses: args.subclasses,
         unify_directions: args.unify_directions,
     };
-    let (kg, manifest) = load_files(&args.kg, &args.files, &options, &settings, ui)?;
+    let (kg, manifest) = load_files(&args.kg, &files, &options, &settings, ui)?;
     for source in &manifest.sources {
         if let Some(base) = &source.base {
             ui.say(format!(
@@ -105,6 +109,67 @@ pub(crate) fn load(args: &KgLoadArgs, ui: &Ui) -> Result<ExitStatus> {
     }
     ui.object(&value);
     Ok(ExitStatus::Done)
+}
+
+/// The files, and for each folder the files in it that are of a known format, sorted.
+fn expanded(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in given {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let before = files.len();
+        let mut open = vec![path.clone()];
+        while let Some(dir) = open.pop() {
+            let entries = std::fs::read_dir(&dir)
+                .with_context(|| format!("cannot read {}", dir.display()))?;
+            for entry in entries {
+                let path = entry?.path();
+                // JSON files of other kinds stand beside graphs.
+                let graph = !matches!(
+                    GraphFormat::of(&path),
+                    None | Some(GraphFormat::Oda | GraphFormat::KqaPro)
+                );
+                if path.is_dir() {
+                    open.push(path);
+                } else if graph {
+                    files.push(path);
+                }
+            }
+        }
+        if files.len() == before {
+            bail!(
+                "{} has no file of a graph, such as .ttl, .nt or .owl",
+                path.display()
+            );
+        }
+        files[before..].sort();
+    }
+    Ok(files)
+}
+
+/// A load in parts, such as `find … | xargs kgagent kg load`, would leave only its last part.
+fn spare_graph_of_others(dir: &Path, files: &[PathBuf]) -> Result<()> {
+    let Ok(manifest) = GraphFolder::manifest(dir) else {
+        return Ok(());
+    };
+    let names: Vec<String> = files
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let other = manifest
+        .sources
+        .iter()
+        .find(|source| !names.contains(&source.path));
+    match other {
+        Some(source) => bail!(
+            "{} has a graph that was made from other files, such as {}; --replace replaces it, and one command with all files makes one graph of them",
+            dir.display(),
+            source.path
+        ),
+        None => Ok(()),
+    }
 }
 
 /// Prints how many statements were skipped, and the first.
@@ -192,7 +257,19 @@ pub(crate) fn query(args: &KgQueryArgs, ui: &Ui) -> Result<ExitStatus> {
         }
         ui.object(&object);
     };
-    match kg.query(&query, QueryLimits::default())? {
+    let answer = kg.query(&query, QueryLimits::default())?;
+    if let ResultTable::Standard(format) = args.format {
+        let mut bytes = Vec::new();
+        answer.write(format, &mut bytes)?;
+        ui.say(String::from_utf8_lossy(&bytes).trim_end());
+        let none = matches!(&answer, QueryAnswer::Rows { rows, .. } if rows.is_empty());
+        return Ok(if none {
+            ExitStatus::Negative
+        } else {
+            ExitStatus::Done
+        });
+    }
+    match answer {
         QueryAnswer::Bool(truth) => {
             ui.say(truth.to_string());
             object(json!({ "boolean": truth }));
@@ -201,7 +278,8 @@ pub(crate) fn query(args: &KgQueryArgs, ui: &Ui) -> Result<ExitStatus> {
         QueryAnswer::Rows { variables, rows } => {
             let mut table = vec![variables.clone()];
             let cell = |term: &Option<kg::term::Term>| {
-                term.as_ref().map_or_else(String::new, ToString::to_string)
+                term.as_ref()
+                    .map_or_else(String::new, |term| readable(&kg, term, args.labels))
             };
             table.extend(rows.iter().map(|row| row.iter().map(cell).collect()));
             ui.table(&table);
@@ -212,5 +290,21 @@ pub(crate) fn query(args: &KgQueryArgs, ui: &Ui) -> Result<ExitStatus> {
                 ExitStatus::Done
             })
         }
+    }
+}
+
+/// A term as people read it: the text of a literal, the short name of a node, with its label if wanted.
+fn readable(kg: &FrozenKg, term: &kg::term::Term, label: bool) -> String {
+    let node = match term {
+        kg::term::Term::Literal(literal) => return literal.lexical.clone(),
+        other => kg.find(other),
+    };
+    let Some(node) = node else {
+        return term.to_string();
+    };
+    let name = kg.name(node);
+    match kg.label(node).filter(|text| label && *text != name) {
+        Some(text) => format!("{name} [{text}]"),
+        None => name,
     }
 }

@@ -856,3 +856,64 @@ fn an_error_names_each_cause_once() {
     );
     assert!(!place.0.path().join("graph").exists());
 }
+
+#[test]
+fn results_of_queries_have_formats() {
+    let place = Workplace::new();
+    let query =
+        "PREFIX : <http://kgagent.example/> SELECT ?x { :lisbon :location.city.country ?x }";
+    let print = |more: &[&str]| {
+        let mut args = vec!["kg", "query", "--kg", "graph"];
+        args.extend(more);
+        args.push(query);
+        let output = place.run(&args);
+        assert_eq!(code(&output), 0, "{more:?}");
+        text(&output.stdout)
+    };
+    assert!(print(&[]).lines().any(|line| line == "portugal"));
+    assert!(print(&["--labels"]).contains("portugal [Portugal]"));
+    let iri = "http://kgagent.example/portugal";
+    assert_eq!(print(&["--format", "csv"]).trim(), format!("x\n{iri}"));
+    assert_eq!(print(&["--format", "tsv"]).trim(), format!("?x\n<{iri}>"));
+    assert!(print(&["--format", "xml"]).contains(&format!("<uri>{iri}</uri>")));
+    let json: Value = serde_json::from_str(&print(&["--format", "json"])).unwrap();
+    assert_eq!(json["results"]["bindings"][0]["x"]["value"], iri);
+}
+
+#[test]
+fn a_folder_is_loaded_whole_and_a_graph_of_other_files_is_kept() {
+    let place = Workplace::new();
+    let dir = place.0.path().join("parts");
+    std::fs::create_dir_all(dir.join("more")).unwrap();
+    for (name, text) in [
+        ("a.ttl", "<http://x/a> <http://x/p> <http://x/b> ."),
+        ("more/b.nt", "<http://x/b> <http://x/p> <http://x/c> ."),
+        ("more/notes.txt", "no graph"),
+        ("more/settings.json", "{}"),
+    ] {
+        std::fs::write(dir.join(name), text).unwrap();
+    }
+    let load = |more: &[&str]| {
+        let mut args = vec!["kg", "load", "--kg", "of-parts", "--json"];
+        args.extend(more);
+        place.run(&args)
+    };
+    let whole = load(&["parts"]);
+    let manifest: Value = serde_json::from_slice(&whole.stdout).unwrap();
+    assert_eq!(manifest["triples"], 2);
+    assert_eq!(code(&load(&["parts"])), 0, "the same files again");
+    let part = load(&["parts/a.ttl"]);
+    let said = text(&part.stderr);
+    assert!(
+        code(&part) == 2 && said.contains("--replace") && said.contains("b.nt"),
+        "{said}"
+    );
+    assert_eq!(
+        place.json(&["kg", "stats", "--kg", "of-parts", "--json"])["triples"],
+        2
+    );
+    assert_eq!(code(&load(&["--replace", "parts/a.ttl"])), 0);
+    std::fs::create_dir(dir.join("none")).unwrap();
+    let none = load(&["--replace", "parts/none"]);
+    assert!(code(&none) == 2 && text(&none.stderr).contains("no file of a graph"));
+}

@@ -103,7 +103,9 @@ impl WantedTerms {
             self.kinds.iris = id + 1;
             for (meta, namespace) in self.kinds.meta.iter_mut().zip([RDF, RDFS, OWL]) {
                 if iri.starts_with(namespace.as_bytes()) {
-                    meta.start = if meta.is_empty() { id } else { meta.start };
+                    if meta.start == meta.end {
+                        meta.start = id;
+                    }
                     meta.end = id + 1;
                 }
             }

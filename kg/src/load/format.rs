@@ -7,7 +7,7 @@ use common::input::plain_name;
 /// The syntax of a graph file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphFormat {
-    /// Turtle (`.ttl`).
+    /// Turtle (`.ttl`, `.n3`).
     Turtle,
     /// N-Triples (`.nt`).
     NTriples,
@@ -19,6 +19,8 @@ pub enum GraphFormat {
     RdfXml,
     /// JSON-LD (`.jsonld`) without remote contexts.
     JsonLd,
+    /// Ontologies in the OBO format 1.4 (`.obo`).
+    Obo,
     /// Lines of `head <TAB> relation <TAB> tail` (`.tsv`).
     Tsv,
     /// Lines of `subject|relation|object`, as MetaQA's `kb.txt`.
@@ -40,6 +42,7 @@ impl GraphFormat {
         ("trig", Self::TriG),
         ("rdf", Self::RdfXml),
         ("jsonld", Self::JsonLd),
+        ("obo", Self::Obo),
         ("tsv", Self::Tsv),
         ("metaqa", Self::MetaQa),
         ("kqapro", Self::KqaPro),
@@ -65,7 +68,8 @@ impl GraphFormat {
             return Some(Self::KqaPro);
         }
         match name.rsplit_once('.')?.1 {
-            "turtle" => Some(Self::Turtle),
+            // What people publish as N3 is Turtle; formulas are errors.
+            "turtle" | "n3" => Some(Self::Turtle),
             "ntriples" => Some(Self::NTriples),
             "nquads" => Some(Self::NQuads),
             "xml" | "owl" => Some(Self::RdfXml),

@@ -13,6 +13,7 @@ mod guard;
 mod json;
 mod json_check;
 mod lines;
+mod obo;
 mod options;
 mod rdf;
 mod scan;
@@ -74,6 +75,7 @@ fn read(
         GraphFormat::JsonLd => RdfFormat::JsonLd {
             profile: JsonLdProfileSet::empty(),
         },
+        GraphFormat::Obo => return sink().fill(|sink| obo::read(sink, reader)),
         GraphFormat::KqaPro => return sink().fill(|sink| json::kqapro(sink, reader)),
         GraphFormat::Oda => return sink().fill(|sink| json::oda(sink, reader)),
     };

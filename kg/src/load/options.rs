@@ -97,7 +97,7 @@ pub enum LoadError {
     },
     /// Neither the file name nor the first line determines the format.
     #[error(
-        "{}: unknown graph format; use one of .ttl .nt .nq .trig .rdf .jsonld .tsv .json (each also .gz, .bz2, .xz or .zst), lines of \
+        "{}: unknown graph format; use one of .ttl .n3 .nt .nq .trig .rdf .owl .jsonld .obo .tsv .json (each also .gz, .bz2, .xz or .zst), lines of \
          `subject|relation|object` or `head<TAB>relation<TAB>tail`, or name it with --format (kqapro for KQA Pro's kb.json, oda for \
          ODA's subgraphs)",
         path.display()

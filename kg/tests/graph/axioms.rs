@@ -51,7 +51,7 @@ fn restrictions_and_intersections_are_read() {
         ),
         (
             "an intersection without a node between, and of a thing",
-            ":drink rdfs:subClassOf :stuff . :wine owl:intersectionOf (:drink [owl:onProperty :from; owl:hasValue :grape]) . :port a [owl:intersectionOf (:drink)] .",
+            ":drink rdfs:subClassOf :stuff . :beer rdfs:subClassOf :stuff . :wine owl:intersectionOf (:drink [owl:onProperty :from; owl:hasValue :grape]) . :port a [owl:intersectionOf (:drink)] .",
             vec!["port type drink", "wine from grape", "wine subClassOf drink"],
         ),
         (

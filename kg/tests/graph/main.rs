@@ -18,6 +18,7 @@ mod hostile;
 mod loading;
 mod named;
 mod names;
+mod obo;
 mod queries;
 mod reading;
 mod sets;

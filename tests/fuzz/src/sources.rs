@@ -38,7 +38,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         .iter()
         .zip(0..=u8::MAX)
         .flat_map(|((name, _), at)| {
-            let lenient = at + 10 * 13;
+            let lenient = at + 11 * 12;
             [at, lenient].map(|first| [&[first], good(name).as_bytes()].concat())
         })
         .collect()
@@ -56,6 +56,9 @@ fn good(format: &str) -> &'static str {
         "trig" => "@prefix : <http://x/> . :g { :a :p :b , \"c\" } GRAPH :h { [] :p :a }\n",
         "rdf" => {
             "<?xml version=\"1.0\"?><!DOCTYPE rdf:RDF [<!ENTITY x \"http://x/\">]>\n<rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\" xmlns:t=\"&x;\" xml:base=\"http://b/\"><t:C rdf:about=\"&x;a\" t:q=\"1\"><t:p rdf:parseType=\"Collection\"><rdf:Description rdf:ID=\"i\"/></t:p><t:r rdf:parseType=\"Literal\"><b>&amp;&#65;</b></t:r><t:s rdf:parseType=\"Resource\"><t:u xml:lang=\"en\"><![CDATA[<c>]]></t:u></t:s><rdf:li rdf:resource=\"z\"/></t:C></rdf:RDF>\n"
+        }
+        "obo" => {
+            "format-version: 1.4\nontology: x\n\n[Term]\nid: X:1\nname: a \\! b ! c\ndef: \"d \\\"e\\\"\" [X:r] {q=\"1\"}\nsynonym: \"s\" EXACT []\nis_a: X:2\nrelationship: part_of X:3\nintersection_of: X:2\nintersection_of: part_of X:3\nproperty_value: p \"1\" xsd:integer\n\n[Typedef]\nid: part_of\nname: part of\nxref: BFO:0000050\nis_transitive: true\n\n[Instance]\nid: i\ninstance_of: X:1\nrelationship: part_of j\n"
         }
         "jsonld" => {
             r#"{"@context": {"@vocab": "http://x/", "n": {"@id": "x:n", "@type": "@id", "@container": "@list"}, "x": "http://y/", "p": {"@reverse": "q"}}, "@graph": [{"@id": "x:a", "@type": "C", "n": ["x:b", {"@list": [1, 2.5, null]}], "p": {"@id": "x:c", "l": {"@value": "v", "@language": "en"}}, "@included": [{"s": {"@set": [true]}}], "@index": "i"}]}"#

@@ -14,6 +14,7 @@ mod lists;
 mod namesakes;
 mod observe;
 mod plain;
+mod published;
 mod ranking;
 mod relatives;
 mod rows;
