@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use spargebra::Query;
 
-use crate::hierarchy;
 use crate::label::language_rank;
 use crate::names::{is_wikibase_property, wikibase_property};
 use crate::readable::{is_statement_iri, readable_name};
@@ -167,10 +166,7 @@ pub trait Kg: Send + Sync {
     /// Classes that say what a node is: [`Kg::types`], or in an ontology, whose things are classes, the named classes
     /// above it.
     fn kinds(&self, node: NodeId) -> Vec<NodeId> {
-        if !self.schema().is_ontology {
-            return self.types(node);
-        }
-        hierarchy::kinds(self, node)
+        self.types(node)
     }
     /// Every node with this label: exact matches if there are any, else case-insensitive ones.
     fn by_label(&self, label: &str) -> Vec<NodeId>;

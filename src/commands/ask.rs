@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use common::cancel::Cancel;
 use common::input::read_text;
-use infer::agent::{AgentKind, Outcome, Task, answer_with};
+use infer::agent::{AgentKind, GIVING_UP, Outcome, Task, answer_with};
 use infer::planner::{Planner, Scripted, public_address};
 use kg::Kg;
 use toolbox::answer::{AnswerTable, AnswerValue, Provenance};
@@ -26,9 +26,6 @@ use super::{graph, output, ranking};
 use crate::cli::AskArgs;
 use crate::exit::ExitStatus;
 use crate::ui::{Ui, clean_value, table};
-
-/// The program of a candidate that gives up.
-const GIVING_UP: &str = "ans = end([])";
 
 /// How a trace begins.
 const TRACE: &str = "{\"event\":\"observe\"";
@@ -188,6 +185,10 @@ pub(super) fn print_text(ui: &Ui, question: &str, entities: &[String], outcome: 
             "emptied   step {}: {}: {}",
             emptied.step, emptied.call, emptied.why
         ));
+    }
+    let nearest = outcome.nearest().map(|nearest| nearest.program);
+    if let Some(program) = nearest.filter(|program| !program.is_empty()) {
+        say_lines(ui, "nearest", [program.join("; ")]);
     }
 }
 

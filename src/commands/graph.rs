@@ -261,7 +261,12 @@ pub(crate) fn query(args: &KgQueryArgs, ui: &Ui) -> Result<ExitStatus> {
     if let ResultTable::Standard(format) = args.format {
         let mut bytes = Vec::new();
         answer.write(format, &mut bytes)?;
-        ui.say(String::from_utf8_lossy(&bytes).trim_end());
+        // CSV has carriage returns, which a terminal does not need.
+        ui.say(
+            String::from_utf8_lossy(&bytes)
+                .replace("\r\n", "\n")
+                .trim_end(),
+        );
         let none = matches!(&answer, QueryAnswer::Rows { rows, .. } if rows.is_empty());
         return Ok(if none {
             ExitStatus::Negative

@@ -917,3 +917,30 @@ fn a_folder_is_loaded_whole_and_a_graph_of_other_files_is_kept() {
     let none = load(&["--replace", "parts/none"]);
     assert!(code(&none) == 2 && text(&none.stderr).contains("no file of a graph"));
 }
+
+#[test]
+fn giving_up_says_what_was_not_found_and_what_came_nearest() {
+    let place = Workplace::new();
+    let ask = |more: &[&str]| {
+        let question = "What is the annual budget of Lisbon?";
+        place.run(&[&["ask", "--kg", "graph"], more, &[question]].concat())
+    };
+    let said = ask(&[]);
+    assert_eq!(code(&said), 1);
+    let said = text(&said.stdout);
+    let line = |name: &str| said.lines().find(|line| line.starts_with(name));
+    assert!(
+        line("answer")
+            .unwrap()
+            .contains("nothing in it was found for"),
+        "{said}"
+    );
+    assert!(line("answer").unwrap().contains("budget"), "{said}");
+    assert!(line("nearest").unwrap().contains("lisbon"), "{said}");
+    let json: Value = serde_json::from_slice(&ask(&["--json"]).stdout).unwrap();
+    assert!(
+        json["nearest"]["unexplained"]
+            .to_string()
+            .contains("budget")
+    );
+}

@@ -42,14 +42,14 @@ const WORK: [Work; 8] = [
     Work {
         name: "load",
         before: &["kg load --kg out other.ttl"],
-        command: "kg load --kg out graph.ttl --threads 1",
+        command: "kg load --replace --kg out graph.ttl --threads 1",
         out: &["out"],
         tried: TRIED,
     },
     Work {
         name: "load in parts",
         before: &[],
-        command: "kg load --kg out graph.ttl --threads 1 --memory 1KiB",
+        command: "kg load --replace --kg out graph.ttl --threads 1 --memory 1KiB",
         out: &["out"],
         tried: TRIED,
     },

@@ -22,7 +22,7 @@ pub mod vote;
 pub use kind::{
     AgentKind, AgentProfile, Deciding, GoldTurns, Robust, ThoughtsOptions, TriadOptions, Voting,
 };
-pub use outcome::{DecidedAnswer, Linkable, Outcome, PLANNER_FAILED, Survived};
+pub use outcome::{DecidedAnswer, GIVING_UP, Linkable, Nearest, Outcome, PLANNER_FAILED, Survived};
 pub use task::{Task, TraceWatcher};
 
 use toolbox::link::check_question;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use common::transcript::Turn;
 use kg::Kg;
 use kg::term::{NodeId, Term};
+use serde::Serialize;
 use toolbox::answer::{Answer, AnswerValue, CELL_SEPARATOR, Provenance};
 use toolbox::explain::Terms;
 use toolbox::trace::TraceEvent;
@@ -78,6 +79,18 @@ impl DecidedAnswer {
     }
 }
 
+/// The program of a candidate that gives up.
+pub const GIVING_UP: &str = "ans = end([])";
+
+/// What came nearest to an answer where giving up scored best.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Nearest {
+    /// The calls of the best program; empty if there was none.
+    pub program: Vec<String>,
+    /// The words of the question, quoted, that nothing in it explains.
+    pub unexplained: Vec<String>,
+}
+
 /// The result of a stage of linking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Survived {
@@ -139,6 +152,31 @@ impl Outcome {
         }
     }
 
+    /// The program that would have been chosen, if none was because giving up scored best.
+    #[must_use]
+    pub fn nearest(&self) -> Option<Nearest> {
+        let (candidates, why) = self.events.iter().find_map(|event| match event {
+            TraceEvent::Decision { candidates, why } => Some((candidates, why)),
+            _ => None,
+        })?;
+        let best = |chosen: bool| {
+            let those = candidates.iter().filter(|one| one.chosen == chosen);
+            those.max_by(|a, b| a.score.total_cmp(&b.score))
+        };
+        if best(true)?.program != [GIVING_UP] {
+            return None;
+        }
+        let unexplained = why.iter().filter(|reason| reason.by.is_none());
+        Some(Nearest {
+            program: best(false)
+                .map(|one| one.program.clone())
+                .unwrap_or_default(),
+            unexplained: unexplained
+                .map(|reason| format!("“{}”", reason.word))
+                .collect(),
+        })
+    }
+
     /// The outcome as the JSON object of `ask --json`. `entities` are the names of the topic
     /// entities.
     #[must_use]
@@ -156,6 +194,9 @@ impl Outcome {
         if let Some(reason) = self.stuck() {
             object["reason"] = reason.into();
         }
+        if let Some(nearest) = self.nearest() {
+            object["nearest"] = serde_json::json!(nearest);
+        }
         object
     }
 
@@ -166,7 +207,13 @@ impl Outcome {
             return format!("none: the model failed to reach one: {reason}");
         }
         match &self.answer.value {
-            value if value.is_empty() => "none: the graph has no answer to this".to_owned(),
+            value if value.is_empty() => match self.nearest() {
+                Some(nearest) if !nearest.unexplained.is_empty() => format!(
+                    "none: the graph has no answer to this; nothing in it was found for {}",
+                    nearest.unexplained.join(", ")
+                ),
+                _ => "none: the graph has no answer to this".to_owned(),
+            },
             AnswerValue::Set(members) => {
                 let shown: Vec<&str> = members
                     .iter()

@@ -279,7 +279,7 @@ impl Writer<'_, '_> {
                     self.add(&node, &format!("{RDFS}subClassOf"), &restriction)?;
                 }
                 ("intersection_of", [relation, filler, ..]) => {
-                    parts.push(self.restriction(relation, filler)?)
+                    parts.push(self.restriction(relation, filler)?);
                 }
                 ("intersection_of", [class]) => parts.push(self.node(class)),
                 ("disjoint_from", [other, ..]) => {

@@ -109,7 +109,7 @@ fn axioms_are_left_out_on_request_and_counted_in_the_manifest() {
         let stop = std::sync::atomic::AtomicBool::new(false);
         let (kg, manifest) = GraphFolder::load_with(
             &out,
-            &[file.clone()],
+            std::slice::from_ref(&file),
             &options,
             &Settings::default(),
             &|_| {},

@@ -15,6 +15,7 @@
 //! possessive                       relations that the question says one after another
 //! plan, state, tally, nodes        candidate programs
 //! unlinked                         things that the question names and that are not linked
+//! passed_over                      relations that only tell something about a value
 //! values, starts, ways, hollow     the search for them, with search, search_limits, judging and
 //!                                  alternatives, both and ends; compared, ops: what values are compared with, and how
 //! around_numbers, numbers          which relation a number belongs to

@@ -1,26 +1,10 @@
 //! Relations that a question passes over: what is only told about a value, such as its unit.
 
-use kg::term::{NodeId, RelId};
+use kg::term::RelId;
 use kg::words;
 
-use super::words::Explainer;
-use crate::exec::{Adjacent, Relation, Session};
+use crate::exec::Session;
 use crate::rank::stem;
-
-impl Explainer<'_, '_> {
-    /// The relations of a set that a plan may follow: those of the session without what the question passes over.
-    pub(super) fn adjacent(&self, nodes: &[NodeId]) -> Vec<Adjacent> {
-        let mut all = self.session.adjacent(nodes);
-        let passed = |one: &Adjacent| match one.relation {
-            Relation::Plain(id) => self.passed_over.binary_search(&id).is_ok(),
-            Relation::Interval(_) => false,
-        };
-        if !self.passed_over.is_empty() {
-            all.retain(|one| !passed(one));
-        }
-        all
-    }
-}
 
 /// The companions of values (`populationUnit`) that the question does not ask for; sorted.
 pub(super) fn passed_over(session: &Session<'_>) -> Vec<RelId> {

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use kg::search::singular;
+use kg::term::NodeId;
 use kg::value::Kind;
 use kg::words;
 
@@ -134,6 +135,21 @@ impl Explainer<'_, '_> {
         let plain: Arc<str> = plain.strip_suffix('s').unwrap_or(&plain).into();
         self.plain_names.insert(relation, Arc::clone(&plain));
         plain
+    }
+}
+
+impl Explainer<'_, '_> {
+    /// The relations of a set that a plan may follow: those of the session without what the question passes over.
+    pub(super) fn adjacent(&self, nodes: &[NodeId]) -> Vec<Adjacent> {
+        let mut all = self.session.adjacent(nodes);
+        let passed = |one: &Adjacent| match one.relation {
+            Relation::Plain(id) => self.passed_over.binary_search(&id).is_ok(),
+            Relation::Interval(_) => false,
+        };
+        if !self.passed_over.is_empty() {
+            all.retain(|one| !passed(one));
+        }
+        all
     }
 }
 

@@ -8,6 +8,7 @@ mod context;
 mod dates;
 mod detect;
 mod error;
+mod kinds;
 mod language;
 mod literals;
 mod loose;

@@ -9,9 +9,9 @@
 use common::cancel::{Cancel, Cancelled};
 use kg::Kg;
 use kg::search::{LabelIndex, LabelMatch, MatchKind, NameKind, NodeRole, SearchError, normalise};
-use kg::term::NodeId;
 
 use super::error::LinkError;
+use super::kinds::{is_before_kind, is_determined, is_head_of_kinds};
 use super::language::{
     is_adjective, is_concept, is_nearly_ordinary, is_ordinary, subjects_of, written_out,
 };
@@ -264,41 +264,6 @@ fn read_as_names(
         found.retain(|candidate| is_same(&candidate.label, text));
     }
     Ok(found)
-}
-
-/// Whether a word stands behind an article in a question about an ontology, whose things are called by common nouns.
-fn is_determined(asked: &Asked<'_>, first: usize) -> bool {
-    asked.kg.schema().is_ontology
-        && matches!(
-            asked.before(first).as_deref(),
-            Some("the" | "a" | "an" | "of")
-        )
-}
-
-/// Whether a word asks for things of a kind, in a question about an ontology: `which pizzas`, `how many pizzas`.
-fn is_head_of_kinds(asked: &Asked<'_>, at: usize) -> bool {
-    let plural = kg::search::singular(&normalise(asked.text(at, at))).is_some();
-    let before = asked.before(at);
-    asked.kg.schema().is_ontology
-        && match before.as_deref() {
-            None => plural,
-            Some("which" | "what") => true,
-            Some("many" | "all" | "list" | "show") => plural,
-            Some(_) => false,
-        }
-}
-
-/// Whether the noun behind a word names a class of a node.
-fn is_before_kind(asked: &Asked<'_>, last: usize, node: NodeId) -> bool {
-    let Some(next) = asked.next(last + 1) else {
-        return false;
-    };
-    let noun = kg::search::singular(&next).unwrap_or(next);
-    asked.kg.types(node).into_iter().any(|class| {
-        let name = asked.kg.label(class);
-        let name = name.or_else(|| kg::readable_name(&asked.kg.iri(class)?));
-        name.is_some_and(|name| normalise(&name).rsplit(' ').next() == Some(noun.as_str()))
-    })
 }
 
 /// Whether a span is the whole value of an attribute, or its plural: `GM` is a title before it is Gideon
