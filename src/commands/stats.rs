@@ -32,12 +32,24 @@ pub(crate) fn run(args: &KgArg, ui: &Ui) -> Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
+/// Names of the instances of a class that are shown, and the width of their column.
+const EXAMPLES: usize = 10;
+const WIDTH: usize = 80;
+
+/// How the first instances of a class are called, so that an owner sees what questions may name.
+fn names_of(kg: &FrozenKg, class: NodeId) -> Vec<String> {
+    let instances = kg.instances(class);
+    let shown = instances.iter().take(EXAMPLES);
+    let name = |&node: &NodeId| kg.label(node).unwrap_or_else(|| kg.name(node));
+    shown.map(name).collect()
+}
+
 /// What a graph uses, most frequent first.
 struct Vocabulary {
     /// Relations with the number of their triples.
     relations: Vec<(usize, RelId, String)>,
     /// Classes with the number of their instances.
-    classes: Vec<(usize, String)>,
+    classes: Vec<(usize, NodeId, String)>,
     /// Relations that agents do not see, each with the reason.
     hidden: Vec<(String, &'static str)>,
     /// Number of entities that are statements without a name.
@@ -55,9 +67,9 @@ impl Vocabulary {
         let mut classes: Vec<_> = kg
             .classes()
             .iter()
-            .map(|&class| (kg.instances(class).len(), kg.name(class)))
+            .map(|&class| (kg.instances(class).len(), class, kg.name(class)))
             .collect();
-        classes.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        classes.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.2.cmp(&b.2)));
         let hidden = kg.relations().iter();
         Self {
             relations,
@@ -81,7 +93,13 @@ impl Vocabulary {
             .map(|(name, why)| json!({ "name": name, "why": why }))
             .collect();
         value["relations_by_use"] = relations.map(|(n, _, name)| counted(n, name)).collect();
-        value["classes_by_size"] = classes.map(|(n, name)| counted(n, name)).collect();
+        value["classes_by_size"] = classes
+            .map(|(n, class, name)| {
+                let mut class_of = counted(n, name);
+                class_of["names"] = json!(names_of(kg, *class));
+                class_of
+            })
+            .collect();
         Ok(value)
     }
 
@@ -126,9 +144,16 @@ impl Vocabulary {
         }
         self.print_relations(kg, ui);
         let classes = self.classes.iter().take(NAMED);
-        let classes = classes.map(|(count, name)| vec![name.clone(), count.to_string()]);
+        let classes = classes.map(|(count, class, name)| {
+            let mut names = names_of(kg, *class).join(", ");
+            if let Some((cut, _)) = names.char_indices().nth(WIDTH) {
+                names.truncate(cut);
+                names.push('…');
+            }
+            vec![name.clone(), count.to_string(), names]
+        });
         print_list(
-            &["class", "count"],
+            &["class", "count", "such as"],
             classes.collect(),
             self.classes.len(),
             ui,

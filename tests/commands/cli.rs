@@ -70,6 +70,13 @@ fn a_graph_has_statistics_queries_and_tools() {
     let place = Workplace::new();
     let stats = place.json(&["kg", "stats", "--kg", "graph", "--json"]);
     assert!(stats["triples"].as_u64().unwrap() > 3000);
+    let classes = stats["classes_by_size"].as_array().unwrap();
+    let city = classes
+        .iter()
+        .find(|class| class["name"] == "location.city");
+    assert_eq!(city.unwrap()["names"].as_array().unwrap().len(), 10);
+    let shown = place.run(&["kg", "stats", "--kg", "graph"]);
+    assert!(text(&shown.stdout).contains("such as"));
     let prefix = "PREFIX : <http://kgagent.example/> ";
     let ask = place.json(&[
         "kg",

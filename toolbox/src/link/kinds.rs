@@ -4,23 +4,17 @@ use kg::Kg;
 use kg::search::{normalise, singular};
 use kg::term::NodeId;
 
-use super::names::Asked;
-
-/// Whether a word stands behind an article in a question about an ontology, whose things are called by common nouns.
-pub(super) fn is_determined(asked: &Asked<'_>, first: usize) -> bool {
-    asked.kg.schema().is_ontology
-        && matches!(
-            asked.before(first).as_deref(),
-            Some("the" | "a" | "an" | "of")
-        )
+/// Whether the word `before` a mention makes it a thing in a question about an ontology, whose things are called by
+/// common nouns.
+pub(super) fn is_determined(kg: &dyn Kg, before: Option<&str>) -> bool {
+    kg.schema().is_ontology && matches!(before, Some("the" | "a" | "an" | "of"))
 }
 
 /// Whether a word asks for things of a kind, in a question about an ontology: `which pizzas`, `how many pizzas`.
-pub(super) fn is_head_of_kinds(asked: &Asked<'_>, at: usize) -> bool {
-    let plural = singular(&normalise(asked.text(at, at))).is_some();
-    let before = asked.before(at);
-    asked.kg.schema().is_ontology
-        && match before.as_deref() {
+pub(super) fn is_head_of_kinds(kg: &dyn Kg, word: &str, before: Option<&str>) -> bool {
+    let plural = singular(word).is_some();
+    kg.schema().is_ontology
+        && match before {
             None => plural,
             Some("which" | "what") => true,
             Some("many" | "all" | "list" | "show") => plural,
@@ -29,14 +23,14 @@ pub(super) fn is_head_of_kinds(asked: &Asked<'_>, at: usize) -> bool {
 }
 
 /// Whether the noun behind a word names a class of a node.
-pub(super) fn is_before_kind(asked: &Asked<'_>, last: usize, node: NodeId) -> bool {
-    let Some(next) = asked.next(last + 1) else {
+pub(super) fn is_before_kind(kg: &dyn Kg, next: Option<&str>, node: NodeId) -> bool {
+    let Some(next) = next else {
         return false;
     };
-    let noun = singular(&next).unwrap_or(next);
-    asked.kg.types(node).into_iter().any(|class| {
-        let name = asked.kg.label(class);
-        let name = name.or_else(|| kg::readable_name(&asked.kg.iri(class)?));
+    let noun = singular(next).unwrap_or_else(|| next.to_owned());
+    kg.types(node).into_iter().any(|class| {
+        let name = kg.label(class);
+        let name = name.or_else(|| kg::readable_name(&kg.iri(class)?));
         name.is_some_and(|name| normalise(&name).rsplit(' ').next() == Some(noun.as_str()))
     })
 }

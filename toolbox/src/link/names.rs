@@ -221,18 +221,18 @@ fn read_as_names(
         {
             return Ok(Vec::new());
         }
-        if is_head_of_kinds(asked, first) {
+        let (before, next) = (asked.before(first), asked.next(last + 1));
+        let (kg, before) = (asked.kg, before.as_deref());
+        if is_head_of_kinds(kg, &plain, before) {
             return Ok(Vec::new());
         }
         // `a strong flavor` is the flavor that is called `strong`.
-        if found
-            .iter()
-            .any(|one| is_before_kind(asked, last, one.node))
-        {
-            found.retain(|one| is_before_kind(asked, last, one.node));
+        let of_kind = |one: &LabelMatch| is_before_kind(kg, next.as_deref(), one.node);
+        if found.iter().any(of_kind) {
+            found.retain(of_kind);
             return Ok(found);
         }
-        let topic = is_topic(asked, first, last)? || is_determined(asked, first);
+        let topic = is_topic(asked, first, last)? || is_determined(kg, before);
         if is_ordinary(&plain) && !topic {
             return Ok(Vec::new());
         }
