@@ -131,7 +131,7 @@ fn shape(name: &str, place: &Path) -> (Base, TrainConfig) {
                 ..config
             },
         ),
-        _ => (base(place, &wide(256, 4, 8_192)), config),
+        _ => (base(place, &wide(384, 4, 8_192)), config),
     }
 }
 

@@ -65,7 +65,7 @@ fn linked_classes(session: &Session<'_>, class: NodeId) -> Vec<NodeId> {
         return Vec::new();
     };
     // Only rows of tables link: a wine has a winery, a body and a flavor, and is a wine.
-    if !matches!(kg.term(member), Term::Iri(iri) if row_key(&iri).is_some()) {
+    if matches!(kg.term(member), Term::Iri(iri) if row_key(&iri).is_none()) {
         return Vec::new();
     }
     let mut classes = Vec::new();
