@@ -108,7 +108,7 @@ pub(super) fn verb_before(question: &str, linked: &Linked, entity: usize) -> Opt
         .filter_map(|other| linked.span(other))
         .any(|(_, end)| end <= start);
     let judged = asks && subject && AUXILIARIES.contains(&before.first()?.as_str());
-    ((!asks || judged) && is_content(&verb)).then(|| stem(&verb))
+    (judged || !asks && is_content(&verb)).then(|| stem(&verb))
 }
 
 /// Whether only `and` stands between two mentions.
