@@ -110,7 +110,7 @@ fn values_have_company_and_names_have_languages() {
 /// People and papers in the terms of FOAF and Dublin Core.
 const PAPERS: &str = r#"
 @prefix foaf: <http://xmlns.com/foaf/0.1/> . @prefix dc: <http://purl.org/dc/elements/1.1/> . @prefix : <http://p.test/> .
-:mona-iversen a foaf:Person ; foaf:knows :otto-brandt . :otto-brandt a foaf:Person .
+:mona-iversen a foaf:Person ; foaf:knows :otto-brandt . :otto-brandt a foaf:Person ; foaf:knows :kim-sand . :kim-sand a foaf:Person .
 :p1 a foaf:Document ; dc:title "Rivers of Ink" ; foaf:maker :mona-iversen ; dc:subject :typography .
 :p2 a foaf:Document ; dc:title "Late Letters" ; foaf:maker :mona-iversen , :otto-brandt ; dc:subject :handwriting .
 "#;
@@ -122,7 +122,7 @@ fn terms_of_public_vocabularies_have_other_names() {
         "; ",
         &[
             ("Who wrote Rivers of Ink?", "mona-iversen"),
-            ("How many people are there?", "2"),
+            ("How many people are there?", "3"),
             ("Does Mona Iversen know Otto Brandt?", "true"),
             ("Does Otto Brandt know Mona Iversen?", "false"),
         ],
