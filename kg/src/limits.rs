@@ -65,8 +65,8 @@ pub const JSON_CONTEXT: usize = 1 << 13;
 /// not finished, and for each object around it.
 pub const JSON_EVENT: usize = 96;
 
-/// The text of KQA Pro's `kb.json` is read as a whole and may take one part in this many of a
-/// load's memory. The rest is for the positions of its entries.
+/// The text of KQA Pro's `kb.json` or of an OBO file is read as a whole and may take one part in this many of a
+/// load's memory. The rest is for the positions of its entries, or the lines of a stanza.
 pub const KB_PART: usize = 4;
 
 /// Memory that the values of one entry of a `kb.json` take per byte of its text, at most: measured

@@ -121,7 +121,7 @@ pub(crate) struct KgQueryArgs {
     /// Format of the result; `--json` of all commands is another one.
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = one_of(RESULTS))]
     pub(crate) format: ResultTable,
-    /// Show the label of a node beside its name in the table.
+    /// Print the label of each node after its name in the table.
     #[arg(long)]
     pub(crate) labels: bool,
     /// A SELECT or ASK query.

@@ -126,7 +126,7 @@ fn expanded(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
                 .with_context(|| format!("cannot read {}", dir.display()))?;
             for entry in entries {
                 let path = entry?.path();
-                // JSON files of other kinds stand beside graphs.
+                // A folder often has JSON files that are not graphs.
                 let graph = !matches!(
                     GraphFormat::of(&path),
                     None | Some(GraphFormat::Oda | GraphFormat::KqaPro)

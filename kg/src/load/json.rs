@@ -1,26 +1,17 @@
 //! Graphs in the JSON formats of published datasets.
 
-use std::io::{BufRead, Read};
+use std::io::BufRead;
 
 use super::guard::{GuardedReader, Watch};
 use super::sink::{ReadStop, Sink};
+use super::text;
 use crate::kqapro;
-use crate::limits::KB_PART;
 use crate::subgraph::OdaReader;
 use crate::term::Term;
 
 /// KQA Pro's `kb.json`, which must fit the memory of the load.
 pub(super) fn kqapro(sink: &mut Sink<'_>, reader: &mut dyn BufRead) -> Result<(), ReadStop> {
-    let mut text = String::new();
-    let most = sink.memory() / KB_PART;
-    reader.take(most as u64 + 1).read_to_string(&mut text)?;
-    if text.len() > most {
-        let line = text.bytes().filter(|&byte| byte == b'\n').count() as u64 + 1;
-        return Err(sink.refuse(
-            line,
-            format!("KQA Pro's kb.json is read into memory, and this one has more than {most} bytes; raise --memory"),
-        ));
-    }
+    let text = text::whole(sink, reader, "KQA Pro's kb.json")?;
     let mut result = Ok(());
     let read = kqapro::each_triple(&text, sink.memory(), &mut |triple| {
         if result.is_ok() {

@@ -10,9 +10,10 @@
 //! ```
 
 use std::collections::HashMap;
-use std::io::{BufRead, Read};
+use std::io::BufRead;
 
 use super::sink::{ReadStop, Sink};
+use super::text;
 use crate::limits::KB_PART;
 use crate::term::{Literal, RDF_TYPE, RDFS_LABEL, Term};
 
@@ -46,26 +47,21 @@ impl<'a> Stanza<'a> {
     }
 }
 
-/// Reads a whole file, which must fit a part of the memory of the load.
+/// Reads a file. Its text must fit a part of the memory of the load, and so must the lines of each stanza.
 pub(super) fn read(sink: &mut Sink<'_>, reader: &mut dyn BufRead) -> Result<(), ReadStop> {
-    let mut text = String::new();
-    let most = sink.memory() / KB_PART;
-    reader.take(most as u64 + 1).read_to_string(&mut text)?;
-    if text.len() > most {
-        let line = text.bytes().filter(|&byte| byte == b'\n').count() as u64 + 1;
-        return Err(sink.refuse(
-            line,
-            format!("an OBO file is read into memory, and this one has more than {most} bytes; raise --memory"),
-        ));
-    }
-    let stanzas = stanzas(sink, &text)?;
-    let names = Names::of(&stanzas);
-    let mut writer = Writer {
-        sink,
-        names,
-        blanks: 0,
-    };
-    for stanza in &stanzas {
+    let text = text::whole(sink, reader, "an OBO file")?;
+    let mut names = Names::default();
+    each_stanza(sink, &text, |_, stanza| {
+        names.read(stanza);
+        Ok(())
+    })?;
+    let mut blanks = 0;
+    each_stanza(sink, &text, |sink, stanza| {
+        let mut writer = Writer {
+            sink,
+            names: &names,
+            blanks,
+        };
         match stanza.kind {
             "Term" => writer.term(stanza)?,
             "Typedef" => writer.relation(stanza)?,
@@ -73,17 +69,29 @@ pub(super) fn read(sink: &mut Sink<'_>, reader: &mut dyn BufRead) -> Result<(), 
             // The header, and kinds of stanzas that only some tools write.
             _ => {}
         }
-    }
-    Ok(())
+        blanks = writer.blanks;
+        Ok(())
+    })
 }
 
-/// The stanzas of a file; the first is the header.
-fn stanzas<'a>(sink: &Sink<'_>, text: &'a str) -> Result<Vec<Stanza<'a>>, ReadStop> {
-    let mut stanzas = vec![Stanza {
+/// Calls `visit` for the header and every stanza of a file.
+fn each_stanza<'a, 's>(
+    sink: &mut Sink<'s>,
+    text: &'a str,
+    mut visit: impl FnMut(&mut Sink<'s>, &Stanza<'a>) -> Result<(), ReadStop>,
+) -> Result<(), ReadStop> {
+    let most = sink.memory() / KB_PART / size_of::<Clause<'_>>();
+    let mut end = |sink: &mut Sink<'s>, stanza: &Stanza<'a>| {
+        if !stanza.kind.is_empty() && stanza.first("id").is_none_or(str::is_empty) {
+            return Err(sink.broken(stanza.line, "this stanza has no `id:`"));
+        }
+        visit(sink, stanza)
+    };
+    let mut stanza = Stanza {
         line: 1,
         kind: "",
         clauses: Vec::new(),
-    }];
+    };
     for (at, line) in text.lines().enumerate() {
         let number = at as u64 + 1;
         let line = line.trim();
@@ -94,30 +102,27 @@ fn stanzas<'a>(sink: &Sink<'_>, text: &'a str) -> Result<Vec<Stanza<'a>>, ReadSt
             .strip_prefix('[')
             .and_then(|rest| rest.strip_suffix(']'))
         {
-            stanzas.push(Stanza {
-                line: number,
-                kind,
-                clauses: Vec::new(),
-            });
+            end(sink, &stanza)?;
+            (stanza.line, stanza.kind) = (number, kind);
+            stanza.clauses.clear();
             continue;
         }
         let Some((tag, value)) = line.split_once(':') else {
             return Err(sink.broken(number, "expected `tag: value` or a stanza such as [Term]"));
         };
-        if let Some(stanza) = stanzas.last_mut() {
-            stanza.clauses.push(Clause {
-                line: number,
-                tag: tag.trim(),
-                value: bare(value.trim()),
-            });
+        if stanza.clauses.len() == most {
+            return Err(sink.refuse(
+                number,
+                format!("this stanza has more than {most} lines; raise --memory"),
+            ));
         }
+        stanza.clauses.push(Clause {
+            line: number,
+            tag: tag.trim(),
+            value: bare(value.trim()),
+        });
     }
-    for stanza in stanzas.iter().skip(1) {
-        if stanza.first("id").is_none_or(str::is_empty) {
-            return Err(sink.broken(stanza.line, "this stanza has no `id:`"));
-        }
-    }
-    Ok(stanzas)
+    end(sink, &stanza)
 }
 
 /// A value without the comment behind ` !` and without qualifiers in braces at its end.
@@ -180,42 +185,39 @@ fn plain(value: &str) -> String {
 }
 
 /// The IRIs of a file's ids.
-struct Names {
+#[derive(Default)]
+struct Names<'a> {
     /// Of a relation, the id of the public relation that it stands for: `BFO:0000050` for `part_of`.
-    relations: HashMap<String, String>,
-    /// The namespace of ids without a prefix.
-    own: String,
+    relations: HashMap<&'a str, &'a str>,
+    /// The name of the ontology, which is the namespace of ids without a prefix.
+    ontology: Option<&'a str>,
 }
 
-impl Names {
-    fn of(stanzas: &[Stanza<'_>]) -> Self {
-        let public = |stanza: &Stanza<'_>| {
-            let own = stanza.first("id")?;
-            let known = |id: &str| id.starts_with("BFO:") || id.starts_with("RO:");
-            let xref = stanza.values("xref").map(|clause| clause.value);
-            let public = xref.filter_map(|value| value.split_whitespace().next());
-            let public = public
-                .into_iter()
-                .find(|id| known(id) && !own.contains(':'))?;
-            Some((own.to_owned(), public.to_owned()))
-        };
-        let relations = stanzas.iter().filter(|stanza| stanza.kind == "Typedef");
-        let ontology = stanzas.first().and_then(|header| header.first("ontology"));
-        Self {
-            relations: relations.filter_map(public).collect(),
-            own: format!("{OBO}{}#", ontology.unwrap_or("obo")),
+impl<'a> Names<'a> {
+    fn read(&mut self, stanza: &Stanza<'a>) {
+        if stanza.kind.is_empty() {
+            self.ontology = stanza.first("ontology");
+        }
+        let known = |id: &&str| id.starts_with("BFO:") || id.starts_with("RO:");
+        if stanza.kind == "Typedef"
+            && let Some(own) = stanza.first("id").filter(|own| !own.contains(':'))
+        {
+            let xrefs = stanza.values("xref");
+            let mut ids = xrefs.filter_map(|clause| clause.value.split_whitespace().next());
+            self.relations
+                .extend(ids.find(known).map(|public| (own, public)));
         }
     }
 
     fn iri(&self, id: &str) -> String {
-        let id = self.relations.get(id).map_or(id, String::as_str);
+        let id = self.relations.get(id).copied().unwrap_or(id);
         if id.starts_with("http://") || id.starts_with("https://") {
             return id.to_owned();
         }
         let written = |text: &str| percent_encoding::utf8_percent_encode(text, UNSAFE).to_string();
         match id.split_once(':') {
             Some((prefix, local)) => format!("{OBO}{}_{}", written(prefix), written(local)),
-            None => format!("{}{}", self.own, written(id)),
+            None => format!("{OBO}{}#{}", self.ontology.unwrap_or("obo"), written(id)),
         }
     }
 }
@@ -235,7 +237,7 @@ const UNSAFE: &percent_encoding::AsciiSet = &percent_encoding::CONTROLS
 
 struct Writer<'s, 'a> {
     sink: &'s mut Sink<'a>,
-    names: Names,
+    names: &'s Names<'s>,
     blanks: usize,
 }
 

@@ -1,8 +1,31 @@
-//! Plain text formats: three fields per line, each the name of a node.
+//! Plain text formats: three fields per line, each the name of a node; and texts that are read as a whole.
+
+use std::io::{BufRead, Read};
 
 use common::input::without_mark;
 
 use super::sink::{ReadStop, Sink};
+use crate::limits::KB_PART;
+
+/// The whole text of a file that cannot be read in parts. It must fit a part of the memory of the load. `what` names the
+/// file in the error.
+pub(super) fn whole(
+    sink: &Sink<'_>,
+    reader: &mut dyn BufRead,
+    what: &str,
+) -> Result<String, ReadStop> {
+    let mut text = String::new();
+    let most = sink.memory() / KB_PART;
+    reader.take(most as u64 + 1).read_to_string(&mut text)?;
+    if text.len() > most {
+        let line = text.bytes().filter(|&byte| byte == b'\n').count() as u64 + 1;
+        return Err(sink.refuse(
+            line,
+            format!("{what} is read into memory, and this one has more than {most} bytes; raise --memory"),
+        ));
+    }
+    Ok(text)
+}
 
 /// Lines of fields between separators.
 pub(super) fn block(

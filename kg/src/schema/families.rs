@@ -1,5 +1,5 @@
-//! Relations that only make sense beside another one, told by their names: the same in another language
-//! (`nameCurrencyIT`), and what is said about a value (`populationUnit` and `populationYear` of `populationTotal`).
+//! Two kinds of relations that depend on another relation, recognised by their names: translations (`nameCurrencyIT`),
+//! and details of a value (`populationUnit` and `populationYear` describe `populationTotal`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -95,7 +95,7 @@ pub(super) fn verb_before(question: &str, linked: &Linked, entity: usize) -> Opt
     const AUXILIARIES: [&str; 3] = ["do", "does", "did"];
     let (start, _) = linked.span(entity)?;
     let mut before = words(question.get(..start)?);
-    while matches!(before.last()?.as_str(), "the" | "a" | "an" | "both") {
+    while matches!(before.last()?.as_str(), "the" | "a" | "an") {
         before.pop();
     }
     let verb = before.pop()?;

@@ -437,12 +437,7 @@ impl Explainer<'_, '_> {
         match relation {
             Relation::Plain(id) => {
                 let kg = self.session.kg();
-                let mut names = aliases(kg, kg.property_of(id));
-                // A synonym is another name, however the graph calls it.
-                if kg.schema().alias_relations.contains(&id) {
-                    names.push(vec!["name".to_owned()]);
-                }
-                names
+                aliases(kg, kg.property_of(id))
             }
             _ => Vec::new(),
         }
