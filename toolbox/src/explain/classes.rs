@@ -211,15 +211,6 @@ impl Explainer<'_, '_> {
                 // no playlist tracks.
                 let longer = partly && self.whole.get(at) == Some(&true);
                 let most = if part || longer { MODIFIER } else { CLASS };
-                // `how many people` is one phrase, which may ask for inhabitants.
-                let linked = self.session.linked();
-                if linked.entities.is_empty()
-                    && linked.values.is_empty()
-                    && word.stem.split(' ').any(is_person)
-                    && nouns.iter().any(|noun| is_person(noun))
-                {
-                    return CLASS;
-                }
                 names.iter().map(of).fold(0.0, f32::max).min(most)
             })
             .collect();

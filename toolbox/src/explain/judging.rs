@@ -279,11 +279,6 @@ impl Search<'_> {
         let mut done = state.finish(Finish::Judge(relation, op, against.clone()));
         done.words = compared.words;
         done.tally = compared.tally;
-        if state.tally.hops == 0 {
-            let way = Way::Out;
-            let against = explainer.is_against_verb(Hop { relation, way }, state.plan.topic());
-            done.tally.lead_against(against);
-        }
         done.progress = state.progress.follow(state.chain(explainer), &said);
         // Barcelona is not the capital of Spain, although it is that of a region which is in Spain.
         let entities = matches!(against, Against::Entity(_));

@@ -2,7 +2,7 @@
 //! `France` a country, although both may be of the class `Place`.
 
 use kg::Kg;
-use kg::term::{NodeId, RelId};
+use kg::term::NodeId;
 use kg::words;
 
 use super::asked_word::AskedWord;
@@ -96,25 +96,6 @@ impl Explainer<'_, '_> {
         let thing = asked.adjective.is_none() && kg.term(node).as_literal().is_none();
         Some((asked.stem.as_str(), kg.label(node).filter(|_| thing)?))
     }
-}
-
-/// What [`is_of_nations`] looks for at the beginning of a name.
-pub(super) const NATION: &str = "country";
-
-/// Whether the name of a relation begins with `country` and some of its first subjects are countries.
-pub(super) fn is_of_nations(kg: &dyn Kg, relation: RelId) -> bool {
-    const SOME: usize = 8;
-    if !split(&kg.name(relation.node())).0.starts_with(NATION) {
-        return false;
-    }
-    let (mut looked, mut found) = (0, false);
-    kg.each_pair(relation, &mut |head, _| {
-        let label = kg.label(head);
-        found = label.is_some_and(|label| kind_of_place(&label) == Some(NATION));
-        looked += 1;
-        !found && looked < SOME
-    });
-    found
 }
 
 /// Whether a plan leads from place to wider place, and ends at the kind of place that the question asks for.

@@ -102,13 +102,7 @@ pub(super) fn verb_before(question: &str, linked: &Linked, entity: usize) -> Opt
     let asks = before
         .iter()
         .any(|word| AUXILIARIES.contains(&word.as_str()));
-    // In `does Ada know Bo` the verb has its subject already.
-    let subject = (0..linked.entities.len())
-        .filter(|other| *other != entity)
-        .filter_map(|other| linked.span(other))
-        .any(|(_, end)| end <= start);
-    let judged = asks && subject && AUXILIARIES.contains(&before.first()?.as_str());
-    (judged || !asks && is_content(&verb)).then(|| stem(&verb))
+    (!asks && is_content(&verb)).then(|| stem(&verb))
 }
 
 /// Whether only `and` stands between two mentions.

@@ -203,12 +203,9 @@ impl<'q> QuestionText<'q> {
         // `what do people pay with`: anybody does.
         let anybody = matches!(word.as_str(), "people" | "folks" | "locals")
             && matches!(self.before(index), "do" | "did" | "can");
-        // A column or relation may be called so.
-        let column = match word.as_str() {
-            "kind" | "sort" => (self.is_relation)(&all[index..=index]),
-            "know" | "knows" => (self.is_relation)(&["knows".into()]),
-            _ => false,
-        };
+        // A column may be called so.
+        let column =
+            matches!(word.as_str(), "kind" | "sort") && (self.is_relation)(&all[index..=index]);
         !is_content(word) && !asks_kind(all, index) && !column
             || is_chatter(word)
             || matches!(word.as_str(), "else" | "fewest")

@@ -272,8 +272,7 @@ impl Reader {
         self.tally.returns += usize::from(returns);
         self.tally.unasked += usize::from(returns && !explainer.says(hop.relation));
         let first = way.topic.filter(|_| way.walked.is_empty());
-        self.tally
-            .lead_against(explainer.is_against_verb(hop, first));
+        self.tally.order -= i32::from(explainer.is_against_verb(hop, first));
         way.walked.push(hop);
         way.said = Some(Arc::clone(words));
         let topic = way.topic.filter(|_| !returns);

@@ -10,10 +10,9 @@ use kg::words;
 use super::adjective::Adjective;
 use super::asked_word::AskedWord;
 use super::cues::degrees;
-use super::kinds::{NATION, is_of_nations};
 use super::kinship::Lineage;
 use super::name_parts::with_name_parts;
-use super::naming::{aliases, class_nouns, is_event, nouns_of, same_kind};
+use super::naming::{aliases, class_nouns, is_event, is_mutual, nouns_of, same_kind};
 use super::plan::{Hop, Plan, PlanStep, Start, Way, bit};
 use super::possessive::SPOKEN_OF;
 use super::state::State;
@@ -27,6 +26,12 @@ use crate::rank::stem;
 const RELATIVE: f32 = 0.4;
 
 impl Explainer<'_, '_> {
+    /// Whether a relation always holds in both directions, even if the graph states only one.
+    pub(super) fn symmetric(&self, relation: Relation) -> bool {
+        let (own, _) = self.relation_words(relation);
+        own.iter().any(|stem| is_mutual(stem))
+    }
+
     /// Whether a relation of a plan has the question's extreme in its name: `the cheapest ticket` is the
     /// relation `lowest ticket price`.
     pub(super) fn names_extreme(&self, plan: &Plan) -> bool {
@@ -48,9 +53,6 @@ impl Explainer<'_, '_> {
     /// country, and the question asks for `the capital`.
     pub(super) fn leads_away(&self, hop: Hop) -> bool {
         let asked = self.focus.and_then(|at| self.asked.words.get(at));
-        if let Some(away) = self.leads_from_subject(hop) {
-            return away;
-        }
         if hop.way == Way::Out && self.class_asked {
             // `painting.artist` leads away from paintings, and so does a label such as `language of the film`.
             let (_, domain) = self.relation_words(hop.relation);
@@ -359,11 +361,7 @@ impl Explainer<'_, '_> {
             return (None, false);
         };
         let class = kg.types(head).first().map(|&class| kg.name(class));
-        let mut table = class.map(|class| split(&class).0.to_owned());
-        // `countryArea` of Kenya, whatever its class is called.
-        if is_of_nations(kg, relation) {
-            table = Some(NATION.to_owned());
-        }
+        let table = class.map(|class| split(&class).0.to_owned());
         (table, kg.term(tail).as_literal().is_none())
     }
 
@@ -456,12 +454,7 @@ fn without_table<'a>(column: &'a str, table: &str) -> Option<&'a str> {
         }
         rest = &rest[first.len_utf8()..];
     }
-    let column = match rest.strip_prefix(is_separator) {
-        None if column.starts_with(char::is_lowercase) && rest.starts_with(char::is_uppercase) => {
-            rest
-        }
-        column => column?,
-    };
+    let column = rest.strip_prefix(is_separator)?;
     (!column.is_empty()).then_some(column)
 }
 

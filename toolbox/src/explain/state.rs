@@ -242,7 +242,7 @@ impl State {
             _ => None,
         };
         tally.order += order(self.distance, distance);
-        tally.lead_against(explainer.is_against_verb(hop, self.plan.topic()));
+        tally.order -= i32::from(explainer.is_against_verb(hop, self.plan.topic()));
         let away = explainer.leads_away(hop);
         let mut next = Self {
             plan: self.plan.and(PlanStep::Walk(hop)),

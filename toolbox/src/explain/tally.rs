@@ -42,8 +42,6 @@ pub(super) struct Tally {
     /// Relations whose words stand further from the mention than those of the relation before, less
     /// those whose words stand nearer.
     pub(super) order: i32,
-    /// First relations that lead against the verb of the question.
-    pub(super) against: i32,
     /// Linked entities used, as bits.
     pub(super) entities: u64,
     /// Comparisons with values that are everyday words.
@@ -84,12 +82,6 @@ impl Tally {
         years.iter().filter(|(_, used)| !used).count()
     }
 
-    /// Counts a first relation, and whether it leads against the verb of the question.
-    pub(super) fn lead_against(&mut self, against: bool) {
-        self.order -= i32::from(against);
-        self.against += i32::from(against);
-    }
-
     pub(super) fn with(self, other: Self) -> Self {
         Self {
             asked: self.asked + other.asked,
@@ -110,7 +102,6 @@ impl Tally {
             unsaid: self.unsaid + other.unsaid,
             misplaced: self.misplaced + other.misplaced,
             order: self.order + other.order,
-            against: self.against + other.against,
             entities: self.entities | other.entities,
             everyday: self.everyday + other.everyday,
             values: self.values | other.values,

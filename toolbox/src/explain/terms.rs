@@ -326,8 +326,7 @@ impl<'f, 'e, 'l, 'k> AnswerFacts<'f, 'e, 'l, 'k> {
         // `Do the Swiss pay in euros` asks for no neighbour's currency.
         let said = asked.judge || terms[DecisionTerm::UnexplainedWords] == 0.0;
         let is_true = self.found.answer == Value::Bool(true);
-        // Whom Ada knows does not say who knows Ada.
-        let holds = is_true && !tally.denied && tally.unsaid == 0 && tally.against == 0 && said;
+        let holds = is_true && !tally.denied && tally.unsaid == 0 && said;
         terms[DecisionTerm::TruthHolds] = flag(holds);
     }
 

@@ -8,8 +8,7 @@ use kg::term::NodeId;
 use kg::value::Kind;
 use kg::words;
 
-use super::asked_word::AskedWord;
-use super::naming::{heading_of, is_mutual};
+use super::naming::heading_of;
 use super::nodes::literal_kind;
 use super::plan::{Hop, PlanStep, Start, Way};
 use super::state::State;
@@ -46,11 +45,6 @@ pub(super) fn ways(
             && (adjacent.iter())
                 .any(|other| other.out != one.out && other.relation == one.relation);
         let way = match (both, one.out) {
-            // A graph that states nearly all pairs both ways means the others as they are.
-            (true, out) if states_both_ways(explainer, one.relation) => match out {
-                true => Way::Out,
-                false => continue,
-            },
             (true, true) => continue,
             (true, false) => Way::Both,
             (false, true) => Way::Out,
@@ -62,23 +56,6 @@ pub(super) fn ways(
         });
     }
     ways
-}
-
-/// Whether a graph states nine of ten pairs of a relation in both directions, as its first pairs show.
-fn states_both_ways(explainer: &Explainer<'_, '_>, relation: Relation) -> bool {
-    const SOME: usize = 200;
-    const MOST: usize = 10;
-    let Relation::Plain(id) = relation else {
-        return false;
-    };
-    let kg = explainer.session.kg();
-    let (mut pairs, mut both) = (0, 0);
-    kg.each_pair(id, &mut |head, tail| {
-        pairs += 1;
-        both += usize::from(kg.has(tail, id, head));
-        pairs < SOME
-    });
-    both * MOST >= pairs * (MOST - 1)
 }
 
 /// Takes out the relations to texts of which another one with the same name leads to things.
@@ -138,6 +115,14 @@ impl Explainer<'_, '_> {
     }
 }
 
+/// What people call a class of things that is narrower than another one.
+const KINDS: [&str; 3] = ["kind", "type", "sort"];
+
+/// Whether a word is what people call a narrower class, in the singular or plural.
+pub(super) fn names_kinds(word: &str) -> bool {
+    KINDS.contains(&singular(word).as_deref().unwrap_or(word))
+}
+
 impl Explainer<'_, '_> {
     /// The relations of a set that a plan may follow: those of the session without what the question passes over.
     pub(super) fn adjacent(&self, nodes: &[NodeId]) -> Vec<Adjacent> {
@@ -150,22 +135,6 @@ impl Explainer<'_, '_> {
             all.retain(|one| !passed(one));
         }
         all
-    }
-}
-
-/// What people call a class of things that is narrower than another one.
-const KINDS: [&str; 3] = ["kind", "type", "sort"];
-
-/// Whether a word is what people call a narrower class, in the singular or plural.
-pub(super) fn names_kinds(word: &str) -> bool {
-    KINDS.contains(&singular(word).as_deref().unwrap_or(word))
-}
-
-impl Explainer<'_, '_> {
-    /// Whether a relation always holds in both directions, even if the graph states only one.
-    pub(super) fn symmetric(&self, relation: Relation) -> bool {
-        let (own, _) = self.relation_words(relation);
-        own.iter().any(|stem| is_mutual(stem))
     }
 
     /// Corrects the words of a relation's name by what the graph says of it.
@@ -188,31 +157,6 @@ impl Explainer<'_, '_> {
         }
     }
 
-    /// Whether a hop leads away from what the question asks for, if the noun of the relation's name says what its subjects
-    /// are: what is `part of` something is a part. The `kinds of` something are narrower, the `kind of` something is wider.
-    pub(super) fn leads_from_subject(&self, hop: Hop) -> Option<bool> {
-        let Relation::Plain(id) = hop.relation else {
-            return None;
-        };
-        let asked = self.focus.and_then(|at| self.asked.words.get(at));
-        let schema = self.session.kg().schema();
-        if schema.is_ontology && schema.superclass_relations.contains(&id) {
-            let noun = asked.map(|word| word.word.split(' ').next().unwrap_or(""))?;
-            let several = singular(noun);
-            let one = several.as_deref().unwrap_or(noun);
-            let wrong = if several.is_some() { Way::Out } else { Way::In };
-            return Some(KINDS.contains(&one) && hop.way == wrong);
-        }
-        if !is_of_subject(self.session, hop.relation) {
-            return None;
-        }
-        let (own, _) = self.relation_words(hop.relation);
-        let said = |word: &AskedWord| own.contains(&word.stem);
-        Some(asked.is_some_and(said) && hop.way == Way::Out && self.asked.focus_is_noun)
-    }
-}
-
-impl Explainer<'_, '_> {
     /// Whether the question names a relation such as `part of` right before an entity, which then is the whole: `what is
     /// part of the gut`, not `what is the gut part of`.
     pub(super) fn is_whole_of(&self, relation: Relation, entity: usize) -> bool {

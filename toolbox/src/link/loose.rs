@@ -9,7 +9,6 @@ use kg::term::NodeId;
 
 use super::alike::named_alike;
 use super::error::LinkError;
-use super::kinds::is_row_noun;
 use super::language::{
     home_of, is_adjective, is_club, is_concept, is_designator, is_institution, is_nation,
     is_nearly_ordinary, is_ordinary, is_title, nations, other_names, subjects_of, written_out,
@@ -196,9 +195,7 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
             });
         }
         if written_small && is_row_noun(asked.kg, text) {
-            let ontology = asked.kg.schema().is_ontology;
-            let whole = |fit: &Fit| ontology && fit.part == Part::Whole;
-            fits.retain(|(fit, _)| fit.last > fit.first || whole(fit));
+            fits.retain(|(fit, _)| fit.last > fit.first);
         }
         if fits.is_empty() && !covered && may_be_initials(asked, token) {
             fits.extend(by_initials(asked, token)?);
@@ -224,6 +221,14 @@ pub(super) fn add_pieces(asked: &Asked<'_>, spans: &mut Vec<Span>) -> Result<(),
         add(spans, fit.first, fit.last, weight, found);
     }
     Ok(())
+}
+
+/// Whether a word, in the singular or plural, ends most names of a table: no `library` means one library where they are
+/// called `Central Library`, `Elmfield Library` and so on.
+fn is_row_noun(kg: &dyn Kg, word: &str) -> bool {
+    let one = singular(word);
+    let nouns = &kg.schema().row_nouns;
+    (nouns.iter()).any(|(_, noun)| noun == word || one.as_ref() == Some(noun))
 }
 
 /// Nodes whose name is an ordinary word and a word for its kind (`historical fiction`), if the word

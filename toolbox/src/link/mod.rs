@@ -8,7 +8,6 @@ mod context;
 mod dates;
 mod detect;
 mod error;
-mod kinds;
 mod language;
 mod literals;
 mod loose;

@@ -11,7 +11,6 @@ use kg::Kg;
 use kg::search::{LabelIndex, LabelMatch, MatchKind, NameKind, NodeRole, SearchError, normalise};
 
 use super::error::LinkError;
-use super::kinds::{is_before_kind, is_determined, is_head_of_kinds};
 use super::language::{
     is_adjective, is_concept, is_nearly_ordinary, is_ordinary, subjects_of, written_out,
 };
@@ -221,22 +220,11 @@ fn read_as_names(
         {
             return Ok(Vec::new());
         }
-        let (before, next) = (asked.before(first), asked.next(last + 1));
-        let (kg, before) = (asked.kg, before.as_deref());
-        if is_head_of_kinds(kg, &plain, before) {
-            return Ok(Vec::new());
-        }
-        // `a strong flavor` is the flavor that is called `strong`.
-        let of_kind = |one: &LabelMatch| is_before_kind(kg, next.as_deref(), one.node);
-        if found.iter().any(of_kind) {
-            found.retain(of_kind);
-            return Ok(found);
-        }
-        let topic = is_topic(asked, first, last)? || is_determined(kg, before);
+        let topic = is_topic(asked, first, last)? || is_determined(asked, first);
         if is_ordinary(&plain) && !topic {
             return Ok(Vec::new());
         }
-        if asked.cased && !word.capital && !asked.kg.schema().is_ontology {
+        if asked.cased && !word.capital {
             // A lower-case word is a common noun if the question writes names in capitals, unless
             // the graph writes it in lower case too or uses it as a value.
             let common = topic || is_concept(&plain) || is_adjective(&plain);
@@ -264,6 +252,12 @@ fn read_as_names(
         found.retain(|candidate| is_same(&candidate.label, text));
     }
     Ok(found)
+}
+
+/// Whether an article makes a word a thing in a question about an ontology, whose things are called by common nouns.
+fn is_determined(asked: &Asked<'_>, first: usize) -> bool {
+    let before = asked.before(first);
+    asked.kg.schema().is_ontology && matches!(before.as_deref(), Some("the" | "a" | "an" | "of"))
 }
 
 /// Whether a span is the whole value of an attribute, or its plural: `GM` is a title before it is Gideon
