@@ -143,10 +143,6 @@ impl Explainer<'_, '_> {
             return;
         };
         let schema = self.session.kg().schema();
-        // `nameShortEN` is a name, and no EN.
-        if let Some(language) = schema.language_of(id) {
-            own.retain(|stem| stem != language);
-        }
         if schema.is_ontology && schema.superclass_relations.contains(&id) {
             own.extend(KINDS.map(str::to_owned));
         }
