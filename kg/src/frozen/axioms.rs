@@ -317,14 +317,19 @@ impl About {
     }
 }
 
-/// The triples that axioms state and the graph does not, sorted, each with the number of the axiom's graph.
-pub(super) fn stated(
-    runs: &mut [RowRun],
-    terms: &AxiomTerms,
-    kinds: &Kinds,
-) -> io::Result<Vec<Row>> {
+/// What the axioms of a graph give.
+#[derive(Debug, Default)]
+pub(super) struct Stated {
+    /// The triples that they state and the graph does not, sorted, each with the number of the axiom's graph.
+    pub rows: Vec<Row>,
+    /// Whether the things of the graph are its classes; `None` if it has no axioms.
+    pub is_ontology: Option<bool>,
+}
+
+/// Reads the axioms of a graph.
+pub(super) fn stated(runs: &mut [RowRun], terms: &AxiomTerms, kinds: &Kinds) -> io::Result<Stated> {
     if !terms.any() {
-        return Ok(Vec::new());
+        return Ok(Stated::default());
     }
     let axioms = Axioms::read(runs, terms)?;
     let mut about = About::read(runs, terms, kinds, &axioms)?;
@@ -374,7 +379,12 @@ pub(super) fn stated(
                 .extend(facts.iter().copied());
         }
     }
-    for run in &mut *runs {
+    let with_instances = if of_classes.is_empty() {
+        &mut []
+    } else {
+        &mut *runs
+    };
+    for run in with_instances {
         run.scan(|[s, p, o, _]| {
             if Some(p) == terms.type_of {
                 for &([p, value], graph) in of_classes.get(&o).into_iter().flatten() {
@@ -388,10 +398,11 @@ pub(super) fn stated(
             found.remove(&[s, p, o]);
         })?;
     }
-    Ok(found
-        .into_iter()
-        .map(|([s, p, o], graph)| [s, p, o, graph])
-        .collect())
+    let rows = found.into_iter().map(|([s, p, o], graph)| [s, p, o, graph]);
+    Ok(Stated {
+        rows: rows.collect(),
+        is_ontology: Some(about.is_ontology),
+    })
 }
 
 /// These rows as a run that can be merged with others.

@@ -17,19 +17,21 @@ use crate::schema::{self, Schema};
 use crate::term::{NodeId, RelId, Term};
 
 /// The sections derived from the base sections. `members` are the rows of each named graph in
-/// `graphs`, `axioms` the rows that only axioms state.
+/// `graphs`, `axioms` the rows that only axioms state, and `is_ontology` what these
+/// say of the graph.
 pub(super) fn derive(
     image: &Image,
     graphs: &[String],
     members: &[Vec<u32>],
     axioms: Vec<u32>,
+    is_ontology: Option<bool>,
 ) -> io::Result<Vec<SectionWriter>> {
     let dictionary = image.dictionary();
     let names = ShortNames::new(dictionary);
     let schema = schema::read(&RawGraph {
         image,
         names: &names,
-        axioms: &axioms,
+        is_ontology,
     });
     let labels = find_labels(image, &schema);
     let classes = find_classes(image, &schema);
@@ -102,7 +104,7 @@ pub(super) fn derive(
 struct RawGraph<'a> {
     image: &'a Image,
     names: &'a ShortNames,
-    axioms: &'a [u32],
+    is_ontology: Option<bool>,
 }
 
 impl schema::SchemaSource for RawGraph<'_> {
@@ -152,9 +154,8 @@ impl schema::SchemaSource for RawGraph<'_> {
             .collect()
     }
 
-    fn is_stated(&self, head: NodeId, relation: RelId, tail: NodeId) -> bool {
-        let row = || self.image.row_of(head.0, relation.0, tail.0);
-        self.axioms.is_empty() || row().is_none_or(|row| self.axioms.binary_search(&row).is_err())
+    fn is_ontology(&self) -> Option<bool> {
+        self.is_ontology
     }
 
     fn term(&self, node: NodeId) -> Term {

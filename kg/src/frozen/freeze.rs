@@ -9,7 +9,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use super::assemble::{ImageWriter, SectionWriter};
-use super::axioms::{self, AxiomTerms, Kinds, WantedTerms};
+use super::axioms::{self, AxiomTerms, Kinds, Stated, WantedTerms};
 use super::chunk::{KeyReader, SealedChunk};
 use super::derive;
 use super::image::Image;
@@ -63,12 +63,12 @@ pub(super) fn freeze(
         header: ImageHeader::default(),
     };
     let (mut runs, kinds, terms) = base.terms(chunks)?;
-    let added = match reasoning {
+    let stated = match reasoning {
         true => axioms::stated(&mut runs, &terms, &kinds)?,
-        false => Vec::new(),
+        false => Stated::default(),
     };
-    if !added.is_empty() {
-        runs.push(axioms::run(&added)?);
+    if !stated.rows.is_empty() {
+        runs.push(axioms::run(&stated.rows)?);
     }
     let mut names = graphs.clone();
     names.sort_unstable();
@@ -77,7 +77,7 @@ pub(super) fn freeze(
         .iter()
         .map(|name| names.binary_search(name).unwrap_or(0) as u32)
         .collect();
-    let (members, axioms) = base.spo(&mut runs, &numbers, names.len(), &added)?;
+    let (members, axioms) = base.spo(&mut runs, &numbers, names.len(), &stated.rows)?;
     base.pos(&mut runs)?;
     base.ops(&mut runs)?;
     drop(runs);
@@ -87,7 +87,7 @@ pub(super) fn freeze(
         assembly.add(part)?;
     }
     let image = assembly.finish(false)?;
-    let parts = derive::derive(&image, &names, &members, axioms)?;
+    let parts = derive::derive(&image, &names, &members, axioms, stated.is_ontology)?;
     let mut assembly = ImageWriter::resume(image, path)?;
     for part in parts {
         assembly.add(part)?;

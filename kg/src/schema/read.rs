@@ -180,32 +180,23 @@ fn between_classes(schema: &Schema) -> Vec<RelId> {
         .collect()
 }
 
-/// Whether the things of a graph are its classes: more classes have a wider one than things have a class, as stated. Then
-/// people ask for kinds of things.
+/// Whether the things of a graph are its classes: more classes have a wider one than things have a class. Then people ask
+/// for kinds of things.
 fn is_ontology(graph: &dyn SchemaSource, schema: &Schema, between_classes: &[RelId]) -> bool {
-    let is_class = |node: NodeId| match graph.term(node) {
-        Term::Iri(iri) => !is_meta_class(&iri),
-        Term::Blank(_) => true,
-        Term::Literal(_) => false,
-    };
+    let is_thing =
+        |node: NodeId| matches!(graph.term(node), Term::Iri(iri) if !is_meta_class(&iri));
     let heads = |relations: &[RelId]| -> usize {
-        let stated = |relation: RelId| {
-            let sample = graph.sample(relation, CLASSES).into_iter();
-            sample.filter(move |&(head, class)| graph.is_stated(head, relation, class))
-        };
         let mut heads: Vec<NodeId> = (relations.iter())
-            .flat_map(|&relation| stated(relation))
-            .filter(|&(head, class)| {
-                is_class(class)
-                    && matches!(graph.term(head), Term::Iri(iri) if !is_meta_class(&iri))
-            })
+            .flat_map(|&relation| graph.sample(relation, CLASSES))
+            .filter(|&(head, class)| is_thing(head) && is_thing(class))
             .map(|(head, _)| head)
             .collect();
         heads.sort_unstable();
         heads.dedup();
         heads.len()
     };
-    !between_classes.is_empty() && heads(between_classes) > heads(&schema.type_relations)
+    let counted = || heads(between_classes) > heads(&schema.type_relations);
+    !between_classes.is_empty() && graph.is_ontology().unwrap_or_else(counted)
 }
 
 /// Adds the triples of `relation` (domain, range or reverse) about relations of this graph to

@@ -22,8 +22,8 @@ pub(crate) trait SchemaSource {
     fn tail(&self, head: NodeId, relation: RelId) -> Option<NodeId>;
     /// The triples of `relation` whose subject is one of the relations in `about`, which is sorted.
     fn about_relations(&self, relation: RelId, about: &[RelId]) -> Vec<(RelId, NodeId)>;
-    /// Whether the sources state a triple, and not only an axiom.
-    fn is_stated(&self, head: NodeId, relation: RelId, tail: NodeId) -> bool;
+    /// Whether the things of the graph are its classes, if that is known already.
+    fn is_ontology(&self) -> Option<bool>;
     /// The term of an id.
     fn term(&self, node: NodeId) -> Term;
     /// The id of an IRI.

@@ -122,7 +122,10 @@ fn terms_of_public_vocabularies_have_other_names() {
         "; ",
         &[
             ("Who wrote Rivers of Ink?", "mona-iversen"),
-            ("publications of Otto Brandt", "p2"),
+            (
+                "Who is the author of Late Letters?",
+                "mona-iversen otto-brandt",
+            ),
         ],
     );
 }
