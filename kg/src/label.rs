@@ -34,6 +34,13 @@ pub fn clean(text: &str) -> String {
 
 /// [`clean`] with a limit of `most` characters.
 pub fn one_line(text: &str, most: usize) -> String {
+    // Most texts are so already.
+    let is_plain = text.len() <= most
+        && text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+        && !(text.starts_with(' ') || text.ends_with(' ') || text.contains("  "));
+    if is_plain {
+        return text.to_owned();
+    }
     let mut out = String::with_capacity(text.len());
     let mut space = false;
     for c in text.chars() {

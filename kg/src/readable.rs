@@ -210,8 +210,6 @@ fn ends_number(chars: &[char], at: usize) -> bool {
 /// Whether a local name is a key, not words: no three letters in a row, more digits than letters,
 /// or a hexadecimal number.
 fn is_opaque(local: &str) -> bool {
-    let digits = local.chars().filter(char::is_ascii_digit).count();
-    let letters = local.chars().filter(|c| c.is_alphabetic()).count();
     // Machine ids of Freebase: `m.` or `g.`, then digits and consonants.
     let machine = |rest: &str| {
         !rest.is_empty()
@@ -226,13 +224,17 @@ fn is_opaque(local: &str) -> bool {
     {
         return true;
     }
-    let word = local
-        .split(|c: char| !c.is_alphabetic())
-        .any(|run| run.chars().count() >= 3);
-    let hex = local
-        .split(['-', '_', '.'])
-        .any(|run| run.len() >= 8 && digits > 0 && run.bytes().all(|b| b.is_ascii_hexdigit()));
-    !word || digits > letters || hex
+    let (mut digits, mut letters, mut run, mut longest) = (0, 0, 0, 0);
+    for c in local.chars() {
+        digits += usize::from(c.is_ascii_digit());
+        run = if c.is_alphabetic() { run + 1 } else { 0 };
+        letters += usize::from(run > 0);
+        longest = longest.max(run);
+    }
+    let hex = digits > 0
+        && (local.split(['-', '_', '.']))
+            .any(|run| run.len() >= 8 && run.bytes().all(|b| b.is_ascii_hexdigit()));
+    longest < 3 || digits > letters || hex
 }
 
 #[cfg(test)]

@@ -78,6 +78,12 @@ impl PairTokenizer {
         self.max_tokens
     }
 
+    /// The token that stands for a hidden one, if the vocabulary has it.
+    #[must_use]
+    pub fn mask(&self) -> Option<u32> {
+        self.tokenizer.id("[MASK]")
+    }
+
     /// Tokens of one text without special tokens.
     ///
     /// # Errors

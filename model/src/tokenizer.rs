@@ -292,6 +292,12 @@ impl Tokenizer {
         library(|| self.inner.decode(ids, true))
     }
 
+    /// The id of a vocabulary entry, if there is one.
+    #[must_use]
+    pub fn id(&self, token: &str) -> Option<u32> {
+        self.inner.token_to_id(token)
+    }
+
     /// The vocabulary entry of `id` (in the byte-level alphabet); `None` outside the vocabulary.
     #[must_use]
     pub fn token(&self, id: u32) -> Option<String> {

@@ -53,7 +53,12 @@ pub(crate) struct KgLoadArgs {
     /// If there is no label in one of them, a label without a language is used, then any.
     #[arg(long, value_name = "TAGS", value_delimiter = ',', default_value = "en")]
     pub(crate) languages: Vec<String>,
-    /// Date that NOW means in comparisons [default: 2015-08-10, Freebase's date].
+    /// Relation whose texts are the labels, such as http://schema.org/name; may be repeated, best first.
+    ///
+    /// Known ones (`rdfs:label`, `skos:prefLabel`, `foaf:name`, `schema:name` and others) are found without this.
+    #[arg(long = "label", value_name = "IRI")]
+    pub(crate) label: Vec<String>,
+    /// Date that NOW means [default: today; 2015-08-10, the day of its last dump, in graphs of Freebase].
     #[arg(long, value_name = "DATE")]
     pub(crate) now: Option<String>,
     /// Count instances of subclasses as instances of the class; SPARQL queries ignore this.

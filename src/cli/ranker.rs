@@ -49,6 +49,13 @@ pub(crate) struct RankerArgs {
     /// Weight of the distance from the candidates' `teacher` logits.
     #[arg(long, default_value_t = 0.5, value_name = "W")]
     pub(crate) distil: f32,
+    /// Add this times the score of its words to a candidate's logit in the loss. Above 0, the ranker
+    /// learns what the words do not know.
+    #[arg(long, default_value_t = 0.0, value_name = "W")]
+    pub(crate) words: f32,
+    /// Hide this share of the tokens in each step, so that no choice hangs on a single word.
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    pub(crate) mask: f32,
     /// Most right candidates of a question that a step shows.
     #[arg(long, default_value_t = 2, value_name = "N")]
     pub(crate) shown_right: usize,

@@ -8,7 +8,7 @@ use kg::{
     FolderError, FrozenKg, GraphFolder, GraphFormat, Kg, LoadOptions, LoadProgress, Manifest,
     QueryAnswer, QueryLimits, Settings, Skipped,
 };
-use kg::{dataset_note, parse_query};
+use kg::{dataset_note, parse_query, why_hidden};
 use serde_json::json;
 
 use super::output;
@@ -60,6 +60,8 @@ pub(crate) fn load(args: &KgLoadArgs, ui: &Ui) -> Result<ExitStatus> {
         spare_graph_of_others(&args.kg, &files)?;
     }
     let start = Instant::now();
+    let bare = |iri: &String| iri.trim_matches(['<', '>']).to_owned();
+    let labels: Vec<String> = args.label.iter().map(bare).collect();
     let options = LoadOptions {
         format: args.format,
         any_iri: args.any_iri,
@@ -67,12 +69,12 @@ pub(crate) fn load(args: &KgLoadArgs, ui: &Ui) -> Result<ExitStatus> {
         memory: args.memory,
         threads: args.threads.unwrap_or(0),
         base: args.base.as_deref(),
+        labels: &labels,
         reasoning: !args.no_reasoning,
     };
-    let usual = Settings::default();
     let settings = Settings {
         languages: args.languages.clone(),
-        now: args.now.clone().unwrap_or(usual.now),
+        now: args.now.clone(),
         subclasses: args.subclasses,
         unify_directions: args.unify_directions,
     };
@@ -102,6 +104,9 @@ pub(crate) fn load(args: &KgLoadArgs, ui: &Ui) -> Result<ExitStatus> {
             manifest.axioms
         ));
     }
+    if let Some(line) = hidden_line(&kg) {
+        ui.say(line);
+    }
     let value = serde_json::to_value(&manifest)?;
     print_manifest(&value, ui);
     if let Some(skipped) = &manifest.skipped {
@@ -109,6 +114,27 @@ pub(crate) fn load(args: &KgLoadArgs, ui: &Ui) -> Result<ExitStatus> {
     }
     ui.object(&value);
     Ok(ExitStatus::Done)
+}
+
+/// Which relations no answer follows, in a line.
+fn hidden_line(kg: &FrozenKg) -> Option<String> {
+    const SHOWN: usize = 4;
+    let relations = kg.relations();
+    let hidden = relations.iter().filter(|&&r| why_hidden(kg, r).is_some());
+    let names: Vec<String> = hidden.map(|&r| kg.name(r.node())).collect();
+    let more = match names.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>();
+    (!names.is_empty()).then(|| {
+        format!(
+            "{} of {} relations are hidden from answers: {}{more} (`kg stats` says why)",
+            names.len(),
+            relations.len(),
+            shown.join(", "),
+        )
+    })
 }
 
 /// The files, and for each folder the files in it that are of a known format, sorted.

@@ -128,11 +128,12 @@ impl Vocabulary {
         let switches = switches.iter().filter(|(on, _)| *on);
         ui.say(format!(
             "\n{} of the entities are statements without a name; {} names are indexed; \
-             labels in {}; NOW is {}{}",
+             labels in {}{}; NOW is {}{}",
             self.statements,
             kg.label_index()?.len(),
             settings.languages.join(", "),
-            settings.now,
+            labels_from(kg),
+            settings.now.as_deref().unwrap_or("today"),
             switches.map(|(_, what)| *what).collect::<String>(),
         ));
         if !self.hidden.is_empty() {
@@ -181,6 +182,16 @@ impl Vocabulary {
     }
 }
 
+/// Where labels are from.
+fn labels_from(kg: &FrozenKg) -> String {
+    let relations = kg.schema().label_relations.iter();
+    let names: Vec<String> = relations.map(|r| kg.name(r.node())).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(", from {}", names.join(", ")),
+    }
+}
+
 /// Prints the first rows of a list of `all` items.
 fn print_list(head: &[&str], rows: Vec<Vec<String>>, all: usize, ui: &Ui) {
     let more = all - rows.len();
@@ -198,7 +209,7 @@ fn stated(kg: &FrozenKg, relation: RelId) -> [String; 3] {
     let schema = kg.schema();
     let names = |nodes: &mut dyn Iterator<Item = NodeId>| {
         nodes
-            .map(|node| kg.name(node))
+            .map(|node| class_name(kg, node))
             .collect::<Vec<_>>()
             .join(", ")
     };
@@ -207,4 +218,28 @@ fn stated(kg: &FrozenKg, relation: RelId) -> [String; 3] {
         names(&mut schema.range(relation)),
         names(&mut schema.reverse(relation).map(RelId::node)),
     ]
+}
+
+/// The name of a class, or the names of the classes of which an unnamed one is the union.
+fn class_name(kg: &FrozenKg, class: NodeId) -> String {
+    let relation = |name: &str| kg.by_name(name).map(NodeId::relation);
+    let lists = [
+        relation("owl:unionOf"),
+        relation("rdf:first"),
+        relation("rdf:rest"),
+    ];
+    let [Some(union), Some(first), Some(rest)] = lists else {
+        return kg.name(class);
+    };
+    let mut names = Vec::new();
+    let mut at = kg.tails(class, union).first().copied();
+    while let Some(place) = at.filter(|_| names.len() < EXAMPLES) {
+        names.extend(kg.tails(place, first).iter().map(|&member| kg.name(member)));
+        at = kg.tails(place, rest).first().copied();
+    }
+    if names.is_empty() {
+        kg.name(class)
+    } else {
+        names.join(" or ")
+    }
 }

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kg::Kg;
 use kg::term::{Literal, NodeId, RelId, Term};
 use kg::value::Kind;
+use kg::{Companion, Kg, readable_name, words};
 
 use super::lexicon::Lexicon;
 use super::tail::TailType;
@@ -199,8 +199,11 @@ impl<'g> GraphProfile<'g> {
 
     fn find_classes(&mut self, lexicon: &Lexicon) {
         let kg = self.kg;
+        let classes_are_things = kg.schema().is_ontology;
         for &node in kg.classes() {
-            self.vocabulary.insert(node);
+            if !classes_are_things {
+                self.vocabulary.insert(node);
+            }
             let instances = kg.instances(node);
             let type_relation = kg
                 .schema()
@@ -241,7 +244,7 @@ impl<'g> GraphProfile<'g> {
                 continue;
             };
             self.vocabulary.insert(node);
-            if kg.schema().hidden.contains(&id) {
+            if kg.schema().hidden.contains(&id) || self.is_unasked(id, &iri) {
                 continue;
             }
             let mut edges: Vec<(NodeId, NodeId)> = Vec::with_capacity(kg.uses(id).min(READ));
@@ -268,6 +271,18 @@ impl<'g> GraphProfile<'g> {
                 wording,
             });
         }
+    }
+
+    /// Whether nobody asks for a relation: it tells the unit or the note of something, or its name is a number.
+    fn is_unasked(&self, id: RelId, iri: &str) -> bool {
+        const ABOUT: [&str; 6] = ["note", "notes", "comment", "comments", "unit", "xref"];
+        let told_with = |one: &Companion| one.relation == id;
+        let label = self.given_label(id.node());
+        let Some(name) = label.or_else(|| readable_name(iri)) else {
+            return !self.kg.schema().named_by_iris();
+        };
+        let last = words(&name).pop().unwrap_or_default();
+        ABOUT.contains(&last.as_str()) || self.kg.schema().companions.iter().any(told_with)
     }
 
     /// The majority type of the sampled tails.

@@ -2,7 +2,7 @@
 
 use super::lexicon::{Concept, Lexicon, Verb};
 use super::tail::{TailKind, TailType};
-use super::words::{is_plural, singular};
+use super::words::{is_plural, plural, singular};
 
 /// The wording of a relation. Template variables: `{x}` is a head, `{v}` a tail, `{c}` the heads'
 /// class in the plural, `{t}` the tails' class, `{n}` the relation's noun.
@@ -139,9 +139,9 @@ impl RelationWording {
             wording.heads.push(singular(&parts[parts.len() - 2]));
         }
         if wording.nouns.is_empty() {
-            wording
-                .nouns
-                .push(bases.first().cloned().unwrap_or_else(|| "value".to_owned()));
+            let base = bases.iter().find(|base| !base.ends_with(" of"));
+            let noun = base.map_or("thing", String::as_str).to_owned();
+            wording.nouns.push(noun);
         }
         wording.nouns.dedup();
         wording
@@ -185,15 +185,17 @@ impl RelationWording {
             self.add_noun(base.clone());
         } else if end == "of" && !rest.is_empty() {
             let before = rest.join(" ");
-            self.modifiers.push(format!("that are {before} of {{v}}"));
-            self.modifiers.push(format!("which is a {before} of {{v}}"));
+            let many = plural(&before);
+            self.modifiers.push(format!("that are {many} of {{v}}"));
+            self.modifiers.push(format!("which are {many} of {{v}}"));
             self.asks.extend([
                 format!("what is {{x}} the {before} of"),
                 format!("what is {{x}} {before} of"),
                 format!("of what is {{x}} {before}"),
             ]);
             self.heads.push(before);
-            self.add_noun(base.clone());
+            // The noun is that of the head; `the predecessor of {x}` would be the other way round.
+            self.add_nouns(tails.iter().take(2));
         } else if listed(PREPOSITIONS, end) && !rest.is_empty() {
             let verb = rest.join(" ");
             self.modifiers.extend([

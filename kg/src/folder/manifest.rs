@@ -50,6 +50,9 @@ pub struct Manifest {
     pub skipped: Option<Skipped>,
     /// Languages of the labels; the empty string means untagged.
     pub label_languages: Vec<String>,
+    /// IRIs of the relations whose texts are labels, best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub label_relations: Vec<String>,
     /// Graphs of the triples; empty if all triples are in the default graph.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub graphs: Vec<NamedGraph>,
@@ -139,6 +142,9 @@ impl Manifest {
             sources: sources.to_vec(),
             skipped,
             label_languages: kg.label_languages().to_vec(),
+            label_relations: (kg.schema().label_relations.iter())
+                .map(|r| iri(kg.term(r.node())))
+                .collect(),
             graphs: kg.graphs().to_vec(),
             settings: kg.schema().settings.clone(),
             deny: deny.iter().map(|r| iri(kg.term(r.node()))).collect(),

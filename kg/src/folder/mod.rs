@@ -24,6 +24,10 @@ use crate::hierarchy;
 use crate::load::{self, GraphSource, LoadError, LoadOptions, LoadProgress, Skipped};
 use crate::schema::Settings;
 use crate::search::LabelIndex;
+use crate::term::{RelId, Term};
+use crate::value::FREEBASE_NOW;
+
+const FREEBASE: &str = "http://rdf.freebase.com/ns/";
 
 /// Writes and opens graph folders.
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +93,26 @@ impl GraphFolder {
         )
         .map_err(LoadError::from)?
         .with_settings(settings.clone());
+        // Benchmarks about Freebase mean the day of its last dump.
+        let is_freebase = |relation: &RelId| matches!(kg.term(relation.node()), Term::Iri(iri) if iri.starts_with(FREEBASE));
+        let settings = &match settings.now {
+            None if kg.relations().iter().any(is_freebase) => Settings {
+                now: Some(FREEBASE_NOW.to_owned()),
+                ..settings.clone()
+            },
+            _ => settings.clone(),
+        };
+        let kg = kg.with_settings(settings.clone());
+        let is_known = |given: &String| {
+            let relations = kg.relations().iter();
+            (relations.map(|relation| relation.node())).any(|node| {
+                kg.name(node) == *given || matches!(kg.term(node), Term::Iri(iri) if iri == *given)
+            })
+        };
+        if let Some(given) = options.labels.iter().find(|given| !is_known(given)) {
+            let given = given.clone();
+            return Err(LoadError::Label { given }.into());
+        }
         let kg = if hierarchy::is_typed_by_leaves(&kg) {
             let subclasses = true;
             let settings = settings.clone();

@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::ops::Range;
 
+use super::freeze::FreezeError;
 use super::rows::{Row, RowRun};
 use super::spool::Spool;
 use crate::dictionary::{IRI, node_key};
@@ -28,6 +29,40 @@ const OWL: &str = "http://www.w3.org/2002/07/owl#";
 
 /// Intersections inside intersections that are followed.
 const DEPTH: usize = 8;
+
+/// Bytes that an entry of a map takes with its share of the nodes and of a list of its own.
+const ENTRY: usize = 96;
+
+/// How many entries of maps the memory of a load still allows.
+struct Allowance {
+    bytes: usize,
+    left: usize,
+    is_over: bool,
+}
+
+impl Allowance {
+    fn new(bytes: usize) -> Self {
+        Self {
+            bytes,
+            left: bytes / ENTRY,
+            is_over: false,
+        }
+    }
+
+    /// Whether one more entry may be kept. If not, [`Self::check`] fails from now on.
+    fn takes(&mut self) -> bool {
+        self.is_over |= self.left == 0;
+        self.left = self.left.saturating_sub(1);
+        !self.is_over
+    }
+
+    fn check(&self) -> Result<(), FreezeError> {
+        match self.is_over {
+            true => Err(FreezeError::Axioms { bytes: self.bytes }),
+            false => Ok(()),
+        }
+    }
+}
 
 /// The terms that axioms are written with, and their ids in a graph; `None` where the graph lacks one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,6 +96,20 @@ impl AxiomTerms {
             (OWL, "onProperty", &mut self.property),
             (OWL, "someValuesFrom", &mut self.some),
         ]
+    }
+
+    /// Whether restrictions, intersections or lists are written with a relation.
+    fn write_axioms(&self, relation: Option<u32>) -> bool {
+        let with = [
+            self.property,
+            self.some,
+            self.value,
+            self.only,
+            self.intersection,
+            self.first,
+            self.rest,
+        ];
+        with.contains(&relation)
     }
 
     /// Whether the graph may have an axiom to read.
@@ -172,11 +221,18 @@ struct Axioms {
 }
 
 impl Axioms {
-    fn read(runs: &mut [RowRun], terms: &AxiomTerms) -> io::Result<Self> {
+    fn read(
+        runs: &mut [RowRun],
+        terms: &AxiomTerms,
+        allowance: &mut Allowance,
+    ) -> Result<Self, FreezeError> {
         let mut axioms = Self::default();
         for run in runs {
             run.scan(|[s, p, o, _]| {
                 let p = Some(p);
+                if !terms.write_axioms(p) || !allowance.takes() {
+                    return;
+                }
                 let lists = if p == terms.property {
                     &mut axioms.properties
                 } else if p == terms.some {
@@ -197,6 +253,7 @@ impl Axioms {
                 };
                 lists.entry(s).or_default().push(o);
             })?;
+            allowance.check()?;
         }
         Ok(axioms)
     }
@@ -262,7 +319,8 @@ impl About {
         terms: &AxiomTerms,
         kinds: &Kinds,
         axioms: &Axioms,
-    ) -> io::Result<Self> {
+        allowance: &mut Allowance,
+    ) -> Result<Self, FreezeError> {
         let only: BTreeSet<u32> = axioms.only.values().flatten().copied().collect();
         let mut about = Self::default();
         let mut classes = BTreeSet::new();
@@ -274,21 +332,22 @@ impl About {
                     return;
                 }
                 if narrower || p == terms.type_of {
-                    if kinds.is_blank(o) && axioms.has(o) {
+                    if kinds.is_blank(o) && axioms.has(o) && allowance.takes() {
                         about.axioms.insert((s, o, graph, !narrower));
                     }
                     if only.contains(&s) && Some(o) != terms.datatype {
                         about.fillers.insert(s);
                     }
                 }
-                if narrower && kinds.is_named(s) && kinds.is_class(o) {
+                if narrower && kinds.is_named(s) && kinds.is_class(o) && allowance.takes() {
                     classes.insert(s);
                     about.narrower.entry(o).or_default().push(s);
                 }
-                if p == terms.intersection {
+                if p == terms.intersection && allowance.takes() {
                     about.axioms.insert((s, s, graph, false));
                 }
             })?;
+            allowance.check()?;
         }
         let mut things = BTreeSet::new();
         for run in runs {
@@ -297,11 +356,13 @@ impl About {
                     && things.len() < classes.len()
                     && kinds.is_named(s)
                     && kinds.is_class(o)
+                    && allowance.takes()
                 {
                     things.insert(s);
                 }
             })?;
         }
+        allowance.check()?;
         about.is_ontology = classes.len() > things.len();
         Ok(about)
     }
@@ -326,13 +387,22 @@ pub(super) struct Stated {
     pub is_ontology: Option<bool>,
 }
 
-/// Reads the axioms of a graph.
-pub(super) fn stated(runs: &mut [RowRun], terms: &AxiomTerms, kinds: &Kinds) -> io::Result<Stated> {
+/// Reads the axioms of a graph with `memory` bytes.
+///
+/// # Errors
+/// When they take more, or the rows cannot be read.
+pub(super) fn stated(
+    runs: &mut [RowRun],
+    terms: &AxiomTerms,
+    kinds: &Kinds,
+    memory: usize,
+) -> Result<Stated, FreezeError> {
     if !terms.any() {
         return Ok(Stated::default());
     }
-    let axioms = Axioms::read(runs, terms)?;
-    let mut about = About::read(runs, terms, kinds, &axioms)?;
+    let allowance = &mut Allowance::new(memory);
+    let axioms = Axioms::read(runs, terms, allowance)?;
+    let mut about = About::read(runs, terms, kinds, &axioms, allowance)?;
     let mut found: BTreeMap<[u32; 3], u32> = BTreeMap::new();
     // What instances of a class have.
     let mut inherited: BTreeMap<u32, Vec<([u32; 2], u32)>> = BTreeMap::new();
@@ -367,16 +437,18 @@ pub(super) fn stated(runs: &mut [RowRun], terms: &AxiomTerms, kinds: &Kinds) -> 
             of_class.extend(given.values.into_iter().map(|fact| (fact, graph)));
         }
         for [p, o] in facts.into_iter().filter(|[_, o]| *o != s) {
-            found.entry([s, p, o]).or_insert(graph);
+            if allowance.takes() {
+                found.entry([s, p, o]).or_insert(graph);
+            }
         }
+        allowance.check()?;
     }
     let mut of_classes: BTreeMap<u32, Vec<([u32; 2], u32)>> = BTreeMap::new();
     for (class, facts) in inherited {
         for below in about.below(class) {
-            of_classes
-                .entry(below)
-                .or_default()
-                .extend(facts.iter().copied());
+            let of_class = of_classes.entry(below).or_default();
+            of_class.extend(facts.iter().filter(|_| allowance.takes()));
+            allowance.check()?;
         }
     }
     let with_instances = if of_classes.is_empty() {
@@ -388,10 +460,13 @@ pub(super) fn stated(runs: &mut [RowRun], terms: &AxiomTerms, kinds: &Kinds) -> 
         run.scan(|[s, p, o, _]| {
             if Some(p) == terms.type_of {
                 for &([p, value], graph) in of_classes.get(&o).into_iter().flatten() {
-                    found.entry([s, p, value]).or_insert(graph);
+                    if allowance.takes() {
+                        found.entry([s, p, value]).or_insert(graph);
+                    }
                 }
             }
         })?;
+        allowance.check()?;
     }
     for run in runs {
         run.scan(|[s, p, o, _]| {

@@ -18,13 +18,14 @@ use crate::term::{NodeId, RelId, Term};
 
 /// The sections derived from the base sections. `members` are the rows of each named graph in
 /// `graphs`, `axioms` the rows that only axioms state, and `is_ontology` what these
-/// say of the graph.
+/// say of the graph; `given_labels` are the relations whose texts its owner wants as labels.
 pub(super) fn derive(
     image: &Image,
     graphs: &[String],
     members: &[Vec<u32>],
     axioms: Vec<u32>,
     is_ontology: Option<bool>,
+    given_labels: &[String],
 ) -> io::Result<Vec<SectionWriter>> {
     let dictionary = image.dictionary();
     let names = ShortNames::new(dictionary);
@@ -32,6 +33,7 @@ pub(super) fn derive(
         image,
         names: &names,
         is_ontology,
+        given_labels,
     });
     let labels = find_labels(image, &schema);
     let classes = find_classes(image, &schema);
@@ -105,6 +107,7 @@ struct RawGraph<'a> {
     image: &'a Image,
     names: &'a ShortNames,
     is_ontology: Option<bool>,
+    given_labels: &'a [String],
 }
 
 impl schema::SchemaSource for RawGraph<'_> {
@@ -152,6 +155,10 @@ impl schema::SchemaSource for RawGraph<'_> {
             .map(|(&o, &s)| (RelId(s), NodeId(o)))
             .filter(|(s, _)| about.binary_search(s).is_ok())
             .collect()
+    }
+
+    fn given_labels(&self) -> &[String] {
+        self.given_labels
     }
 
     fn is_ontology(&self) -> Option<bool> {

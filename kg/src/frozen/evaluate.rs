@@ -17,6 +17,7 @@ use spargebra::Query;
 use super::eval_term::{EvalTerm, to_term};
 use super::kg::FrozenKg;
 use super::quads::{Dataset, QuadRow, QuadRows, graph_term};
+use crate::graph::Kg;
 use crate::limits::QUERY_TEXT;
 use crate::sparql::budget::{self, StopReason};
 use crate::sparql::{QueryAnswer, QueryError, QueryLimits, RewrittenQuery};
@@ -32,7 +33,9 @@ pub(super) fn evaluate(
     limits: QueryLimits,
 ) -> Result<QueryAnswer, QueryError> {
     let dataset = query.dataset();
-    let query = RewrittenQuery::over(query, || kg.visible_graphs(dataset))?;
+    let query = RewrittenQuery::over(query, &kg.schema().settings.now().lexical, || {
+        kg.visible_graphs(dataset)
+    })?;
     let term = ROW + query.width * size_of::<EvalTerm>();
     let result = budget::limited(limits, term, || {
         catch_unwind(AssertUnwindSafe(|| {

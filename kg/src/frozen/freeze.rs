@@ -33,6 +33,15 @@ pub enum FreezeError {
     /// More triples than row numbers.
     #[error("the graph has more than 4,294,967,295 triples; load a part of it")]
     Triples,
+    /// The axioms of an ontology do not fit the memory of the load.
+    #[error(
+        "the classes, restrictions and lists of the graph take more than {bytes} bytes of memory, half of --memory; raise it, \
+         or leave their axioms out with --no-reasoning"
+    )]
+    Axioms {
+        /// The memory that they may take.
+        bytes: usize,
+    },
 }
 
 /// All chunks of an input.
@@ -41,8 +50,10 @@ pub(crate) struct FreezeInput {
     pub chunks: Vec<SealedChunk>,
     /// The names of the graphs that rows refer to by number. The default graph has the empty name.
     pub graphs: Vec<String>,
-    /// Whether triples that axioms state are added.
-    pub reasoning: bool,
+    /// The memory in bytes with which triples that axioms state are added; `None` if they are not.
+    pub reasoning: Option<usize>,
+    /// Names or IRIs of relations whose texts become labels, best first.
+    pub labels: Vec<String>,
 }
 
 /// Writes a frozen graph. With a `work` file, data are sorted there instead of in memory.
@@ -55,6 +66,7 @@ pub(super) fn freeze(
         chunks,
         graphs,
         reasoning,
+        labels,
     } = input;
     let mut base = BaseSections {
         work,
@@ -64,8 +76,8 @@ pub(super) fn freeze(
     };
     let (mut runs, kinds, terms) = base.terms(chunks)?;
     let stated = match reasoning {
-        true => axioms::stated(&mut runs, &terms, &kinds)?,
-        false => Stated::default(),
+        Some(memory) => axioms::stated(&mut runs, &terms, &kinds, memory)?,
+        None => Stated::default(),
     };
     if !stated.rows.is_empty() {
         runs.push(axioms::run(&stated.rows)?);
@@ -87,7 +99,14 @@ pub(super) fn freeze(
         assembly.add(part)?;
     }
     let image = assembly.finish(false)?;
-    let parts = derive::derive(&image, &names, &members, axioms, stated.is_ontology)?;
+    let parts = derive::derive(
+        &image,
+        &names,
+        &members,
+        axioms,
+        stated.is_ontology,
+        &labels,
+    )?;
     let mut assembly = ImageWriter::resume(image, path)?;
     for part in parts {
         assembly.add(part)?;

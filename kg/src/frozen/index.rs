@@ -40,6 +40,7 @@ pub(super) fn distinct(mut column: &[u32]) -> impl Iterator<Item = u32> {
 
 impl Image {
     /// The rows of entry `at` of a list of starts, in two columns.
+    #[inline]
     fn rows(&self, starts: Section, at: usize, columns: [Section; 2]) -> [&[u32]; 2] {
         let range = self.range(starts, at);
         columns.map(|column| self.ids(column).get(range.clone()).unwrap_or(&[]))
@@ -54,6 +55,7 @@ impl Image {
     }
 
     /// Relations and objects of a subject's rows.
+    #[inline]
     pub(super) fn out_edges(&self, s: u32) -> [&[u32]; 2] {
         self.rows(
             Section::SpoStarts,
@@ -63,6 +65,7 @@ impl Image {
     }
 
     /// Relations and subjects of an object's rows.
+    #[inline]
     pub(super) fn in_edges(&self, o: u32) -> [&[u32]; 2] {
         self.rows(
             Section::OpsStarts,
@@ -72,6 +75,7 @@ impl Image {
     }
 
     /// Objects and subjects of a relation's rows.
+    #[inline]
     pub(super) fn pairs(&self, p: u32) -> [&[u32]; 2] {
         match self.ids(Section::Relations).binary_search(&p) {
             Ok(at) => self.rows(Section::PosStarts, at, [Section::PosO, Section::PosS]),
@@ -80,12 +84,14 @@ impl Image {
     }
 
     /// Objects of a subject and relation.
+    #[inline]
     pub(super) fn tails(&self, s: u32, p: u32) -> &[u32] {
         let [relations, objects] = self.out_edges(s);
         objects.get(equal(relations, p)).unwrap_or(&[])
     }
 
     /// Subjects of a relation and object.
+    #[inline]
     pub(super) fn heads(&self, p: u32, o: u32) -> &[u32] {
         let [relations, subjects] = self.in_edges(o);
         subjects.get(equal(relations, p)).unwrap_or(&[])

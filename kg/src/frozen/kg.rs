@@ -74,7 +74,8 @@ impl FrozenKg {
                     FreezeInput {
                         chunks: vec![sealed],
                         graphs,
-                        reasoning: true,
+                        reasoning: Some(usize::MAX),
+                        labels: Vec::new(),
                     },
                     None,
                     None,

@@ -28,6 +28,9 @@ pub struct LoadOptions<'a> {
     /// Memory in bytes for triples and terms while loading into a graph folder; the rest is sorted
     /// on disk.
     pub memory: usize,
+    /// Names or IRIs of relations whose texts are labels, best first; they come before the known ones, such as
+    /// `rdfs:label`.
+    pub labels: &'a [String],
     /// Whether triples that OWL axioms state of classes and individuals are added.
     pub reasoning: bool,
     /// Number of parser threads; 0 means all cores. The result does not depend on it.
@@ -42,6 +45,7 @@ impl Default for LoadOptions<'_> {
             max_faults: 0,
             base: None,
             memory: MEMORY,
+            labels: &[],
             reasoning: true,
             threads: 0,
         }
@@ -111,6 +115,14 @@ pub enum LoadError {
     Base {
         /// What was given.
         base: String,
+    },
+    /// A relation that was named for labels does not occur.
+    #[error(
+        "--label {given}: no triple has this relation; write its IRI as in the files, such as http://schema.org/name"
+    )]
+    Label {
+        /// What was given.
+        given: String,
     },
     /// Loading was interrupted.
     #[error("loading was interrupted; nothing was written")]

@@ -175,7 +175,8 @@ impl<'a> LoadState<'a> {
             FreezeInput {
                 chunks,
                 graphs: graphs.into_iter().map(|(name, _)| name).collect(),
-                reasoning: self.options.reasoning,
+                reasoning: (self.options.reasoning).then_some(self.options.memory / 2),
+                labels: self.options.labels.to_vec(),
             },
             work,
         ))

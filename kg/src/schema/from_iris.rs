@@ -12,7 +12,7 @@ use crate::readable::{KindMark, is_title, readable_name, relation_name};
 use crate::term::{NodeId, RelId, Term};
 
 /// Instances that are looked at, over the whole graph and of each class.
-const SAMPLE: usize = 20_000;
+const SAMPLE: usize = 5_000;
 const MEMBERS: usize = 1_000;
 /// Fewer instances with a name in their IRI say nothing about a graph.
 const ENOUGH: usize = 20;

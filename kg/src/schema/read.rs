@@ -21,6 +21,8 @@ const WIKIDATA_DIRECT: &str = "http://www.wikidata.org/prop/direct/";
 const INSTANCE_OF: &str = "instance of";
 const SUBCLASS_OF: &str = "subclass of";
 
+const SUB_PROPERTY: &str = "http://www.w3.org/2000/01/rdf-schema#subPropertyOf";
+
 /// Triples that are looked at to tell whether the things of a graph are its classes.
 const CLASSES: usize = 20_000;
 
@@ -49,6 +51,30 @@ fn labelled(graph: &dyn SchemaSource, relations: &[NamedRelation]) -> Vec<(RelId
     found
 }
 
+/// Which relation's texts become labels, best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum LabelRank {
+    /// One that the owner of the graph named, by its place.
+    Given(usize),
+    /// A known one, by its rank.
+    Known(usize),
+    /// One that the graph declares to be narrower than a known one.
+    Stated,
+}
+
+/// The relations that the graph declares to be narrower than a known relation of labels.
+fn narrower_labels(graph: &dyn SchemaSource, relations: &[NamedRelation]) -> Vec<RelId> {
+    let ids: Vec<RelId> = relations.iter().map(|relation| relation.id).collect();
+    let is_label =
+        |node: NodeId| matches!(graph.term(node), Term::Iri(iri) if label_rank(&iri).is_some());
+    (relations.iter())
+        .filter(|relation| relation.iri == SUB_PROPERTY)
+        .flat_map(|relation| graph.about_relations(relation.id, &ids))
+        .filter(|&(_, wider)| is_label(wider))
+        .map(|(narrower, _)| narrower)
+        .collect()
+}
+
 pub(crate) fn read(graph: &dyn SchemaSource) -> Schema {
     let mut schema = Schema::default();
     let relations = graph.relations();
@@ -57,9 +83,19 @@ pub(crate) fn read(graph: &dyn SchemaSource) -> Schema {
     let labelled = labelled(graph, &relations);
     let has_label =
         |id: &RelId, label: &str| labelled.iter().any(|(of, is)| of == id && is == label);
-    for NamedRelation { id, iri, name } in &relations {
+    let narrower = narrower_labels(graph, &relations);
+    let rank_of = |relation: &NamedRelation| {
+        let is_given = |given: &String| *given == relation.iri || *given == relation.name;
+        let given = graph.given_labels().iter().position(is_given);
+        let given = given.map(|at| LabelRank::Given(at));
+        let known = || label_rank(&relation.iri).map(LabelRank::Known);
+        let stated = || narrower.contains(&relation.id).then_some(LabelRank::Stated);
+        given.or_else(known).or_else(stated)
+    };
+    for relation in &relations {
+        let NamedRelation { id, iri, name } = relation;
         let is_type = is_type_relation(iri) || has_label(id, INSTANCE_OF);
-        let label_rank = label_rank(iri);
+        let label_rank = rank_of(relation);
         if is_type {
             schema.type_relations.push(*id);
         }

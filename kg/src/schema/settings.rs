@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::term::Literal;
-use crate::value::{FREEBASE_NOW, is_time};
+use crate::value::{FREEBASE_NOW, is_time, today};
 
 /// The owner's settings, stored in `manifest.json`, where they may be edited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,8 +13,9 @@ pub struct Settings {
     /// labels without a language. If no listed language has a label, an untagged label is used,
     /// then the smallest tag.
     pub languages: Vec<String>,
-    /// The date of NOW in comparisons (rule R12).
-    pub now: String,
+    /// The date of NOW (rule R12); by default the day on which it is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub now: Option<String>,
     /// Whether instances of subclasses are instances of the class. SPARQL does not reason, so leave
     /// this off for gold queries about direct types.
     pub subclasses: bool,
@@ -27,7 +28,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             languages: vec!["en".to_owned()],
-            now: FREEBASE_NOW.to_owned(),
+            now: None,
             subclasses: false,
             unify_directions: false,
         }
@@ -35,10 +36,10 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// [`Settings::now`] as a date.
+    /// The date of NOW.
     #[must_use]
     pub fn now(&self) -> Literal {
-        Literal::xsd(self.now.clone(), "date")
+        Literal::xsd(self.now.clone().unwrap_or_else(today), "date")
     }
 
     /// The first invalid setting, if any.
@@ -47,7 +48,7 @@ impl Settings {
         if !is_time(&self.now()) {
             return Some(format!(
                 "`now` is `{}`; write a date such as {FREEBASE_NOW}",
-                self.now
+                self.now().lexical
             ));
         }
         let bad = self

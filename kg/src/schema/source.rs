@@ -22,6 +22,8 @@ pub(crate) trait SchemaSource {
     fn tail(&self, head: NodeId, relation: RelId) -> Option<NodeId>;
     /// The triples of `relation` whose subject is one of the relations in `about`, which is sorted.
     fn about_relations(&self, relation: RelId, about: &[RelId]) -> Vec<(RelId, NodeId)>;
+    /// Names or IRIs of relations whose texts its owner wants as labels, best first.
+    fn given_labels(&self) -> &[String];
     /// Whether the things of the graph are its classes, if that is known already.
     fn is_ontology(&self) -> Option<bool>;
     /// The term of an id.

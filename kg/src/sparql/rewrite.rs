@@ -1,7 +1,7 @@
 //! Rewrites a query's algebra before evaluation, so that it keeps the meaning of its original
 //! endpoint, cannot crash the evaluator, and always gives the same answer.
 //!
-//! - SERVICE, RAND and UUID are rejected. NOW is a fixed day (rule R12).
+//! - SERVICE, RAND and UUID are rejected. NOW is the day of the graph's settings (rule R12).
 //! - GRAPH and FROM mean what SPARQL 1.1 says ([`graphs`]) if the graph has named graphs. If not,
 //!   `GRAPH <g> { … }` and FROM refer to the only graph: queries of published sets name the graph of
 //!   their endpoint.
@@ -43,15 +43,15 @@ pub struct RewrittenQuery {
 }
 
 impl RewrittenQuery {
-    /// Rewrites a query for a graph without named graphs.
+    /// Rewrites a query for a graph without named graphs and with Freebase's date of NOW.
     ///
     /// # Errors
     /// Those of [`RewrittenQuery::over`].
     pub fn of(query: &Query) -> Result<Self, QueryError> {
-        Self::over(query, || None)
+        Self::over(query, FREEBASE_NOW, || None)
     }
 
-    /// Rewrites a query. `named` gives the named graphs that it can see, sorted; `None` if the graph
+    /// Rewrites a query; `now` is the date of NOW. `named` gives the named graphs that it can see, sorted; `None` if the graph
     /// has no named graphs.
     ///
     /// # Errors
@@ -60,10 +60,11 @@ impl RewrittenQuery {
     /// deadline stops it.
     pub fn over<'g>(
         query: &Query,
+        now: &str,
         named: impl FnOnce() -> Option<Vec<&'g str>>,
     ) -> Result<Self, QueryError> {
         let mut query = query.clone();
-        let (width, graphs) = rewrite(&mut query, named)?;
+        let (width, graphs) = rewrite(&mut query, now, named)?;
         Ok(Self {
             query,
             functions: functions(),
@@ -76,9 +77,11 @@ impl RewrittenQuery {
 /// The width of the widest row, and the named graphs that the query reads.
 fn rewrite<'g>(
     query: &mut Query,
+    now: &str,
     named: impl FnOnce() -> Option<Vec<&'g str>>,
 ) -> Result<(usize, Vec<String>), QueryError> {
-    let mut scope = QueryScope::default();
+    let start = TimeSpan::parse(now).map_or_else(|| now.to_owned(), TimeSpan::start_date_time);
+    let mut scope = QueryScope::at(start);
     match query {
         Query::Select {
             dataset,
@@ -225,9 +228,8 @@ fn expression(e: &mut Expression, scope: &mut QueryScope) -> Result<(), QueryErr
                 return Err(QueryError::Refused("UUID".to_owned()));
             }
             Function::Now => {
-                let start = TimeSpan::parse(FREEBASE_NOW)
-                    .map_or_else(|| FREEBASE_NOW.to_owned(), TimeSpan::start_date_time);
-                *e = Expression::Literal(OxLiteral::new_typed_literal(start, xsd::DATE_TIME));
+                let now = OxLiteral::new_typed_literal(scope.now.clone(), xsd::DATE_TIME);
+                *e = Expression::Literal(now);
             }
             Function::Custom(name)
                 if matches!(name.as_str().strip_prefix(XSD), Some("dateTime" | "date")) =>

@@ -16,12 +16,22 @@ pub(super) struct QueryScope {
     pub triples: usize,
     /// Whether there is a GRAPH.
     pub has_graph: bool,
+    /// The first moment of NOW, as an `xsd:dateTime`.
+    pub now: String,
     variables: BTreeSet<String>,
     aggregates: usize,
     hidden: usize,
 }
 
 impl QueryScope {
+    /// Nothing counted yet; `now` is the first moment of NOW.
+    pub(super) fn at(now: String) -> Self {
+        Self {
+            now,
+            ..Self::default()
+        }
+    }
+
     /// The width of the widest row: variables, blank nodes, and the state of aggregates.
     pub(super) fn width(&self) -> usize {
         self.variables.len() + self.hidden + self.aggregates

@@ -25,6 +25,7 @@ pub use part::DatePart;
 pub use quantity::{amount_in, normalise};
 pub use sum::{Sum, is_number};
 pub use time::TimeSpan;
+pub(crate) use time::today;
 
 /// The date of NOW for Freebase (rule R12): the day of its last dump.
 pub const FREEBASE_NOW: &str = "2015-08-10";

@@ -1,7 +1,7 @@
 //! Nodes, labels, relations, and hidden relations.
 
 use kg::term::{Literal, Term};
-use kg::{self, Kg};
+use kg::{self, GraphFolder, Kg, LoadOptions, Settings};
 
 use crate::support::*;
 
@@ -149,4 +149,85 @@ fn in_relations_of_a_hub_are_those_of_its_edges() {
         .collect();
     let kg = load("hub.tsv", &lines);
     assert_eq!(kg.in_relations(node(&kg, "hub")).len(), 7);
+}
+
+/// The label of `a` in a folder that is loaded with these label relations.
+fn label_with(text: &str, labels: &[&str]) -> Result<(Option<String>, Vec<String>), String> {
+    let dir = tempfile::tempdir().unwrap();
+    let file = crate::support::file(dir.path(), "g.ttl", text.as_bytes());
+    let labels: Vec<String> = labels.iter().map(|&iri| iri.to_owned()).collect();
+    let options = LoadOptions {
+        labels: &labels,
+        ..LoadOptions::default()
+    };
+    let out = dir.path().join("out");
+    let loaded = GraphFolder::load(&out, &[file], &options, &|_| {});
+    let (kg, manifest) = loaded.map_err(|error| {
+        assert!(!out.exists(), "nothing is left");
+        error.to_string()
+    })?;
+    let label = kg.label(node(&kg, "http://z.test/a"));
+    Ok((label, manifest.label_relations))
+}
+
+#[test]
+fn labels_are_from_the_relation_that_the_owner_names() {
+    const TEXT: &str = r#"@prefix : <http://z.test/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+        :a rdfs:label "known" ; :calledAs "given" ; :b :c ."#;
+    let known = "http://www.w3.org/2000/01/rdf-schema#label";
+    let given = "http://z.test/calledAs";
+    let label = |labels: &[&str]| label_with(TEXT, labels).unwrap();
+    assert_eq!(
+        label(&[]),
+        (Some("known".to_owned()), vec![known.to_owned()])
+    );
+    assert_eq!(
+        label(&[given]),
+        (
+            Some("given".to_owned()),
+            vec![given.to_owned(), known.to_owned()]
+        )
+    );
+    assert_eq!(label(&[known, given]).0, Some("known".to_owned()));
+    let error = label_with(TEXT, &["http://z.test/none"]).unwrap_err();
+    assert!(error.contains("--label http://z.test/none"), "{error}");
+}
+
+#[test]
+fn a_relation_that_is_declared_narrower_than_a_label_has_labels() {
+    let text = r#"@prefix : <http://z.test/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+        :officialName rdfs:subPropertyOf rdfs:label . :a :officialName "Aaland" ; :b :c ."#;
+    let (label, _) = label_with(text, &[]).unwrap();
+    assert_eq!(label.as_deref(), Some("Aaland"));
+}
+
+#[test]
+fn now_is_today_but_in_graphs_of_freebase() {
+    let dir = tempfile::tempdir().unwrap();
+    let now = |relation: &str, set: Option<&str>| {
+        let text = format!("<http://z.test/a> <{relation}> <http://z.test/b> .");
+        let file = crate::support::file(dir.path(), "g.ttl", text.as_bytes());
+        let settings = Settings {
+            now: set.map(str::to_owned),
+            ..Settings::default()
+        };
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        let (kg, _) = GraphFolder::load_with(
+            &dir.path().join("out"),
+            &[file],
+            &LoadOptions::default(),
+            &settings,
+            &|_| {},
+            &stop,
+        )
+        .unwrap();
+        let asked = column(&kg, "SELECT (NOW() AS ?now) WHERE {}").unwrap();
+        let of_tools = kg.schema().settings.now().lexical;
+        assert!(asked[0].starts_with(&of_tools), "{asked:?} {of_tools}");
+        of_tools
+    };
+    let freebase = "http://rdf.freebase.com/ns/film.film.directed_by";
+    assert_eq!(now(freebase, None), "2015-08-10");
+    assert_eq!(now(freebase, Some("2020-02-29")), "2020-02-29");
+    assert!(now("http://z.test/r", None).as_str() > "2026-11-01");
 }

@@ -125,6 +125,39 @@ fn axioms_are_left_out_on_request_and_counted_in_the_manifest() {
 }
 
 #[test]
+fn axioms_stay_within_the_memory_of_the_load() {
+    let dir = tempfile::tempdir().unwrap();
+    let classes: String = (0..500)
+        .map(|i| format!(":c{} rdfs:subClassOf :c{i} .\n", i + 1))
+        .collect();
+    let restriction =
+        ":c0 rdfs:subClassOf [owl:onProperty :partOf; owl:hasValue :gut] . :thing a :c500 .";
+    let lists: String = (0..500)
+        .map(|i| format!(":l{i} :has (:c{i}) .\n"))
+        .collect();
+    for (what, text) in [("classes", classes), ("lists", lists)] {
+        let file = dir.path().join("o.ttl");
+        std::fs::write(&file, format!("{HEAD}{restriction}{text}")).unwrap();
+        let try_with = |memory, reasoning| {
+            let options = LoadOptions {
+                memory,
+                reasoning,
+                ..LoadOptions::default()
+            };
+            FrozenKg::load(std::slice::from_ref(&file), &options, &|_| {})
+        };
+        let error = try_with(50_000, true).unwrap_err().to_string();
+        assert!(
+            error.contains("25000 bytes") && error.contains("--no-reasoning"),
+            "{what}: {error}"
+        );
+        assert_eq!(try_with(50_000, false).unwrap().axiom_count(), 0, "{what}");
+        let all = try_with(1 << 20, true).unwrap();
+        assert_eq!(all.axiom_count(), 1, "{what}");
+    }
+}
+
+#[test]
 fn classes_are_things_where_hardly_anything_else_is() {
     let visible = |text: &str| {
         let kg = load("o.ttl", &format!("{HEAD}{text}"));

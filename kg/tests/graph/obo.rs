@@ -106,3 +106,15 @@ fn faults_name_their_line() {
         );
     }
 }
+
+#[test]
+fn a_stanza_stays_within_the_memory_of_the_load() {
+    let text = format!("[Term]\nid: A:1\n{}", "x:\n".repeat(10_000));
+    let small = LoadOptions {
+        memory: 100_000,
+        ..LoadOptions::default()
+    };
+    let error = try_load("a.obo", &text, &small).unwrap_err().to_string();
+    assert!(error.contains("raise --memory"), "{error}");
+    assert!(try_load("a.obo", &text, &LoadOptions::default()).is_ok());
+}

@@ -57,6 +57,8 @@ fn config(args: &RankerArgs) -> RankerConfig {
     RankerConfig {
         max_tokens: args.max_tokens,
         distil: args.distil,
+        words: args.words,
+        mask: args.mask,
         shown_right: args.shown_right,
         shown_best: args.shown_best,
         shown_other: args.shown_other,

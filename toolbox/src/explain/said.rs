@@ -1,13 +1,12 @@
 //! Candidate programs in plain words, as the scorer of a decision reads them.
 //!
 //! ```text
-//! how many films did e0 direct
-//! number of those with film directed by e0 (film director) = number 9
+//! how many films did Ridley Scott direct
+//! number of those with film directed by Ridley Scott (film director) = number 9
 //! ```
 //!
-//! The linked entities have their handles in both texts, so that a name never read in training says
-//! as much as any other. What leads to the answer is said from the inside out, and the answer by
-//! its size and kind.
+//! A linked entity is called as the question calls it. What leads to the answer is said from the
+//! inside out, and the answer by its size and kind.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +15,7 @@ use kg::value::Kind;
 use kg::{Kg, words};
 
 use super::Candidate;
-use super::speaker::{Speaker, name_of, relation_of};
+use super::speaker::{Speaker, mention, name_of, relation_of};
 use crate::call::Call;
 use crate::exec::Value;
 use crate::link::Linked;
@@ -27,7 +26,7 @@ const LOOKED_AT: usize = 5;
 /// A question and its candidates in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
-    /// The question, with handles for its entities.
+    /// The question as it was linked.
     pub question: String,
     /// One text per candidate.
     pub programs: Vec<String>,
@@ -38,7 +37,7 @@ impl Said {
     #[must_use]
     pub fn of(kg: &dyn Kg, question: &str, linked: &Linked, candidates: &[Candidate]) -> Self {
         Self {
-            question: linked.mask(question),
+            question: linked.plain().unwrap_or(question).to_owned(),
             programs: (candidates.iter())
                 .map(|one| program(kg, linked, &one.calls, one.answer.as_ref()))
                 .collect(),
@@ -58,40 +57,36 @@ fn program(kg: &dyn Kg, linked: &Linked, calls: &[Call], answer: Option<&Value>)
     format!("{said} = {}", kind_of(kg, answer))
 }
 
-/// The text with the kind of an entity behind the first place of its handle, and its name if the
-/// question calls it otherwise.
+/// The text with the kind of an entity behind the first place where it is called, and its name if
+/// the question calls it otherwise.
 fn introduced(kg: &dyn Kg, linked: &Linked, said: String, at: usize, node: NodeId) -> String {
-    let handle = format!("e{at}");
+    let Some(mention) = mention(linked, at) else {
+        return said;
+    };
     let end = |c: char| !c.is_alphanumeric();
-    let place = said.match_indices(&handle).find(|(start, _)| {
-        let after = &said[start + handle.len()..];
+    let place = said.match_indices(mention).find(|(start, _)| {
+        let after = &said[start + mention.len()..];
         said[..*start].chars().next_back().is_none_or(end) && after.chars().next().is_none_or(end)
     });
     let Some((start, _)) = place else {
         return said;
     };
     let mut about = Vec::new();
-    if !is_called(kg, linked, at, node) {
-        about.push(name_of(kg, node));
+    let name = name_of(kg, node);
+    if words(mention) != words(&name) {
+        about.push(name);
     }
     about.extend(class_of(kg, &[node]));
     if about.is_empty() {
         return said;
     }
-    let split = start + handle.len();
+    let split = start + mention.len();
     format!(
         "{} ({}){}",
         &said[..split],
         about.join(", "),
         &said[split..]
     )
-}
-
-/// Whether the question mentions an entity by its own name.
-fn is_called(kg: &dyn Kg, linked: &Linked, at: usize, node: NodeId) -> bool {
-    let mention = linked.span(at).zip(linked.plain());
-    mention
-        .is_some_and(|((start, end), plain)| words(&plain[start..end]) == words(&name_of(kg, node)))
 }
 
 /// The class that most of the first members of a set have: of several the one with the shortest name

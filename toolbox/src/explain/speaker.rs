@@ -31,6 +31,12 @@ pub(super) fn name_of(kg: &dyn Kg, node: NodeId) -> String {
     }
 }
 
+/// The words with which the question calls a linked entity.
+pub(super) fn mention(linked: &Linked, at: usize) -> Option<&str> {
+    let (start, end) = linked.span(at)?;
+    linked.plain()?.get(start..end)
+}
+
 /// The last part of a name with a namespace.
 fn local(name: &str) -> &str {
     let name = name.trim_matches(['<', '>']);
@@ -190,15 +196,14 @@ impl<'a> Speaker<'a> {
         }
     }
 
-    /// An entity: its handle, or its name if the question does not link it.
+    /// An entity: as the question calls it, or by its name.
     fn thing(&self, name: &str) -> String {
         let Some(node) = self.kg.by_name(name) else {
             return words(local(name)).join(" ");
         };
-        match self.linked.entities.iter().position(|&one| one == node) {
-            Some(at) if self.linked.span(at).is_some() => format!("e{at}"),
-            _ => name_of(self.kg, node),
-        }
+        let at = self.linked.entities.iter().position(|&one| one == node);
+        at.and_then(|at| mention(self.linked, at))
+            .map_or_else(|| name_of(self.kg, node), str::to_owned)
     }
 
     /// The words of a relation argument, and whether it leads backwards.

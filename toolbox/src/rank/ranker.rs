@@ -115,8 +115,8 @@ pub trait Ranker: Send + Sync {
         None
     }
 
-    /// Scores whole programs, said in words, against a question with handles for its entities: one
-    /// log-probability per program, up to a constant. `None` if the ranker cannot.
+    /// Scores whole programs, said in words, against a question: one log-probability per program, up to
+    /// a constant. `None` if the ranker cannot.
     ///
     /// # Errors
     /// [`RankError`] if the ranker fails or is cancelled.

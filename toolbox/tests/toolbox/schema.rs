@@ -193,7 +193,7 @@ fn r12_now_is_a_setting_of_the_graph() {
     let text = r#":a :born "2015-01-01"^^xsd:date . :b :born "2020-01-01"^^xsd:date ."#;
     let older = |now: &str| {
         let kg = load(text).with_settings(Settings {
-            now: now.to_owned(),
+            now: Some(now.to_owned()),
             ..Settings::default()
         });
         let mut session =
@@ -214,7 +214,7 @@ fn r12_now_is_a_setting_of_the_graph() {
     );
     assert!(
         Settings {
-            now: "soon".to_owned(),
+            now: Some("soon".to_owned()),
             ..Settings::default()
         }
         .fault()

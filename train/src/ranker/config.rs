@@ -68,6 +68,11 @@ pub struct RankerConfig {
     pub max_tokens: usize,
     /// Weight of the distance from the teacher.
     pub distil: f32,
+    /// What the score of a candidate's words adds to its logit in the loss, as a factor of the score:
+    /// above 0 the ranker learns what the words do not know.
+    pub words: f32,
+    /// The share of the tokens that a step hides, so that no choice hangs on a single word.
+    pub mask: f32,
     /// Most right candidates shown of a question.
     pub shown_right: usize,
     /// Wrong candidates shown: those with the highest scores of their words.
@@ -115,6 +120,8 @@ impl Default for RankerConfig {
         Self {
             max_tokens: 128,
             distil: 0.5,
+            words: 0.0,
+            mask: 0.0,
             shown_right: 2,
             shown_best: 5,
             shown_other: 5,
@@ -167,6 +174,10 @@ impl RankerConfig {
             format!("{name} is {value}, not above 0")
         } else if !(self.distil.is_finite() && self.distil >= 0.0) {
             format!("--distil is {}, not 0 or more", self.distil)
+        } else if !(self.words.is_finite() && self.words >= 0.0) {
+            format!("--words is {}, not 0 or more", self.words)
+        } else if !(0.0..1.0).contains(&self.mask) {
+            format!("--mask is {}, not a share from 0 to below 1", self.mask)
         } else if self.questions_per_step == 0 {
             "--questions-per-step is 0".to_owned()
         } else if self.shown_right == 0 || self.shown_best + self.shown_other == 0 {

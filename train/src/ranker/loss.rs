@@ -9,6 +9,8 @@ pub(crate) struct Shown {
     /// Its place among the question's candidates.
     pub(crate) at: usize,
     pub(crate) right: bool,
+    /// The score of its words times [`super::config::RankerConfig::words`].
+    pub(crate) words: f32,
     pub(crate) teacher: Option<f32>,
 }
 
@@ -22,8 +24,8 @@ fn softmax(x: impl Iterator<Item = f64> + Clone) -> Vec<f64> {
 
 /// The loss and its derivatives by the logits.
 ///
-/// The loss is minus the logarithm of the probability that a choice by the logits' softmax is right,
-/// if some candidates are right and some wrong, plus `distil` times the divergence from the teacher,
+/// The loss is minus the logarithm of the probability that a choice is right by the softmax of the
+/// logits, each with what its words add, if some candidates are right and some wrong, plus `distil` times the divergence from the teacher,
 /// if all candidates have its logit.
 pub(crate) fn loss(logits: &[f32], shown: &[Shown], distil: f32) -> (f64, Vec<f32>) {
     let mut slopes = vec![0.0; logits.len()];
@@ -31,7 +33,7 @@ pub(crate) fn loss(logits: &[f32], shown: &[Shown], distil: f32) -> (f64, Vec<f3
     let values = || logits.iter().map(|x| f64::from(*x));
     let right = shown.iter().filter(|one| one.right).count();
     if right > 0 && right < shown.len() {
-        let all = softmax(values());
+        let all = softmax(values().zip(shown).map(|(x, one)| x + f64::from(one.words)));
         let chosen: f64 = all
             .iter()
             .zip(shown)
@@ -72,6 +74,7 @@ mod tests {
             .map(|(at, (right, teacher))| Shown {
                 at,
                 right,
+                words: 0.3 * teacher,
                 teacher: Some(teacher),
             })
             .collect();

@@ -86,6 +86,7 @@ pub(crate) fn shown(
         .map(|at| Shown {
             at,
             right: choice.candidates[at].right,
+            words: config.words * choice.candidates[at].score,
             teacher: choice.candidates[at].teacher,
         })
         .collect()

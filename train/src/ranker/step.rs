@@ -4,6 +4,9 @@
 use model::{PairTokenizer, PairTokens};
 use rayon::prelude::*;
 
+use common::hash;
+use common::rng::Rng;
+
 use super::choices::ProgramChoice;
 use super::config::RankerConfig;
 use super::loss::{Shown, loss};
@@ -50,14 +53,41 @@ pub(crate) fn prepare(
     let prepared = questions.iter().map(|&(question, epoch)| {
         let choice = &choices[question];
         let shown = shown(choice, question, epoch, config);
-        let asked = pairs.tokens(&choice.question)?;
+        let name = format!("{question} {epoch}");
+        let mut rng = Rng::new(hash::number(config.seed, "ranker mask", &name));
+        let mut tokens = |text: &str| -> Result<Vec<u32>, TrainError> {
+            let mut tokens = pairs.tokens(text)?;
+            if config.mask > 0.0 {
+                hide(&mut tokens, pairs, config.mask, &mut rng)?;
+            }
+            Ok(tokens)
+        };
+        let asked = tokens(&choice.question)?;
         let pairs = shown
             .iter()
-            .map(|one| Ok(pairs.join(&asked, &pairs.tokens(&choice.candidates[one.at].text)?)))
+            .map(|one| Ok(pairs.join(&asked, &tokens(&choice.candidates[one.at].text)?)))
             .collect::<Result<_, TrainError>>()?;
         Ok(ShownQuestion { shown, pairs })
     });
     prepared.collect()
+}
+
+/// Replaces a share of the tokens by the one that stands for a hidden one.
+fn hide(
+    tokens: &mut [u32],
+    pairs: &PairTokenizer,
+    share: f32,
+    rng: &mut Rng,
+) -> Result<(), TrainError> {
+    let mask = (pairs.mask()).ok_or_else(|| {
+        TrainError::Config("--mask: the vocabulary has no token [MASK]".to_owned())
+    })?;
+    for token in tokens {
+        if rng.uniform() < share {
+            *token = mask;
+        }
+    }
+    Ok(())
 }
 
 /// For every lane the places of its pairs: the longest pairs first, each to the lane with the fewest
