@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use kg::term::RelId;
 use kg::{
     FolderError, FrozenKg, GraphFolder, GraphFormat, Kg, LoadOptions, LoadProgress, Manifest,
     QueryAnswer, QueryLimits, Settings, Skipped,
@@ -116,11 +117,13 @@ pub(crate) fn load(args: &KgLoadArgs, ui: &Ui) -> Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Which relations no answer follows, in a line.
+/// Which relations no answer follows, in a line; classes and labels are shown in other ways.
 fn hidden_line(kg: &FrozenKg) -> Option<String> {
     const SHOWN: usize = 4;
     let relations = kg.relations();
-    let hidden = relations.iter().filter(|&&r| why_hidden(kg, r).is_some());
+    let is_hidden =
+        |r: &&RelId| why_hidden(kg, **r).is_some_and(|why| !["class", "label"].contains(&why));
+    let hidden = relations.iter().filter(is_hidden);
     let names: Vec<String> = hidden.map(|&r| kg.name(r.node())).collect();
     let more = match names.len().saturating_sub(SHOWN) {
         0 => String::new(),

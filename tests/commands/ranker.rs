@@ -227,8 +227,13 @@ fn choices_are_made_with_and_without_a_graph_and_a_ranker_of_them_decides() {
         let first = fs::read_to_string(place.join(out)).unwrap();
         for line in first.lines() {
             let line: Value = serde_json::from_str(line).unwrap();
-            assert!(line["question"].as_str().unwrap().contains("e0"), "{line}");
             let candidates = line["candidates"].as_array().unwrap();
+            let mut texts = candidates.iter().map(|one| one["text"].as_str().unwrap());
+            let names = ["Tall Grass", "Orvane"];
+            assert!(
+                texts.any(|text| names.iter().any(|name| text.contains(name))),
+                "{line}"
+            );
             assert!(candidates.iter().any(|one| one["right"] == false));
         }
         done(place, "1", &args);

@@ -15,12 +15,10 @@
 //! the term `subClassOf` gets no triple of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write};
 use std::ops::Range;
 
-use super::freeze::FreezeError;
+use super::error::FreezeError;
 use super::rows::{Row, RowRun};
-use super::spool::Spool;
 use crate::dictionary::{IRI, node_key};
 
 const RDF: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
@@ -477,26 +475,5 @@ pub(super) fn stated(
     Ok(Stated {
         rows: rows.collect(),
         is_ontology: Some(about.is_ontology),
-    })
-}
-
-/// These rows as a run that can be merged with others.
-pub(super) fn run(rows: &[Row]) -> io::Result<RowRun> {
-    let ids: BTreeSet<u32> = rows
-        .iter()
-        .flat_map(|row| row[..3].iter().copied())
-        .collect();
-    let ids: Vec<u32> = ids.into_iter().collect();
-    let local = |id: u32| ids.binary_search(&id).unwrap_or(0) as u32;
-    let (mut all, mut of_rows) = (Spool::new(None), Spool::new(None));
-    all.write_all(bytemuck::cast_slice(&ids))?;
-    for &[s, p, o, graph] in rows {
-        of_rows.write_all(bytemuck::cast_slice(&[local(s), local(p), local(o), graph]))?;
-    }
-    Ok(RowRun {
-        rows: of_rows.reader()?,
-        count: rows.len(),
-        ids: all.reader()?,
-        terms: ids.len(),
     })
 }

@@ -12,37 +12,15 @@ use super::assemble::{ImageWriter, SectionWriter};
 use super::axioms::{self, AxiomTerms, Kinds, Stated, WantedTerms};
 use super::chunk::{KeyReader, SealedChunk};
 use super::derive;
+use super::error::FreezeError;
 use super::image::Image;
 use super::layout::{ImageHeader, Section};
-use super::rows::{Row, RowRun, merge};
+use super::rows::{self, Row, RowRun, merge};
 use super::spool::{Spool, SpoolReader, WorkFile};
 use crate::dictionary::DictionaryEncoder;
 
 /// Size of a buffer before it is written.
 const GATHER: usize = 1 << 16;
-
-/// The triples could not be frozen.
-#[derive(Debug, thiserror::Error)]
-pub enum FreezeError {
-    /// Temporary files or the graph file cannot be written or read.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    /// More distinct terms than ids.
-    #[error("the graph has more than 4,294,967,294 different terms; load a part of it")]
-    Terms,
-    /// More triples than row numbers.
-    #[error("the graph has more than 4,294,967,295 triples; load a part of it")]
-    Triples,
-    /// The axioms of an ontology do not fit the memory of the load.
-    #[error(
-        "the classes, restrictions and lists of the graph take more than {bytes} bytes of memory, half of --memory; raise it, \
-         or leave their axioms out with --no-reasoning"
-    )]
-    Axioms {
-        /// The memory that they may take.
-        bytes: usize,
-    },
-}
 
 /// All chunks of an input.
 #[derive(Debug, Default)]
@@ -80,7 +58,7 @@ pub(super) fn freeze(
         None => Stated::default(),
     };
     if !stated.rows.is_empty() {
-        runs.push(axioms::run(&stated.rows)?);
+        runs.push(rows::run(&stated.rows)?);
     }
     let mut names = graphs.clone();
     names.sort_unstable();

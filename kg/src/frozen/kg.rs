@@ -6,7 +6,8 @@ use std::sync::OnceLock;
 
 use super::bytes::ImageBytes;
 use super::chunk::Chunk;
-use super::freeze::{self, FreezeError, FreezeInput};
+use super::error::FreezeError;
+use super::freeze::{self, FreezeInput};
 use super::image::{Damage, Image};
 use super::layout::Section;
 use super::members::{Origins, Scan};

@@ -17,6 +17,7 @@ mod bus_error;
 mod bytes;
 mod chunk;
 mod derive;
+mod error;
 mod eval_term;
 mod evaluate;
 mod freeze;
@@ -37,7 +38,7 @@ mod spool;
 mod verify;
 
 pub(crate) use chunk::{Chunk, SealedChunk};
-pub use freeze::FreezeError;
+pub use error::FreezeError;
 pub(crate) use freeze::FreezeInput;
 pub use image::Damage;
 pub use kg::FrozenKg;

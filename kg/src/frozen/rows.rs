@@ -1,5 +1,6 @@
 //! Runs of triples, sorted one at a time and then merged. With a work file the runs are on disk.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 
 use rayon::prelude::*;
@@ -20,6 +21,27 @@ pub(super) struct RowRun {
     /// The id in the graph of each local id, as bytes of `u32`.
     pub ids: SpoolReader,
     pub terms: usize,
+}
+
+/// These rows as a run that can be merged with others.
+pub(super) fn run(rows: &[Row]) -> io::Result<RowRun> {
+    let ids: BTreeSet<u32> = rows
+        .iter()
+        .flat_map(|row| row[..3].iter().copied())
+        .collect();
+    let ids: Vec<u32> = ids.into_iter().collect();
+    let local = |id: u32| ids.binary_search(&id).unwrap_or(0) as u32;
+    let (mut all, mut of_rows) = (Spool::new(None), Spool::new(None));
+    all.write_all(bytemuck::cast_slice(&ids))?;
+    for &[s, p, o, graph] in rows {
+        of_rows.write_all(bytemuck::cast_slice(&[local(s), local(p), local(o), graph]))?;
+    }
+    Ok(RowRun {
+        rows: of_rows.reader()?,
+        count: rows.len(),
+        ids: all.reader()?,
+        terms: ids.len(),
+    })
 }
 
 fn unknown_term() -> io::Error {

@@ -62,6 +62,17 @@ enum LabelRank {
     Stated,
 }
 
+impl LabelRank {
+    /// The rank of a relation, if its texts are labels; `narrower` is [`narrower_labels`].
+    fn of(graph: &dyn SchemaSource, narrower: &[RelId], relation: &NamedRelation) -> Option<Self> {
+        let is_given = |given: &String| *given == relation.iri || *given == relation.name;
+        let given = graph.given_labels().iter().position(is_given);
+        let known = || label_rank(&relation.iri).map(Self::Known);
+        let stated = || narrower.contains(&relation.id).then_some(Self::Stated);
+        given.map(Self::Given).or_else(known).or_else(stated)
+    }
+}
+
 /// The relations that the graph declares to be narrower than a known relation of labels.
 fn narrower_labels(graph: &dyn SchemaSource, relations: &[NamedRelation]) -> Vec<RelId> {
     let ids: Vec<RelId> = relations.iter().map(|relation| relation.id).collect();
@@ -84,18 +95,10 @@ pub(crate) fn read(graph: &dyn SchemaSource) -> Schema {
     let has_label =
         |id: &RelId, label: &str| labelled.iter().any(|(of, is)| of == id && is == label);
     let narrower = narrower_labels(graph, &relations);
-    let rank_of = |relation: &NamedRelation| {
-        let is_given = |given: &String| *given == relation.iri || *given == relation.name;
-        let given = graph.given_labels().iter().position(is_given);
-        let given = given.map(|at| LabelRank::Given(at));
-        let known = || label_rank(&relation.iri).map(LabelRank::Known);
-        let stated = || narrower.contains(&relation.id).then_some(LabelRank::Stated);
-        given.or_else(known).or_else(stated)
-    };
     for relation in &relations {
         let NamedRelation { id, iri, name } = relation;
         let is_type = is_type_relation(iri) || has_label(id, INSTANCE_OF);
-        let label_rank = rank_of(relation);
+        let label_rank = LabelRank::of(graph, &narrower, relation);
         if is_type {
             schema.type_relations.push(*id);
         }

@@ -131,7 +131,7 @@ fn axioms_stay_within_the_memory_of_the_load() {
         .map(|i| format!(":c{} rdfs:subClassOf :c{i} .\n", i + 1))
         .collect();
     let restriction =
-        ":c0 rdfs:subClassOf [owl:onProperty :partOf; owl:hasValue :gut] . :thing a :c500 .";
+        ":c0 rdfs:subClassOf [owl:onProperty :partOf; owl:hasValue :gut] . :thing a :c0 .";
     let lists: String = (0..500)
         .map(|i| format!(":l{i} :has (:c{i}) .\n"))
         .collect();

@@ -17,6 +17,7 @@ pub fn load(bytes: &[u8]) {
     let (name, format) = GraphFormat::NAMES[usize::from(first) % GraphFormat::NAMES.len()];
     let file = scratch().join(format!("source.{name}"));
     let options = LoadOptions {
+        labels: &[],
         format: Some(format),
         any_iri: first >= 128,
         max_faults: usize::from(first >= 128),
