@@ -6,7 +6,7 @@ use spargebra::Query;
 
 use crate::label::language_rank;
 use crate::names::{is_wikibase_property, wikibase_property};
-use crate::readable::{is_statement_iri, readable_name};
+use crate::readable::{is_readable, is_statement_iri};
 use crate::schema::Schema;
 use crate::search::{LabelIndex, SearchError};
 use crate::sparql::{QueryAnswer, QueryError, QueryLimits};
@@ -130,7 +130,7 @@ pub trait Kg: Send + Sync {
         match self.term(node) {
             Term::Literal(_) => return false,
             Term::Iri(iri) if is_statement_iri(&iri) => return true,
-            Term::Iri(iri) if readable_name(&iri).is_some() => return false,
+            Term::Iri(iri) if is_readable(&iri) => return false,
             Term::Blank(_) | Term::Iri(_) => {}
         }
         if self.label(node).is_some()

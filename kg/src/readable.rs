@@ -63,6 +63,15 @@ pub fn readable_name(iri: &str) -> Option<String> {
         .filter(|text| !text.is_empty())
 }
 
+/// Whether [`readable_name`] has a name for an IRI: what is not opaque has letters.
+pub(crate) fn is_readable(iri: &str) -> bool {
+    let last = last_part(iri);
+    match last.contains('%') {
+        true => !is_opaque(&percent_decode(last)),
+        false => !is_opaque(last),
+    }
+}
+
 /// The name of a relation that has no other. A number belongs to its word: `code2` is not a `code`.
 pub(crate) fn relation_name(iri: &str) -> String {
     let local = local_part(iri);
@@ -123,6 +132,11 @@ pub(crate) fn marked_names<'m>(
 
 /// The last part of an IRI that says something, decoded: neither empty nor `#me`.
 fn local_part(iri: &str) -> String {
+    percent_decode(last_part(iri))
+}
+
+/// [`local_part`] as it is written.
+fn last_part(iri: &str) -> &str {
     let mut rest = iri;
     if let Some((page, fragment)) = rest.rsplit_once('#')
         && (fragment.is_empty() || SELF_FRAGMENTS.contains(&fragment))
@@ -134,7 +148,7 @@ fn local_part(iri: &str) -> String {
     if !split(trimmed).0.ends_with("//") && !trimmed.ends_with(':') {
         rest = trimmed;
     }
-    percent_decode(split(rest).1)
+    split(rest).1
 }
 
 /// A decoded last part as words. In texts and titles only underscores are separators, because they are
@@ -258,6 +272,7 @@ mod tests {
             ("http://a.example/s0003", None),
         ] {
             assert_eq!(readable_name(iri).as_deref(), name, "{iri}");
+            assert_eq!(is_readable(iri), name.is_some(), "{iri}");
         }
     }
 

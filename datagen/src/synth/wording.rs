@@ -118,10 +118,12 @@ impl RelationWording {
             ..Self::default()
         };
         let last = parts.last().cloned().unwrap_or_default();
+        // Nobody calls `has part` by its number, `BFO_0000051`.
+        let is_number = label.is_some() && kg::readable_name(name).is_none();
         let bases: Vec<String> = label
             .map(str::to_lowercase)
             .into_iter()
-            .chain([last])
+            .chain((!is_number).then_some(last))
             .collect();
         for base in &bases {
             wording.base(base, tail, tails, lexicon);

@@ -408,3 +408,45 @@ fn a_graph_without_possible_questions_is_an_error() {
         "{error}"
     );
 }
+
+/// Classes of an ontology, with a numbered relation that has a label, one that has none, a note on
+/// every class, and a relation whose name ends in `of`.
+fn ontology() -> FrozenKg {
+    let rdfs = |name: &str| Term::Iri(format!("http://www.w3.org/2000/01/rdf-schema#{name}"));
+    let obo = |number: usize| Term::Iri(format!("http://obo.example/OBO_{number:07}"));
+    let text = |text: &str| Term::Literal(Literal::plain(text));
+    let animals = [
+        "animal", "squid", "octopus", "snail", "arm", "tentacle", "beak", "shell", "eye", "fin",
+    ];
+    let mut triples = vec![[obo(900), rdfs("label"), text("has part")]];
+    for (i, name) in animals.iter().enumerate() {
+        triples.push([obo(i), rdfs("label"), text(name)]);
+        triples.push([obo(i), iri("editorNote"), text(&format!("note {i}"))]);
+        if i > 0 {
+            triples.push([obo(i), rdfs("subClassOf"), obo(if i < 4 { 0 } else { 4 })]);
+            triples.push([obo(i % 4), obo(900), obo(4 + i % 6)]);
+            triples.push([obo(i), obo(901), obo((i + 3) % 10)]);
+            triples.push([obo(i), iri("predecessorOf"), obo((i + 1) % 10)]);
+        }
+    }
+    FrozenKg::from_triples(triples)
+}
+
+#[test]
+fn classes_of_an_ontology_are_asked_about_in_words() {
+    let options = SynthOptions {
+        count: 150,
+        ..SynthOptions::default()
+    };
+    let made = make(&ontology(), &options);
+    let asked: Vec<String> = (made.questions.iter())
+        .map(|question| fold(&question.question))
+        .collect();
+    assert!(asked.len() > 40, "{}", asked.len());
+    let says = |words: &str| asked.iter().any(|question| question.contains(words));
+    assert!(says("kinds of animal") || says("types of animal"));
+    assert!(says("part"));
+    for never in ["of of", "900", "901", "editor", "note"] {
+        assert!(!says(never), "{never}: {asked:#?}");
+    }
+}

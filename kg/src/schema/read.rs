@@ -8,8 +8,8 @@ use super::rows::{is_rank, row_names, row_noun};
 use super::source::{NamedRelation, SchemaSource};
 use super::types::Schema;
 use super::vocabulary::{
-    DOMAIN, RANGE, REVERSE, is_alias, is_meta_class, is_meta_relation, is_redirect, is_superclass,
-    is_type_relation, label_rank, listed,
+    DOMAIN, RANGE, REVERSE, is_alias, is_meta_class, is_meta_relation, is_other_name, is_redirect,
+    is_superclass, is_type_relation, label_rank, listed,
 };
 use crate::term::{NodeId, RelId, Term};
 
@@ -68,7 +68,9 @@ impl LabelRank {
         let is_given = |given: &String| *given == relation.iri || *given == relation.name;
         let given = graph.given_labels().iter().position(is_given);
         let known = || label_rank(&relation.iri).map(Self::Known);
-        let stated = || narrower.contains(&relation.id).then_some(Self::Stated);
+        // SKOS says of `altLabel`, too, that it is a label.
+        let is_narrower = || narrower.contains(&relation.id) && !is_other_name(&relation.iri);
+        let stated = || is_narrower().then_some(Self::Stated);
         given.map(Self::Given).or_else(known).or_else(stated)
     }
 }

@@ -259,7 +259,12 @@ pub(super) fn is_alias(iri: &str) -> bool {
         .chars()
         .filter(|c| !matches!(c, '_' | '-'))
         .collect();
-    ALIAS_IRIS.contains(&iri) || ALIAS_LOCALS.contains(&plain.as_str())
+    is_other_name(iri) || ALIAS_LOCALS.contains(&plain.as_str())
+}
+
+/// Whether a relation of a known vocabulary has further names.
+pub(super) fn is_other_name(iri: &str) -> bool {
+    ALIAS_IRIS.contains(&iri)
 }
 
 /// Whether a relation leads from a class to a wider class.

@@ -196,9 +196,16 @@ fn labels_are_from_the_relation_that_the_owner_names() {
 #[test]
 fn a_relation_that_is_declared_narrower_than_a_label_has_labels() {
     let text = r#"@prefix : <http://z.test/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-        :officialName rdfs:subPropertyOf rdfs:label . :a :officialName "Aaland" ; :b :c ."#;
-    let (label, _) = label_with(text, &[]).unwrap();
+        @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+        :officialName rdfs:subPropertyOf rdfs:label . skos:altLabel rdfs:subPropertyOf rdfs:label .
+        :a skos:altLabel "A. Islands" ; :officialName "Aaland" ; :b :c ."#;
+    let (label, relations) = label_with(text, &[]).unwrap();
     assert_eq!(label.as_deref(), Some("Aaland"));
+    assert_eq!(
+        relations,
+        ["http://z.test/officialName"],
+        "another name is none"
+    );
 }
 
 #[test]
