@@ -25,9 +25,7 @@ use crate::load::{self, GraphSource, LoadError, LoadOptions, LoadProgress, Skipp
 use crate::schema::Settings;
 use crate::search::LabelIndex;
 use crate::term::{RelId, Term};
-use crate::value::FREEBASE_NOW;
-
-const FREEBASE: &str = "http://rdf.freebase.com/ns/";
+use crate::value::{FREEBASE, FREEBASE_NOW};
 
 /// Writes and opens graph folders.
 #[derive(Clone, Copy, Debug)]
@@ -91,8 +89,7 @@ impl GraphFolder {
             Some(&staged.path().join(GRAPH)),
             gathered.work.as_ref(),
         )
-        .map_err(LoadError::from)?
-        .with_settings(settings.clone());
+        .map_err(LoadError::from)?;
         // Benchmarks about Freebase mean the day of its last dump.
         let is_freebase = |relation: &RelId| matches!(kg.term(relation.node()), Term::Iri(iri) if iri.starts_with(FREEBASE));
         let settings = &match settings.now {

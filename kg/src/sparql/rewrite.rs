@@ -51,8 +51,8 @@ impl RewrittenQuery {
         Self::over(query, FREEBASE_NOW, || None)
     }
 
-    /// Rewrites a query; `now` is the date of NOW. `named` gives the named graphs that it can see, sorted; `None` if the graph
-    /// has no named graphs.
+    /// Rewrites a query; `now` is the date of NOW. `named` gives the named graphs that it can see,
+    /// sorted; `None` if the graph has no named graphs.
     ///
     /// # Errors
     /// [`QueryError::Refused`] for a query that is not allowed, or too large to be planned in time:

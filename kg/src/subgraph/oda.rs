@@ -15,8 +15,8 @@ use serde::de::{
 
 use crate::names::{expand, text_iri};
 use crate::term::{Literal, RDFS_LABEL, Term};
+use crate::value::FREEBASE;
 
-const FREEBASE: &str = "http://rdf.freebase.com/ns/";
 const WIKIDATA: &str = "http://www.wikidata.org/entity/";
 const WIKIDATA_DIRECT: &str = "http://www.wikidata.org/prop/direct/";
 

@@ -27,5 +27,8 @@ pub use sum::{Sum, is_number};
 pub use time::TimeSpan;
 pub(crate) use time::today;
 
+/// The namespace of Freebase.
+pub(crate) const FREEBASE: &str = "http://rdf.freebase.com/ns/";
+
 /// The date of NOW for Freebase (rule R12): the day of its last dump.
 pub const FREEBASE_NOW: &str = "2015-08-10";

@@ -117,7 +117,6 @@ impl TimeSpan {
     }
 }
 
-/// The date that is `days` days after 1970-01-01.
 /// The day in UTC as the lexical form of an `xsd:date`.
 pub(crate) fn today() -> String {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -126,6 +125,7 @@ pub(crate) fn today() -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
+/// The date that is `days` days after 1970-01-01.
 fn civil(days: i64) -> (i64, i64, i64) {
     // The mean year has 365.2425 days, so the estimate is off by at most one; the loops correct it.
     let mut year = 1970 + (i128::from(days) * 10_000).div_euclid(3_652_425) as i64;

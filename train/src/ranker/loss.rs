@@ -25,8 +25,8 @@ fn softmax(x: impl Iterator<Item = f64> + Clone) -> Vec<f64> {
 /// The loss and its derivatives by the logits.
 ///
 /// The loss is minus the logarithm of the probability that a choice is right by the softmax of the
-/// logits, each with what its words add, if some candidates are right and some wrong, plus `distil` times the divergence from the teacher,
-/// if all candidates have its logit.
+/// logits, each with what its words add, if some candidates are right and some wrong, plus `distil`
+/// times the divergence from the teacher, if all candidates have its logit.
 pub(crate) fn loss(logits: &[f32], shown: &[Shown], distil: f32) -> (f64, Vec<f32>) {
     let mut slopes = vec![0.0; logits.len()];
     let mut loss = 0.0;

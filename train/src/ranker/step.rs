@@ -1,11 +1,10 @@
 //! One step of training: pairs are shared out to a fixed number of lanes, each of which computes its
 //! gradients on one thread.
 
-use model::{PairTokenizer, PairTokens};
-use rayon::prelude::*;
-
 use common::hash;
 use common::rng::Rng;
+use model::{PairTokenizer, PairTokens};
+use rayon::prelude::*;
 
 use super::choices::ProgramChoice;
 use super::config::RankerConfig;
