@@ -1,7 +1,5 @@
 //! How a command ends: its exit status, or the line that reports its error.
 
-use std::process::ExitCode;
-
 /// How a command ended if it did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExitStatus {
@@ -11,11 +9,12 @@ pub(crate) enum ExitStatus {
     Negative,
 }
 
-impl From<ExitStatus> for ExitCode {
-    fn from(status: ExitStatus) -> Self {
-        match status {
-            ExitStatus::Done => Self::SUCCESS,
-            ExitStatus::Negative => Self::from(1),
+impl ExitStatus {
+    /// The exit code.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Negative => 1,
         }
     }
 }

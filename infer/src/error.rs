@@ -3,7 +3,7 @@
 use common::cancel::Cancelled;
 use engine::EngineError;
 use toolbox::explain::ProposeError;
-use toolbox::link::QuestionTooLong;
+use toolbox::link::{LinkError, QuestionTooLong};
 use toolbox::rank::RankError;
 
 /// Why a question could not be answered. A call that cannot be executed is not an error; it is
@@ -44,6 +44,9 @@ pub enum InferError {
     /// The ranker failed.
     #[error(transparent)]
     Rank(RankError),
+    /// A given entity is not in the graph, or the label index cannot be read.
+    #[error(transparent)]
+    Link(LinkError),
     /// The translation tables or wordings of a model folder are damaged.
     #[error("{}: {message}; train the model again, or remove the file", path.display())]
     Words {
@@ -76,6 +79,17 @@ impl From<RankError> for InferError {
         match error {
             RankError::Cancelled(cancelled) => Self::Cancelled(cancelled),
             failed @ RankError::Failed { .. } => Self::Rank(failed),
+        }
+    }
+}
+
+impl From<LinkError> for InferError {
+    fn from(error: LinkError) -> Self {
+        match error {
+            LinkError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            LinkError::TooLong(error) => Self::Question(error),
+            LinkError::Rank(error) => error.into(),
+            other => Self::Link(other),
         }
     }
 }

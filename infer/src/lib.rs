@@ -13,6 +13,7 @@
 //! read the environment.
 
 pub mod agent;
+pub mod answerer;
 mod error;
 pub mod planner;
 pub mod ranker;

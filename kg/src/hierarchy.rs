@@ -5,6 +5,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::graph::Kg;
+use crate::schema::RDFS_SUBCLASS_OF;
 use crate::term::{NodeId, RelId, Term};
 
 /// The given classes and all their superclasses with IRIs, sorted. The hierarchy may contain cycles.
@@ -58,20 +59,43 @@ fn closure<K: Kg + ?Sized>(
     found.into_iter().collect()
 }
 
-/// Whether a class that has subclasses with instances has no instance of its own, so that only
-/// subclasses say what its instances are. Relations that also mean "instance of" do not count.
+/// How many instances of a class are looked at to learn whether their other classes are stated as well.
+const SAMPLE: usize = 16;
+
+/// Whether an instance of a subclass is not stated to be an instance of the class above, so that the members of a
+/// class are only found with those of its subclasses.
+///
+/// For `rdfs:subClassOf` one such instance is enough. The other relations (Wikidata's P279) belong to graphs
+/// whose queries name the classes exactly, so for them a class must have no instance of its own. Relations that
+/// also mean "instance of" do not count.
 pub(crate) fn is_typed_by_leaves<K: Kg + ?Sized>(kg: &K) -> bool {
     let schema = kg.schema();
     let leaves = kg.direct_classes();
     let relations = (schema.superclass_relations.iter())
         .filter(|relation| !schema.type_relations.contains(relation));
     relations.into_iter().any(|&relation| {
-        let wider = leaves
-            .iter()
-            .flat_map(|&leaf| kg.tails(leaf, relation).to_vec());
-        wider
-            .into_iter()
-            .any(|class| leaves.binary_search(&class).is_err())
+        let is_exact =
+            !matches!(kg.term(relation.node()), Term::Iri(iri) if iri == RDFS_SUBCLASS_OF);
+        leaves.iter().any(|&leaf| {
+            let wider = kg.tails(leaf, relation);
+            let mut wider = wider.iter().filter(|&&class| class != leaf);
+            wider.any(|&class| match leaves.binary_search(&class) {
+                Err(_) => is_exact || matches!(kg.term(class), Term::Iri(_)),
+                Ok(_) => !is_exact && !is_repeated(kg, leaf, class),
+            })
+        })
+    })
+}
+
+/// Whether the first instances of a class are all stated to be instances of another class too.
+fn is_repeated<K: Kg + ?Sized>(kg: &K, leaf: NodeId, class: NodeId) -> bool {
+    let types = &kg.schema().type_relations;
+    let is_stated = |member: NodeId| {
+        (types.iter()).any(|&relation| kg.tails(member, relation).contains(&class))
+    };
+    types.iter().all(|&relation| {
+        let members = kg.heads(relation, leaf);
+        members.iter().take(SAMPLE).all(|&member| is_stated(member))
     })
 }
 

@@ -21,7 +21,7 @@ use crate::json::read_json;
 use crate::weights::shards;
 use crate::{ModelError, files, limits};
 
-pub use cache::{find, locate, origin, resolve};
+pub use cache::{find, locate, origin, resolve, root as folder};
 
 /// Attempts to download a file over a failing connection. Each continues where the last one
 /// stopped.

@@ -7,14 +7,13 @@ use std::time::Instant;
 
 use common::cancel::Cancel;
 use infer::InferError;
-use infer::agent::{AgentKind, Outcome, Task, TraceWatcher, answer_with};
+use infer::agent::{AgentKind, Outcome, TraceWatcher};
+use infer::answerer::{Answerer, Asking};
 use infer::planner::{Planner, Scripted};
-use kg::{FrozenKg, Kg};
+use kg::{FrozenKg, Kg as _};
 use serde::Deserialize;
 use toolbox::call::ToolTable;
-use toolbox::exec::{Exclude, ExecOptions};
-use toolbox::explain;
-use toolbox::link::{self, LinkError};
+use toolbox::link::LinkError;
 use toolbox::prompt::Template;
 
 use crate::fault::Fault;
@@ -186,49 +185,37 @@ impl Question {
         cancel: Cancel,
     ) -> Result<Arc<StoredAnswer>, Fault> {
         let kg = &self.graph.kg;
-        let question = self.request.question.as_str();
-        let ranker = &service.ranker;
-        let topics = |given: &[String]| link::topics(kg, question, given, ranker.as_ref(), &cancel);
-        let mut entities = topics(&self.request.entities).map_err(|error| match error {
-            LinkError::Unknown(_) => Fault::bad("unknown_entity", error.to_string()),
-            LinkError::Cancelled(why) => ended(why),
-            LinkError::TooLong(_) => Fault::bad("too_long", error.to_string()),
-            LinkError::Search(_) | LinkError::Rank(_) => failed(&error),
-        })?;
-        if entities.is_empty() {
-            // What the graph does not know any more is left out.
-            let labels = self.request.about.iter().take(ENTITIES);
-            let found = labels.filter_map(|label| topics(std::slice::from_ref(label)).ok());
-            entities.extend(found.flatten());
-        }
-        let options = ExecOptions {
-            exclude: Exclude {
-                nodes: Vec::new(),
-                when: explain::exclusion(question),
-            },
-            ranker: Arc::clone(ranker),
-            cancel,
-            ..ExecOptions::default()
+        let answerer = Answerer {
+            kg,
+            agent: &self.agent,
+            template: &self.template,
+            ranker: &service.ranker,
+            model_name: self.model.as_ref().map_or("none", |model| &model.name),
         };
-        let name = self.model.as_ref().map_or("none", |model| &model.name);
-        let task = Task {
+        let asking = Asking {
+            entities: &self.request.entities,
+            about: &self.request.about,
             model_knowledge: self.request.allow_model_knowledge,
             watcher,
-            ..Task::about(kg, question, &entities, options, &self.template, name)
+            cancel,
+            ..Asking::of(&self.request.question)
         };
-        let run = |planner: &mut dyn Planner| answer_with(&self.agent, task, planner);
-        let outcome = match &self.model {
+        let run = |planner: &mut dyn Planner| answerer.answer(asking, planner);
+        let answered = match &self.model {
             Some(model) => model.with_planner(&service.metrics, |planner| run(planner)),
             None => run(&mut Scripted::new(Vec::new())),
         };
-        let outcome = outcome.map_err(|error| match error {
+        let answered = answered.map_err(|error| match error {
+            InferError::Link(LinkError::Unknown(_)) => {
+                Fault::bad("unknown_entity", error.to_string())
+            }
             InferError::TooLong { .. } | InferError::Question(_) => {
                 Fault::bad("too_long", error.to_string())
             }
             InferError::Cancelled(why) => ended(why),
             _ => failed(&error),
         })?;
-        let names: Vec<String> = entities.iter().map(|&node| kg.name(node)).collect();
+        let (names, outcome) = (answered.names(kg), answered.outcome);
         let stored = Arc::new(self.stored(names, outcome));
         service.answers.put(Arc::clone(&stored));
         Ok(stored)

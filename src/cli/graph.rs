@@ -63,8 +63,8 @@ pub(crate) struct KgLoadArgs {
     pub(crate) now: Option<String>,
     /// Count instances of subclasses as instances of the class; SPARQL queries ignore this.
     ///
-    /// Subclasses are read from rdfs:subClassOf, P279 and KQA Pro's concepts. This is always on where a
-    /// class has subclasses with instances and no instance of its own.
+    /// Subclasses are read from rdfs:subClassOf, P279 and KQA Pro's concepts. This is always on where an
+    /// instance of a subclass (rdfs:subClassOf) is not stated to be an instance of the class above.
     #[arg(long)]
     pub(crate) subclasses: bool,
     /// Hide an incoming relation if its declared inverse is listed as an outgoing one.
@@ -129,7 +129,7 @@ pub(crate) struct KgQueryArgs {
     /// Print the label of each node after its name in the table.
     #[arg(long)]
     pub(crate) labels: bool,
-    /// A SELECT or ASK query.
+    /// A SELECT, ASK, CONSTRUCT or DESCRIBE query.
     #[arg(value_name = "SPARQL")]
     pub(crate) sparql: String,
 }
@@ -139,6 +139,7 @@ pub(crate) struct KgQueryArgs {
 pub(crate) enum ResultTable {
     Table,
     Standard(kg::ResultsFormat),
+    Triples(kg::TriplesFormat),
 }
 
 const RESULTS: Names<ResultTable> = names! {
@@ -147,6 +148,10 @@ const RESULTS: Names<ResultTable> = names! {
     "tsv": "TSV, terms as in Turtle" => ResultTable::Standard(kg::ResultsFormat::Tsv);
     "json": "SPARQL 1.1 Query Results JSON" => ResultTable::Standard(kg::ResultsFormat::Json);
     "xml": "SPARQL Query Results XML" => ResultTable::Standard(kg::ResultsFormat::Xml);
+    "ttl": "CONSTRUCT and DESCRIBE: Turtle" => ResultTable::Triples(kg::TriplesFormat::Turtle);
+    "nt": "CONSTRUCT and DESCRIBE: N-Triples" => ResultTable::Triples(kg::TriplesFormat::NTriples);
+    "jsonld": "CONSTRUCT and DESCRIBE: JSON-LD" => ResultTable::Triples(kg::TriplesFormat::JsonLd);
+    "rdf": "CONSTRUCT and DESCRIBE: RDF/XML" => ResultTable::Triples(kg::TriplesFormat::RdfXml);
 };
 
 const DIRECTIONS: Names<Direction> = names! {

@@ -87,6 +87,17 @@ pub(crate) enum Command {
     Export(ModelExportArgs),
     /// Download a model folder from the Hugging Face hub.
     Fetch(FetchArgs),
+    /// Show what this machine has: processor, memory, GPU, folders, and what is missing.
+    Doctor,
+    /// Print the completions of a shell: `kgagent completions bash > …/bash-completion/completions/kgagent`.
+    Completions {
+        /// The shell.
+        #[arg(value_name = "SHELL")]
+        shell: clap_complete::Shell,
+    },
+    /// Write the man pages and completions of a release.
+    #[command(hide = true)]
+    Pages(PagesArgs),
 }
 
 #[derive(Debug, Args)]
@@ -118,6 +129,16 @@ pub(crate) struct DemoArgs {
     /// Seed of the questions, the data and the training.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PagesArgs {
+    /// Folder for a man page of each command.
+    #[arg(value_name = "DIR")]
+    pub(crate) man: PathBuf,
+    /// Folder for the completions of bash, zsh and fish.
+    #[arg(value_name = "DIR")]
+    pub(crate) completions: PathBuf,
 }
 
 #[derive(Debug, Args)]

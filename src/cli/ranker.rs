@@ -86,7 +86,7 @@ pub(crate) struct RankerArgs {
     /// Most questions of a validation before the last one, which has all [default: all].
     #[arg(long, value_name = "N")]
     pub(crate) evaluate_most: Option<usize>,
-    /// Number format of matrix products [default: bf16 on processors with AMX, f32 on others].
+    /// Number format of matrix products [default: bf16 on processors with AVX-512 BF16 or AMX, f32 on others].
     #[arg(long, value_parser = one_of(PRECISIONS), value_name = "NUMBERS")]
     pub(crate) precision: Option<Precision>,
     /// Keep the weights of the best validation instead of the last ones.

@@ -141,7 +141,8 @@ pub(crate) struct TrainArgs {
     /// [default: 1; 4 for a small model on the CPU].
     #[arg(long, value_name = "N")]
     pub(crate) devices: Option<usize>,
-    /// Number format of matrix products [default: f32 on the CPU, bf16 on a GPU].
+    /// Number format of matrix products [default: bf16 on a GPU, and for models of more than 32 million parameters on a
+    /// CPU with AVX-512 BF16 or AMX; else f32].
     #[arg(long, value_parser = one_of(PRECISIONS), value_name = "NUMBERS")]
     pub(crate) precision: Option<Precision>,
     /// Recompute activations in the backward pass: less memory, about a third more arithmetic.

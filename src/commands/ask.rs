@@ -2,19 +2,14 @@
 //! empty.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use common::cancel::Cancel;
 use common::input::read_text;
-use infer::agent::{AgentKind, GIVING_UP, Outcome, Task, answer_with};
+use infer::agent::{AgentKind, GIVING_UP, Outcome};
+use infer::answerer::{Answerer, Asking};
 use infer::planner::{Planner, Scripted, public_address};
-use kg::Kg;
 use toolbox::answer::{AnswerTable, AnswerValue, Provenance};
 use toolbox::call::ToolTable;
-use toolbox::exec::{Exclude, ExecOptions};
-use toolbox::explain;
-use toolbox::limits::QUESTION_DEADLINE;
 use toolbox::link;
 use toolbox::prompt::Template;
 use toolbox::rank::Ranker;
@@ -37,39 +32,32 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<ExitStatus> {
     }
     let graph = graph::open(&args.answering.graph)?;
     let ranker = ranking::open(&args.answering.ranking)?;
-    let cancel = Cancel::default().within(QUESTION_DEADLINE);
-    let entities = link::topics(
-        &graph,
-        &args.question,
-        &args.entities,
-        ranker.as_ref(),
-        &cancel,
-    )?;
     let linked = args.entities.is_empty();
     let agent = args
         .answering
         .agent(args.agent, linked, args.model.as_deref());
     let (mut planner, template) = planner(args, &agent, ranker.as_ref(), ui)?;
-    let options = ExecOptions {
-        exclude: Exclude {
-            nodes: Vec::new(),
-            when: (args.exclude_topics).unwrap_or_else(|| explain::exclusion(&args.question)),
-        },
-        ranker: Arc::clone(&ranker),
-        ..ExecOptions::default()
+    let answerer = Answerer {
+        kg: &graph,
+        agent: &agent,
+        template: &template,
+        ranker: &ranker,
+        model_name: &public_address(args.model.as_deref().unwrap_or("none")),
     };
-    let name = public_address(args.model.as_deref().unwrap_or("none"));
-    let task = Task {
+    let asking = Asking {
+        entities: &args.entities,
+        exclude: args.exclude_topics,
         model_knowledge: args.answering.allow_model_knowledge,
-        ..Task::about(&graph, &args.question, &entities, options, &template, &name)
+        ..Asking::of(&args.question)
     };
-    let outcome = answer_with(&agent, task, planner.as_mut())?;
+    let answered = answerer.answer(asking, planner.as_mut())?;
+    let names = answered.names(&graph);
+    let outcome = answered.outcome;
     if let Some(path) = &args.trace {
         let mut bytes = Vec::new();
         toolbox::trace::write(&outcome.events, &mut bytes)?;
         common::fs::write_file(path, &bytes)?;
     }
-    let names: Vec<String> = entities.iter().map(|&node| graph.name(node)).collect();
     print_text(ui, &args.question, &names, &outcome);
     if args.why {
         print_why(ui, &outcome.events);

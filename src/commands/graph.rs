@@ -9,7 +9,7 @@ use kg::{
     FolderError, FrozenKg, GraphFolder, GraphFormat, Kg, LoadOptions, LoadProgress, Manifest,
     QueryAnswer, QueryLimits, Settings, Skipped,
 };
-use kg::{dataset_note, parse_query, why_hidden};
+use kg::{construct, dataset_note, parse_query, why_hidden};
 use serde_json::json;
 
 use super::output;
@@ -286,16 +286,19 @@ pub(crate) fn query(args: &KgQueryArgs, ui: &Ui) -> Result<ExitStatus> {
         }
         ui.object(&object);
     };
+    if let Some(triples) = construct(&kg, &query, QueryLimits::default())? {
+        return triples_of(args, &kg, &triples, &object, ui);
+    }
     let answer = kg.query(&query, QueryLimits::default())?;
+    if let ResultTable::Triples(_) = args.format {
+        bail!(
+            "this format is for the triples of CONSTRUCT and DESCRIBE; for SELECT and ASK give --format table, csv, tsv, json or xml"
+        );
+    }
     if let ResultTable::Standard(format) = args.format {
         let mut bytes = Vec::new();
         answer.write(format, &mut bytes)?;
-        // CSV has carriage returns, which a terminal does not need.
-        ui.say(
-            String::from_utf8_lossy(&bytes)
-                .replace("\r\n", "\n")
-                .trim_end(),
-        );
+        say_bytes(&bytes, ui);
         let none = matches!(&answer, QueryAnswer::Rows { rows, .. } if rows.is_empty());
         return Ok(if none {
             ExitStatus::Negative
@@ -325,6 +328,45 @@ pub(crate) fn query(args: &KgQueryArgs, ui: &Ui) -> Result<ExitStatus> {
             })
         }
     }
+}
+
+/// Prints the triples of a CONSTRUCT or DESCRIBE query.
+fn triples_of(
+    args: &KgQueryArgs,
+    kg: &FrozenKg,
+    triples: &[[kg::term::Term; 3]],
+    object: &dyn Fn(serde_json::Value),
+    ui: &Ui,
+) -> Result<ExitStatus> {
+    match args.format {
+        ResultTable::Triples(format) => say_bytes(&format.write(triples.iter())?, ui),
+        ResultTable::Table => {
+            let parts = ["subject", "predicate", "object"].map(str::to_owned);
+            let mut table = vec![parts.to_vec()];
+            let cell = |term| readable(kg, term, args.labels);
+            table.extend(
+                triples
+                    .iter()
+                    .map(|triple| triple.iter().map(cell).collect()),
+            );
+            ui.table(&table);
+            object(json!({ "triples": triples }));
+        }
+        ResultTable::Standard(_) => bail!(
+            "this format is for the rows of SELECT and ASK; for CONSTRUCT and DESCRIBE give --format table, ttl, nt, jsonld or rdf"
+        ),
+    }
+    Ok(if triples.is_empty() {
+        ExitStatus::Negative
+    } else {
+        ExitStatus::Done
+    })
+}
+
+/// Prints a document. CSV has carriage returns, which a terminal does not need.
+fn say_bytes(bytes: &[u8], ui: &Ui) {
+    let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n");
+    ui.say(text.trim_end());
 }
 
 /// A term as people read it: the text of a literal, the short name of a node, with its label if wanted.

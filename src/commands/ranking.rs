@@ -43,7 +43,7 @@ pub(super) fn open(args: &RankingArgs) -> Result<Arc<dyn Ranker>> {
     })
 }
 
-fn cache_folder() -> Option<PathBuf> {
+pub(super) fn cache_folder() -> Option<PathBuf> {
     let set = |name: &str| {
         std::env::var_os(name)
             .filter(|value| !value.is_empty())

@@ -888,6 +888,66 @@ fn results_of_queries_have_formats() {
 }
 
 #[test]
+fn the_first_steps_are_shown_and_the_machine_is_described() {
+    let place = Workplace(tempfile::tempdir().unwrap());
+    let first = place.run(&[]);
+    assert_eq!(code(&first), 0);
+    assert!(text(&first.stdout).contains("kgagent ask --kg graph"));
+    let doctor = place.json(&["doctor", "--json"]);
+    let findings = doctor["findings"].as_array().unwrap();
+    let found = |about: &str| {
+        let one = findings.iter().find(|one| one["about"] == about);
+        one.unwrap()["found"].as_str().unwrap().to_owned()
+    };
+    assert!(found("version").starts_with(env!("CARGO_PKG_VERSION")));
+    assert!(found("threads").parse::<usize>().unwrap() > 0);
+    assert!(found("training").contains(kgagent::train::products()));
+    let bash = place.run(&["completions", "bash"]);
+    assert!(text(&bash.stdout).contains("complete -F _kgagent"));
+    assert_eq!(code(&place.run(&["pages", "man", "completions"])), 0);
+    let page = std::fs::read_to_string(place.0.path().join("man/kgagent-kg-load.1")).unwrap();
+    assert!(page.contains(".TH") && page.contains("graph folder"));
+}
+
+#[test]
+fn triples_of_queries_have_formats() {
+    let place = Workplace::new();
+    let run = |format: &str, query: &str| {
+        let query = format!("PREFIX : <http://kgagent.example/> {query}");
+        place.run(&["kg", "query", "--kg", "graph", "--format", format, &query])
+    };
+    let built = "CONSTRUCT { ?x :seat :lisbon } { :lisbon :location.city.country ?x }";
+    let print = |format: &str| text(&run(format, built).stdout);
+    let (seat, lisbon) = (
+        "http://kgagent.example/seat",
+        "http://kgagent.example/lisbon",
+    );
+    let triple = format!("<http://kgagent.example/portugal> <{seat}> <{lisbon}> .");
+    assert_eq!(print("nt").trim(), triple);
+    let table = print("table");
+    assert!(
+        table.contains("portugal") && table.contains("lisbon"),
+        "{table}"
+    );
+    assert!(print("ttl").contains("@prefix"));
+    assert!(print("jsonld").contains(lisbon) && print("rdf").contains("rdf:RDF"));
+    // Triples are no rows, and rows are no triples.
+    let wrong = [("csv", built), ("ttl", "SELECT ?x { :lisbon ?p ?x }")];
+    for (format, query) in wrong {
+        let out = run(format, query);
+        assert!(
+            code(&out) == 2 && text(&out.stderr).contains("--format"),
+            "{format}"
+        );
+    }
+    let none = run(
+        "nt",
+        "CONSTRUCT { ?x :seat :lisbon } { :nowhere :location.city.country ?x }",
+    );
+    assert_eq!(code(&none), 1);
+}
+
+#[test]
 fn a_folder_is_loaded_whole_and_a_graph_of_other_files_is_kept() {
     let place = Workplace::new();
     let dir = place.0.path().join("parts");

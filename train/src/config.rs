@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::TrainError;
 use crate::device::{Compute, Precision, Processor};
+use crate::kernels::tiles;
 
 /// The trained weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -286,7 +287,9 @@ impl TrainConfig {
     /// The implementation of the operations.
     pub(crate) fn compute(&self) -> Compute {
         match self.processor {
-            Processor::Cpu if !self.stock_ops => Compute::Fused,
+            Processor::Cpu if !self.stock_ops => {
+                Compute::Fused(self.precision.unwrap_or(Precision::F32))
+            }
             Processor::Cpu => Compute::Stock(self.precision.unwrap_or(Precision::F32)),
             Processor::Cuda => Compute::Stock(self.precision.unwrap_or(Precision::Bf16)),
         }
@@ -297,12 +300,16 @@ impl TrainConfig {
         self.devices.unwrap_or(1)
     }
 
-    /// The configuration with the number of devices set, for a model with `parameters` parameters.
-    pub(crate) fn with_devices(&self, parameters: usize) -> Self {
-        let small = parameters <= SMALL && self.compute() == Compute::Fused;
+    /// The configuration with the number of devices and the precision set, for a model with `parameters` parameters.
+    /// Small models are in f32: their products are too small to gain.
+    pub(crate) fn for_size(&self, parameters: usize) -> Self {
+        let fused = matches!(self.compute(), Compute::Fused(_));
+        let small = parameters <= SMALL && fused;
         let devices = self.devices.unwrap_or(if small { CPU_REPLICAS } else { 1 });
+        let fast = fused && !small && tiles::are_fast();
         Self {
             devices: Some(devices),
+            precision: self.precision.or(fast.then_some(Precision::Bf16)),
             ..self.clone()
         }
     }
@@ -351,10 +358,10 @@ impl TrainConfig {
         if self.precision == Some(Precision::Bf16)
             && self.processor == Processor::Cpu
             && !self.stock_ops
+            && !tiles::are_fast()
         {
             return bad(
-                "`precision` bf16 is for GPUs (`--device cuda`); the CPU kernels use f32"
-                    .to_owned(),
+                "this processor has no bfloat16 products (AVX-512 BF16 or AMX); leave `--precision bf16` out".to_owned(),
             );
         }
         let share = 0.0..=1.0;

@@ -46,10 +46,19 @@ impl Precision {
 /// The implementation of the operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compute {
-    /// The fused kernels: CPU only, f32.
-    Fused,
+    /// The fused kernels, with products in this precision: CPU only.
+    Fused(Precision),
     /// burn's operations, with products in this precision: any device.
     Stock(Precision),
+}
+
+impl Compute {
+    /// The number format of products.
+    pub(crate) fn precision(self) -> Precision {
+        match self {
+            Self::Fused(precision) | Self::Stock(precision) => precision,
+        }
+    }
 }
 
 /// Opens `count` devices with automatic differentiation.
@@ -96,6 +105,7 @@ pub fn memory(processor: Processor, devices: usize) -> Result<Option<u64>, Train
 mod tests {
     use super::*;
     use crate::TrainConfig;
+    use crate::kernels::tiles;
 
     #[test]
     fn the_processor_decides_operations_and_precision() {
@@ -108,10 +118,13 @@ mod tests {
             };
             (config.compute(), config.check().is_ok())
         };
-        assert_eq!(with(Processor::Cpu, None, false), (Compute::Fused, true));
+        assert_eq!(
+            with(Processor::Cpu, None, false),
+            (Compute::Fused(Precision::F32), true)
+        );
         assert_eq!(
             with(Processor::Cpu, Some(Precision::Bf16), false),
-            (Compute::Fused, false)
+            (Compute::Fused(Precision::Bf16), tiles::are_fast())
         );
         assert_eq!(
             with(Processor::Cpu, Some(Precision::Bf16), true),

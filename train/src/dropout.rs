@@ -2,6 +2,8 @@
 
 use common::rng::Rng;
 
+use crate::kernels::buffer::Buffer;
+
 /// Dropout of one forward pass. Masks depend only on the seed and the position in the model, so
 /// that a resumed run and a recomputed layer use the same ones.
 #[derive(Clone, Copy, Debug)]
@@ -19,17 +21,17 @@ impl Dropout {
 
     /// The factors of `count` elements at a position in the model: zero, or what preserves the
     /// mean.
-    pub(crate) fn mask(self, count: usize, place: usize) -> Vec<f32> {
+    pub(crate) fn mask(self, count: usize, place: usize) -> Buffer {
         let mut rng = Rng::new(self.seed ^ (place as u64 + 1).wrapping_mul(0x9e6c_63d0_876a_46ad));
         let kept = 1.0 / (1.0 - self.share);
-        (0..count)
-            .map(|_| {
-                if rng.uniform() < self.share {
-                    0.0
-                } else {
-                    kept
-                }
-            })
-            .collect()
+        let mut mask = Buffer::unset(count);
+        for factor in mask.iter_mut() {
+            *factor = if rng.uniform() < self.share {
+                0.0
+            } else {
+                kept
+            };
+        }
+        mask
     }
 }

@@ -24,7 +24,8 @@ use crate::reference_ops::{self, Padded};
 fn dropped(dropout: Dropout, x: &Tensor<2>, place: usize) -> Tensor<2> {
     let shape = x.dims();
     let mask = dropout.mask(shape[0] * shape[1], place);
-    x.clone() * Tensor::<2>::from_data(TensorData::new(mask, shape), &x.device()).cast(x.dtype())
+    x.clone()
+        * Tensor::<2>::from_data(TensorData::new(mask.to_vec(), shape), &x.device()).cast(x.dtype())
 }
 
 /// The state that the layers of one forward pass share.
@@ -40,7 +41,7 @@ impl Llama {
     fn precision(&self) -> Precision {
         match self.compute {
             Compute::Stock(precision) => precision,
-            Compute::Fused => Precision::F32,
+            Compute::Fused(_) => Precision::F32,
         }
     }
 
@@ -222,7 +223,7 @@ impl Llama {
         mut each: impl FnMut(Range<usize>, &mut [f32]),
     ) {
         match self.compute {
-            Compute::Fused => fused::each_logits(self, batch, each),
+            Compute::Fused(_) => fused::each_logits(self, batch, each),
             Compute::Stock(_) => {
                 let logits = self.logits_with(batch, None, device).cast(FloatDType::F32);
                 let logits = logits.into_data().try_into_vec::<f32>();
@@ -249,7 +250,7 @@ impl Llama {
         device: &Device,
         into: &mut NamedGrads,
     ) -> Tensor<1> {
-        if self.compute == Compute::Fused {
+        if matches!(self.compute, Compute::Fused(_)) {
             let loss = fused::gradients(self, batch, scale, seed, false, into);
             return tensor_of(vec![loss], [1]);
         }
@@ -270,7 +271,7 @@ impl Llama {
         device: &Device,
         into: &mut NamedGrads,
     ) -> Tensor<1> {
-        if self.compute == Compute::Fused {
+        if matches!(self.compute, Compute::Fused(_)) {
             let loss = fused::gradients(self, batch, scale, seed, true, into);
             return tensor_of(vec![loss], [1]);
         }

@@ -62,7 +62,7 @@ pub(crate) fn add_gradients(sum: &mut NamedGrads, more: NamedGrads, compute: Com
         let grad = match (before, compute) {
             (None, _) => grad,
             (Some(before), Compute::Stock(_)) => before + grad,
-            (Some(before), Compute::Fused) => {
+            (Some(before), Compute::Fused(_)) => {
                 let mut before = Flat::new(before);
                 rows::add(before.values_mut(), Flat::new(grad).values());
                 before.into_tensor()
@@ -71,7 +71,7 @@ pub(crate) fn add_gradients(sum: &mut NamedGrads, more: NamedGrads, compute: Com
         (name, grad)
     };
     sum.extend(match compute {
-        Compute::Fused => pairs.into_par_iter().map(add).collect::<Vec<_>>(),
+        Compute::Fused(_) => pairs.into_par_iter().map(add).collect::<Vec<_>>(),
         Compute::Stock(_) => pairs.into_iter().map(add).collect(),
     });
 }
@@ -79,7 +79,7 @@ pub(crate) fn add_gradients(sum: &mut NamedGrads, more: NamedGrads, compute: Com
 /// The norm of all gradients, summed in the order of names.
 pub(crate) fn global_norm(grads: &NamedGrads, compute: Compute) -> f64 {
     let squares: Vec<f64> = match compute {
-        Compute::Fused => grads
+        Compute::Fused(_) => grads
             .values()
             .map(|grad| square_sum(Flat::new(grad.clone()).values()))
             .collect(),

@@ -52,5 +52,15 @@ pub use llama::fresh_weights;
 pub use progress::{Silent, StepReport, Summary, ToolScore, TrainEvent, TrainProgress, Validation};
 pub use trainer::{check_out, dry_run, partial_folder, train};
 
+/// The numbers and instructions with which this processor multiplies the matrices of larger models.
+#[must_use]
+pub fn products() -> &'static str {
+    match (kernels::tiles::are_fast(), kernels::tiles::have_registers()) {
+        (true, true) => "bf16 (AMX)",
+        (true, false) => "bf16 (AVX-512)",
+        (false, _) => "f32",
+    }
+}
+
 #[cfg(test)]
 mod tests;

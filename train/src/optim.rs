@@ -188,7 +188,7 @@ impl Optimizer {
             state: BTreeMap::new(),
             velocities: BTreeMap::new(),
             constants: Constants::new(config),
-            fused: config.compute() == Compute::Fused,
+            fused: matches!(config.compute(), Compute::Fused(_)),
         }
     }
 

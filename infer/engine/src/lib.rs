@@ -61,3 +61,13 @@ pub use sample::Decision;
 pub use session::DecodeSession;
 pub use trie::TokenTrie;
 pub use vocab::Vocab;
+
+/// The instructions with which this processor answers.
+#[must_use]
+pub fn instructions() -> &'static str {
+    match packed::Isa::default() {
+        packed::Isa::Portable => "plain loops",
+        packed::Isa::Avx2 => "AVX2",
+        packed::Isa::Avx512 => "AVX-512",
+    }
+}

@@ -23,4 +23,4 @@ pub use settings::Settings;
 pub(crate) use source::{NamedRelation, SchemaSource};
 pub use types::{IntervalRelation, Schema};
 pub use vocabulary::is_meta_class;
-pub(crate) use vocabulary::is_meta_relation;
+pub(crate) use vocabulary::{RDFS_SUBCLASS_OF, is_meta_relation};

@@ -24,9 +24,11 @@ const TYPE_LOCALS: &[&str] = &[
     "isA",
 ];
 
+/// RDF Schema's relation to a superclass.
+pub(crate) const RDFS_SUBCLASS_OF: &str = "http://www.w3.org/2000/01/rdf-schema#subClassOf";
 /// Relations to a superclass, by full IRI.
 const SUPERCLASS_IRIS: &[&str] = &[
-    "http://www.w3.org/2000/01/rdf-schema#subClassOf",
+    RDFS_SUBCLASS_OF,
     "http://www.wikidata.org/prop/direct/P279",
     "http://www.wikidata.org/entity/P279",
     "urn:kgagent:P279",
@@ -139,7 +141,7 @@ const HIDDEN_IRIS: &[&str] = &[
     "http://www.w3.org/2000/01/rdf-schema#comment",
     "http://www.w3.org/2000/01/rdf-schema#domain",
     "http://www.w3.org/2000/01/rdf-schema#range",
-    "http://www.w3.org/2000/01/rdf-schema#subClassOf",
+    RDFS_SUBCLASS_OF,
     "http://www.w3.org/2000/01/rdf-schema#subPropertyOf",
     "http://www.w3.org/2000/01/rdf-schema#isDefinedBy",
     "http://www.w3.org/2000/01/rdf-schema#seeAlso",

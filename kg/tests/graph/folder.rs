@@ -260,21 +260,26 @@ fn loaded(text: &str) -> (tempfile::TempDir, FrozenKg) {
 }
 
 #[test]
-fn subclasses_count_where_a_class_has_no_instance_of_its_own() {
+fn subclasses_count_where_the_types_above_are_not_stated() {
     const LEAVES: &str =
         "@prefix : <http://a.example/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-        :Farm rdfs:subClassOf :Plant . :Mill rdfs:subClassOf :Plant . :a a :Farm . :b a :Mill .";
-    let members = |kg: &FrozenKg| {
+        @prefix wdt: <http://www.wikidata.org/prop/direct/> .
+        :Farm ABOVE :Plant . :Mill ABOVE :Plant . :a a :Farm . :b a :Mill .";
+    for (above, more, counts, members) in [
+        ("rdfs:subClassOf", "", true, 2),
+        ("rdfs:subClassOf", ":c a :Plant .", true, 3),
+        ("rdfs:subClassOf", ":a a :Plant .", true, 2),
+        // Every type is stated, so nothing is to be added.
+        ("rdfs:subClassOf", ":a a :Plant . :b a :Plant .", false, 2),
+        // Queries about Wikidata's classes name them exactly.
+        ("wdt:P279", "", true, 2),
+        ("wdt:P279", ":c a :Plant .", false, 1),
+    ] {
+        let (_dir, kg) = loaded(&format!("{} {more}", LEAVES.replace("ABOVE", above)));
+        assert_eq!(kg.schema().settings.subclasses, counts, "{above} {more}");
         let plant = kg.by_name("Plant").unwrap();
-        kg.instances(plant).len()
-    };
-    let (_dir, kg) = loaded(LEAVES);
-    assert!(kg.schema().settings.subclasses);
-    assert_eq!(members(&kg), 2);
-    // Where the class has an instance of its own, its instances are taken as they are stated.
-    let (_dir, kg) = loaded(&format!("{LEAVES} :c a :Plant ."));
-    assert!(!kg.schema().settings.subclasses);
-    assert_eq!(members(&kg), 1);
+        assert_eq!(kg.instances(plant).len(), members, "{above} {more}");
+    }
 }
 
 #[test]

@@ -48,7 +48,8 @@ pub(super) fn home() -> PathBuf {
 }
 
 /// The folder of the models: `HF_HUB_CACHE` or its old name, or `hub` in [`home`].
-pub(super) fn root() -> PathBuf {
+#[must_use]
+pub fn root() -> PathBuf {
     variable("HF_HUB_CACHE")
         .or_else(|| variable("HUGGINGFACE_HUB_CACHE"))
         .unwrap_or_else(|| home().join("hub"))

@@ -5,18 +5,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Result, anyhow};
-use common::cancel::Cancel;
 use datagen::question::GoldQuestion;
 use datagen::read::ReadOptions;
-use infer::agent::{AgentKind, Task, answer_with};
+use infer::agent::AgentKind;
+use infer::answerer::{Answerer, Asking};
 use infer::planner::{LocalModel, LocalPlanner};
-use kg::{FrozenKg, Kg, LoadOptions, Settings};
+use kg::{FrozenKg, LoadOptions, Settings};
 use model::Preset;
 use serde_json::{Value, json};
 use toolbox::agent::Agent;
-use toolbox::exec::{Exclude, ExecOptions};
-use toolbox::explain;
-use toolbox::link;
 use toolbox::metrics::Metrics;
 use toolbox::rank;
 use train::{Base, Summary, TrainConfig};
@@ -206,28 +203,18 @@ impl<'a> Demo<'a> {
         let (template, agent) = (trained.model.template(agent)?, AgentKind::best(agent));
         let mut answers = Vec::new();
         for &question in questions {
-            let ranker = rank::lexical();
-            let cancel = Cancel::default();
-            let entities = link::topics(&self.graph, question, &[], ranker.as_ref(), &cancel)?;
             let mut planner = LocalPlanner::new(&trained.model)
                 .with_abstention_threshold(trained.model.abstention_threshold());
-            let options = ExecOptions {
-                exclude: Exclude {
-                    nodes: Vec::new(),
-                    when: explain::exclusion(question),
-                },
-                ..ExecOptions::default()
+            let answerer = Answerer {
+                kg: &self.graph,
+                agent: &agent,
+                template: &template,
+                ranker: &rank::lexical(),
+                model_name: "demo model",
             };
-            let task = Task::about(
-                &self.graph,
-                question,
-                &entities,
-                options,
-                &template,
-                "demo model",
-            );
-            let outcome = answer_with(&agent, task, &mut planner)?;
-            let names: Vec<String> = entities.iter().map(|&node| self.graph.name(node)).collect();
+            let answered = answerer.answer(Asking::of(question), &mut planner)?;
+            let names = answered.names(&self.graph);
+            let outcome = answered.outcome;
             self.ui.say("");
             ask::print_text(self.ui, question, &names, &outcome);
             answers.push(SampleAnswer {

@@ -99,7 +99,7 @@ pub(super) fn resumable(error: anyhow::Error, how: &str) -> anyhow::Error {
 
 /// Bytes of free memory: the memory that the system reports as available, or what is left in the
 /// control group if that is less.
-fn free_memory() -> Option<u64> {
+pub(super) fn free_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text
         .lines()

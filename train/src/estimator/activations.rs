@@ -194,7 +194,7 @@ pub(super) fn activations(
 ) -> PassBytes {
     let tokens: usize = lengths.iter().sum();
     let bytes = match config.compute() {
-        Compute::Fused => return of_kernels(model, config, base_rows, tokens, rows),
+        Compute::Fused(_) => return of_kernels(model, config, base_rows, tokens, rows),
         Compute::Stock(precision) => of_operations(
             model,
             precision,

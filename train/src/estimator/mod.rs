@@ -197,7 +197,7 @@ fn memory(
     // On the CPU all devices count; on GPUs the first, which receives the gradients of the others.
     let cpu = config.processor == Processor::Cpu;
     let replicas = if cpu { config.devices() as u64 } else { 1 };
-    let fused = config.compute() == Compute::Fused;
+    let fused = matches!(config.compute(), Compute::Fused(_));
     // A sum and the next summand. The kernels add in place.
     let summed = !fused && (totals.summed || (!cpu && config.devices() > 1));
     // A frozen base is stored in the run's precision.

@@ -6,6 +6,7 @@ use super::parameter::{GradientSums, Parameter};
 use super::projection::{Projection, ProjectionState};
 use crate::dropout::Dropout;
 use crate::kernels::attention::{self, AttentionShape};
+use crate::kernels::buffer::Buffer;
 use crate::kernels::{norm, rows, swiglu};
 use crate::llama::{Linear, Llama, Norm};
 
@@ -23,7 +24,7 @@ pub(super) struct NormPart(Parameter);
 
 /// A normed input, and the values that the backward pass of the norm needs.
 pub(super) struct Normed {
-    pub(super) y: Vec<f32>,
+    pub(super) y: Buffer,
     inverse: Vec<f32>,
 }
 
@@ -80,21 +81,21 @@ pub(super) struct LayerParts {
 
 /// The values that the backward pass of a layer needs.
 pub(super) struct LayerState {
-    x: Vec<f32>,
+    x: Buffer,
     input: Normed,
     heads: Vec<NormedHeads>,
-    qkv: Vec<f32>,
+    qkv: Buffer,
     qkv_state: ProjectionState,
-    attended: Vec<f32>,
+    attended: Buffer,
     lse: Vec<f32>,
     /// The rows of predictions of `attended`, in the last layer.
-    chosen: Option<Vec<f32>>,
+    chosen: Option<Buffer>,
     o_state: ProjectionState,
-    middle: Vec<f32>,
+    middle: Buffer,
     post: Normed,
-    gate_up: Vec<f32>,
+    gate_up: Buffer,
     gate_up_state: ProjectionState,
-    gated: Vec<f32>,
+    gated: Buffer,
     down_state: ProjectionState,
 }
 
@@ -109,7 +110,7 @@ impl LayerParts {
                 .iter()
                 .map(|(linear, part)| (*linear, name(part)))
                 .collect();
-            Projection::new(&parts, model.lora_scale, dropout)
+            Projection::new(&parts, model.lora_scale, dropout, model.compute.precision())
         };
         let (heads, kv_heads) = (context.shape.heads, context.shape.kv_heads);
         let head_norm = |norm: &Option<Norm>, part: &str, first: usize, count: usize| {
@@ -153,7 +154,7 @@ impl LayerParts {
     }
 
     /// Applies the layer to the residual stream.
-    pub(super) fn forward(&self, x: Vec<f32>, context: &PassContext<'_>) -> (Vec<f32>, LayerState) {
+    pub(super) fn forward(&self, x: Buffer, context: &PassContext<'_>) -> (Buffer, LayerState) {
         let hidden = self.hidden();
         let input = self.input_norm.forward(&x, context.epsilon);
         let (mut qkv, qkv_state) = self.qkv.forward(&input.y);
@@ -165,7 +166,7 @@ impl LayerParts {
             let chosen = rows::select(&attended, width, context.rows);
             (rows::select(&x, hidden, context.rows), Some(chosen))
         } else {
-            (x.clone(), None)
+            (Buffer::of(&x), None)
         };
         let o_state = self
             .o
@@ -173,7 +174,7 @@ impl LayerParts {
         let post = self.post_norm.forward(&middle, context.epsilon);
         let (gate_up, gate_up_state) = self.gate_up.forward(&post.y);
         let gated = swiglu::forward(&gate_up, self.inner);
-        let mut out = middle.clone();
+        let mut out = Buffer::of(&middle);
         let down_state = self.down.add(&gated, &mut out);
         let state = LayerState {
             x,
@@ -219,10 +220,10 @@ impl LayerParts {
     pub(super) fn backward(
         &self,
         state: &LayerState,
-        mut grad: Vec<f32>,
+        mut grad: Buffer,
         context: &PassContext<'_>,
         sums: &mut GradientSums<'_>,
-    ) -> Vec<f32> {
+    ) -> Buffer {
         let down = self
             .down
             .backward(&state.gated, &state.down_state, &grad, sums);

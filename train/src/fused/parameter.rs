@@ -5,10 +5,12 @@ use std::sync::Arc;
 use burn::module::Param;
 use burn::tensor::Tensor;
 
+use crate::device::Precision;
 use crate::flat::{Flat, tensor_of};
 use crate::grads::NamedGrads;
 use crate::kernels::blocks::BlockMatrix;
-use crate::kernels::product::{self, Matrix, Target};
+use crate::kernels::mixed::multiply_in;
+use crate::kernels::product::{Matrix, Target};
 use crate::llama;
 
 /// A parameter of the model.
@@ -50,81 +52,111 @@ impl Parameter {
     }
 }
 
-/// A matrix: a parameter, or the blocks of a frozen base.
-pub(super) enum Weight {
-    Numbers(Parameter),
+/// The numbers of a matrix.
+enum Numbers {
+    Parameter(Parameter),
+    /// Blocks of a frozen base.
     Blocks(Arc<BlockMatrix>),
 }
 
+/// A matrix, and the precision of its products.
+pub(super) struct Weight {
+    numbers: Numbers,
+    precision: Precision,
+}
+
 impl Weight {
-    pub(super) fn new(name: String, matrix: &llama::Matrix) -> Self {
-        match matrix {
-            llama::Matrix::Numbers(param) => Self::Numbers(Parameter::new(name, param)),
-            llama::Matrix::Blocks(frozen) => Self::Blocks(Arc::clone(&frozen.blocks)),
-        }
+    pub(super) fn new(name: String, matrix: &llama::Matrix, precision: Precision) -> Self {
+        let numbers = match matrix {
+            llama::Matrix::Numbers(param) => Numbers::Parameter(Parameter::new(name, param)),
+            llama::Matrix::Blocks(frozen) => Numbers::Blocks(Arc::clone(&frozen.blocks)),
+        };
+        Self { numbers, precision }
+    }
+
+    pub(super) fn of(parameter: Parameter, precision: Precision) -> Self {
+        let numbers = Numbers::Parameter(parameter);
+        Self { numbers, precision }
     }
 
     /// The parameter, if it can be trained.
     pub(super) fn parameter(&self) -> Option<&Parameter> {
-        match self {
-            Self::Numbers(parameter) => Some(parameter),
-            Self::Blocks(_) => None,
+        match &self.numbers {
+            Numbers::Parameter(parameter) => Some(parameter),
+            Numbers::Blocks(_) => None,
         }
     }
 
     pub(super) fn rows(&self) -> usize {
-        match self {
-            Self::Numbers(parameter) => parameter.rows(),
-            Self::Blocks(blocks) => blocks.rows(),
+        match &self.numbers {
+            Numbers::Parameter(parameter) => parameter.rows(),
+            Numbers::Blocks(blocks) => blocks.rows(),
         }
     }
 
     /// Width of a row.
     pub(super) fn columns(&self) -> usize {
-        match self {
-            Self::Numbers(parameter) => parameter.columns(),
-            Self::Blocks(blocks) => blocks.columns(),
+        match &self.numbers {
+            Numbers::Parameter(parameter) => parameter.columns(),
+            Numbers::Blocks(blocks) => blocks.columns(),
         }
     }
 
     /// Copies row `row` to `out`.
     pub(super) fn row(&self, row: usize, out: &mut [f32]) {
-        match self {
-            Self::Numbers(parameter) => {
+        match &self.numbers {
+            Numbers::Parameter(parameter) => {
                 let width = parameter.columns();
                 out.copy_from_slice(&parameter.values()[row * width..(row + 1) * width]);
             }
-            Self::Blocks(blocks) => blocks.unpack(row, out),
+            Numbers::Blocks(blocks) => blocks.unpack(row, out),
         }
     }
 
-    /// Writes the products of the rows of `x` with all rows of the matrix, plus `keep` times the old
-    /// values, to the columns from `from` on of rows of `width`.
+    /// The products of the rows of `x` with all rows of the matrix, in the columns from `from` on of rows of `width`:
+    /// replaces the old values, or is added to them.
     pub(super) fn multiply(
         &self,
         x: Matrix<'_>,
-        out: &mut [f32],
-        width: usize,
-        from: usize,
-        keep: f32,
+        (out, width, from): (&mut [f32], usize, usize),
+        is_added: bool,
     ) {
-        match self {
-            Self::Numbers(parameter) => {
+        match &self.numbers {
+            Numbers::Parameter(parameter) => {
                 let target = Target::columns(out, width, from, parameter.rows());
-                product::multiply(target, keep, x, parameter.matrix().transposed(), 1.0);
+                let matrix = parameter.matrix().transposed();
+                multiply_in(self.precision, target, is_added, x, matrix);
             }
-            Self::Blocks(blocks) => blocks.multiply(x, out, width, from, keep),
+            Numbers::Blocks(blocks) => {
+                blocks.multiply(self.precision, x, (out, width, from), is_added);
+            }
         }
     }
 
-    /// `out = keep * out + grad * matrix`.
-    pub(super) fn multiply_back(&self, grad: Matrix<'_>, out: &mut [f32], keep: f32) {
-        match self {
-            Self::Numbers(parameter) => {
+    /// `grad * matrix`: replaces `out`, or is added to it.
+    pub(super) fn multiply_back(&self, grad: Matrix<'_>, out: &mut [f32], is_added: bool) {
+        match &self.numbers {
+            Numbers::Parameter(parameter) => {
                 let target = Target::new(out, parameter.columns());
-                product::multiply(target, keep, grad, parameter.matrix(), 1.0);
+                multiply_in(self.precision, target, is_added, grad, parameter.matrix());
             }
-            Self::Blocks(blocks) => blocks.multiply_back(grad, out, keep),
+            Numbers::Blocks(blocks) => blocks.multiply_back(self.precision, grad, out, is_added),
+        }
+    }
+
+    /// Adds `grad`'s transpose times `x`, the matrix's gradient, to `sums`, if the matrix is trained.
+    pub(super) fn add_gradient(
+        &self,
+        grad: Matrix<'_>,
+        x: Matrix<'_>,
+        sums: &mut GradientSums<'_>,
+    ) {
+        if let Some(parameter) = self.parameter() {
+            sums.add(parameter, |sum, keep| {
+                let target = Target::new(sum, parameter.columns());
+                let is_added = keep != 0.0;
+                multiply_in(self.precision, target, is_added, grad.transposed(), x);
+            });
         }
     }
 }

@@ -8,7 +8,8 @@ use super::parameter::{GradientSums, Parameter, Weight};
 use crate::dropout::Dropout;
 use crate::grads::NamedGrads;
 use crate::kernels::attention::AttentionShape;
-use crate::kernels::product::{Matrix, Target, multiply};
+use crate::kernels::buffer::Buffer;
+use crate::kernels::product::Matrix;
 use crate::kernels::{cross_entropy, rows};
 use crate::llama::{Llama, Packed};
 
@@ -17,7 +18,7 @@ enum Kept {
     /// Everything.
     State(Box<LayerState>),
     /// Its input, from which the rest is computed again.
-    Input(Vec<f32>),
+    Input(Buffer),
 }
 
 fn context<'a>(model: &Llama, batch: &'a Packed, seed: Option<u64>) -> PassContext<'a> {
@@ -47,16 +48,17 @@ impl EmbeddingParts {
         let embedding = &model.net.model.embed_tokens;
         let name = |field: &str| format!("model.embed_tokens.{field}");
         let extra = embedding.extra.as_ref();
+        let precision = model.compute.precision();
         Self {
-            table: Weight::new(name("weight"), &embedding.weight),
-            extra: extra.map(|extra| Weight::Numbers(Parameter::new(name("extra"), extra))),
+            table: Weight::new(name("weight"), &embedding.weight, precision),
+            extra: extra.map(|extra| Weight::of(Parameter::new(name("extra"), extra), precision)),
         }
     }
 
     /// The rows of tokens.
-    fn forward(&self, ids: &[u32]) -> Vec<f32> {
+    fn forward(&self, ids: &[u32]) -> Buffer {
         let (base, width) = (self.table.rows(), self.table.columns());
-        let mut out = vec![0.0; ids.len() * width];
+        let mut out = Buffer::unset(ids.len() * width);
         for (id, out) in ids.iter().zip(out.chunks_exact_mut(width)) {
             let id = *id as usize;
             match &self.extra {
@@ -94,16 +96,21 @@ impl HeadParts {
     fn new(model: &Llama) -> Self {
         let net = &model.net;
         let embedding = EmbeddingParts::new(model);
+        let precision = model.compute.precision();
         let mut tables = match &net.lm_head {
-            Some(head) => vec![Weight::new("lm_head.weight".to_owned(), &head.weight)],
+            Some(head) => vec![Weight::new(
+                "lm_head.weight".to_owned(),
+                &head.weight,
+                precision,
+            )],
             None => std::iter::once(embedding.table)
                 .chain(embedding.extra)
                 .collect(),
         };
         if net.lm_head.is_some() {
             let extra = net.lm_extra.as_ref();
-            let rows = |extra| Weight::Numbers(Parameter::new("lm_extra".to_owned(), extra));
-            tables.extend(extra.map(rows));
+            let rows = |extra| Parameter::new("lm_extra".to_owned(), extra);
+            tables.extend(extra.map(|extra| Weight::of(rows(extra), precision)));
         }
         Self {
             norm: NormPart::new("model.norm", &net.model.norm),
@@ -121,14 +128,14 @@ impl HeadParts {
         let (vocab, width) = (self.vocab(), self.tables[0].columns());
         let rows = normed.len() / width;
         let most = slice_rows(vocab).min(rows);
-        let mut logits = vec![0.0; most * vocab];
+        let mut logits = Buffer::unset(most * vocab);
         for first in (0..rows).step_by(most.max(1)) {
             let slice = first..(first + most).min(rows);
             let logits = &mut logits[..slice.len() * vocab];
             let normed = &normed[slice.start * width..slice.end * width];
             let mut from = 0;
             for table in &self.tables {
-                table.multiply(Matrix::new(normed, width), logits, vocab, from, 0.0);
+                table.multiply(Matrix::new(normed, width), (logits, vocab, from), false);
                 from += table.rows();
             }
             each(slice, logits);
@@ -143,10 +150,10 @@ impl HeadParts {
         epsilon: f32,
         (targets, scale): (&[u32], f32),
         sums: &mut GradientSums<'_>,
-    ) -> (f32, Vec<f32>) {
+    ) -> (f32, Buffer) {
         let normed = self.norm.forward(x, epsilon);
         let (vocab, width) = (self.vocab(), self.tables[0].columns());
-        let mut hidden = vec![0.0; x.len()];
+        let mut hidden = Buffer::unset(x.len());
         let mut loss = 0.0;
         self.slices(&normed.y, |slice, logits| {
             let targets = &targets[slice.clone()];
@@ -155,19 +162,13 @@ impl HeadParts {
             let mut from = 0;
             for table in &self.tables {
                 let grad = Matrix::new(logits, vocab).columns(from, table.rows());
-                let keep = if from == 0 { 0.0 } else { 1.0 };
-                table.multiply_back(grad, &mut hidden[part.clone()], keep);
-                if let Some(table) = table.parameter() {
-                    sums.add(table, |sum, keep| {
-                        let normed = Matrix::new(&normed.y[part.clone()], width);
-                        let target = Target::new(sum, width);
-                        multiply(target, keep, grad.transposed(), normed, 1.0);
-                    });
-                }
+                table.multiply_back(grad, &mut hidden[part.clone()], from > 0);
+                let normed = Matrix::new(&normed.y[part.clone()], width);
+                table.add_gradient(grad, normed, sums);
                 from += table.rows();
             }
         });
-        let mut dx = vec![0.0; x.len()];
+        let mut dx = Buffer::zeros(x.len());
         self.norm.backward(x, &normed, &hidden, &mut dx, sums);
         (loss, dx)
     }
@@ -220,7 +221,7 @@ pub(crate) fn gradients(
     let mut kept = Vec::new();
     let mut x = embedding.forward(&batch.ids);
     for layer in &layers {
-        let input = recompute.then(|| x.clone());
+        let input = recompute.then(|| Buffer::of(&x));
         let (out, state) = layer.forward(x, &context);
         kept.push(input.map_or_else(|| Kept::State(Box::new(state)), Kept::Input));
         x = out;

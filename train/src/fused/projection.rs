@@ -1,8 +1,11 @@
 //! Products with the matrices of a layer, with their biases and LoRA corrections.
 
 use super::parameter::{GradientSums, Parameter, Weight};
+use crate::device::Precision;
 use crate::dropout::Dropout;
-use crate::kernels::product::{Matrix, Target, multiply};
+use crate::kernels::buffer::Buffer;
+use crate::kernels::mixed::multiply_in;
+use crate::kernels::product::{Matrix, Target};
 use crate::kernels::rows;
 use crate::llama::Linear;
 
@@ -20,15 +23,16 @@ pub(super) struct Projection {
     lora_scale: f32,
     /// Dropout of the input of LoRA corrections, at a position in the model.
     dropout: Option<(Dropout, usize)>,
+    precision: Precision,
 }
 
 /// The values that the backward pass needs in addition to the input.
 #[derive(Default)]
 pub(super) struct ProjectionState {
     /// The input of LoRA corrections, if it has dropout.
-    dropped: Option<Vec<f32>>,
-    /// Its products with `a`, for every part with factors.
-    low: Vec<Vec<f32>>,
+    dropped: Option<Buffer>,
+    /// Its products with `a`, times LoRA's scale, for every part with factors.
+    low: Vec<Buffer>,
 }
 
 impl Projection {
@@ -37,13 +41,14 @@ impl Projection {
         parts: &[(&Linear, String)],
         lora_scale: f32,
         dropout: Option<(Dropout, usize)>,
+        precision: Precision,
     ) -> Self {
         let part = |(linear, name): &(&Linear, String)| {
             let named = |field: &str| format!("{name}.{field}");
             let bias = linear.bias.as_ref();
             let (a, b) = (linear.lora_a.as_ref(), linear.lora_b.as_ref());
             Part {
-                weight: Weight::new(named("weight"), &linear.weight),
+                weight: Weight::new(named("weight"), &linear.weight, precision),
                 bias: bias.map(|bias| Parameter::new(named("bias"), bias)),
                 factors: a.zip(b).map(|(a, b)| {
                     (
@@ -57,6 +62,7 @@ impl Projection {
             parts: parts.iter().map(part).collect(),
             lora_scale,
             dropout,
+            precision,
         }
     }
 
@@ -70,20 +76,20 @@ impl Projection {
     }
 
     /// The product with `x`.
-    pub(super) fn forward(&self, x: &[f32]) -> (Vec<f32>, ProjectionState) {
+    pub(super) fn forward(&self, x: &[f32]) -> (Buffer, ProjectionState) {
         let rows = x.len() / self.parts[0].weight.columns();
-        let mut out = vec![0.0; rows * self.width()];
-        let state = self.write(x, &mut out, 0.0);
+        let mut out = Buffer::unset(rows * self.width());
+        let state = self.write(x, &mut out, false);
         (out, state)
     }
 
     /// Adds the product with `x` to `out`.
     pub(super) fn add(&self, x: &[f32], out: &mut [f32]) -> ProjectionState {
-        self.write(x, out, 1.0)
+        self.write(x, out, true)
     }
 
-    /// The product plus `keep * out`.
-    fn write(&self, x: &[f32], out: &mut [f32], keep: f32) -> ProjectionState {
+    /// The product: replaces `out`, or is added to it.
+    fn write(&self, x: &[f32], out: &mut [f32], is_added: bool) -> ProjectionState {
         let (width, input) = (self.width(), self.parts[0].weight.columns());
         let mut state = ProjectionState::default();
         if let Some((dropout, place)) = self.dropout.filter(|_| self.has_factors()) {
@@ -95,19 +101,21 @@ impl Projection {
         for part in &self.parts {
             let count = part.weight.rows();
             part.weight
-                .multiply(Matrix::new(x, input), out, width, from, keep);
+                .multiply(Matrix::new(x, input), (out, width, from), is_added);
             if let Some(bias) = &part.bias {
                 rows::add_bias(out, width, from, bias.values());
             }
             if let Some((a, b)) = &part.factors {
                 let dropped = Matrix::new(state.dropped.as_deref().unwrap_or(x), input);
                 let rank = a.rows();
-                let mut low = vec![0.0; x.len() / input * rank];
+                let mut low = Buffer::unset(x.len() / input * rank);
                 let a = a.matrix().transposed();
-                multiply(Target::new(&mut low, rank), 0.0, dropped, a, 1.0);
+                let precision = self.precision;
+                multiply_in(precision, Target::new(&mut low, rank), false, dropped, a);
+                rows::scale(&mut low, self.lora_scale);
                 let target = Target::columns(out, width, from, count);
                 let b = b.matrix().transposed();
-                multiply(target, 1.0, Matrix::new(&low, rank), b, self.lora_scale);
+                multiply_in(precision, target, true, Matrix::new(&low, rank), b);
                 state.low.push(low);
             }
             from += count;
@@ -123,23 +131,17 @@ impl Projection {
         state: &ProjectionState,
         grads: &[f32],
         sums: &mut GradientSums<'_>,
-    ) -> Vec<f32> {
+    ) -> Buffer {
         let (width, input) = (self.width(), self.parts[0].weight.columns());
         let inputs = Matrix::new(x, input);
         let whole = Matrix::new(grads, width);
-        let mut dx = vec![0.0; x.len()];
+        let mut dx = Buffer::unset(x.len());
         let mut from = 0;
         for part in &self.parts {
             let count = part.weight.rows();
             let grad = whole.columns(from, count);
-            let keep = if from == 0 { 0.0 } else { 1.0 };
-            part.weight.multiply_back(grad, &mut dx, keep);
-            if let Some(weight) = part.weight.parameter() {
-                sums.add(weight, |sum, keep| {
-                    let target = Target::new(sum, input);
-                    multiply(target, keep, grad.transposed(), inputs, 1.0);
-                });
-            }
+            part.weight.multiply_back(grad, &mut dx, from > 0);
+            part.weight.add_gradient(grad, inputs, sums);
             if let Some(bias) = &part.bias {
                 // The first sum is zero.
                 sums.add(bias, |sum, _| {
@@ -166,7 +168,8 @@ impl Projection {
         }
         let input = self.parts[0].weight.columns();
         let dropped = Matrix::new(state.dropped.as_deref().unwrap_or(x), input);
-        let mut ddropped = vec![0.0; x.len()];
+        let mut masked = self.dropout.map(|_| Buffer::zeros(x.len()));
+        let precision = self.precision;
         let mut from = 0;
         let mut lows = state.low.iter();
         for part in &self.parts {
@@ -176,26 +179,26 @@ impl Projection {
             let Some((a, b)) = &part.factors else {
                 continue;
             };
-            let (rank, low) = (a.rows(), lows.next().map_or(&[][..], Vec::as_slice));
-            let mut dlow = vec![0.0; low.len()];
-            let scale = self.lora_scale;
+            let (rank, low) = (a.rows(), lows.next().map_or(&[][..], |low| low));
+            let mut dlow = Buffer::unset(low.len());
             let target = Target::new(&mut dlow, rank);
-            multiply(target, 0.0, grad, b.matrix(), scale);
+            multiply_in(precision, target, false, grad, b.matrix());
+            rows::scale(&mut dlow, self.lora_scale);
             sums.add(b, |sum, keep| {
-                let low = Matrix::new(low, rank);
-                multiply(Target::new(sum, rank), keep, grad.transposed(), low, scale);
+                let (target, low) = (Target::new(sum, rank), Matrix::new(low, rank));
+                multiply_in(precision, target, keep != 0.0, grad.transposed(), low);
             });
             let dlow = Matrix::new(&dlow, rank);
             sums.add(a, |sum, keep| {
                 let target = Target::new(sum, input);
-                multiply(target, keep, dlow.transposed(), dropped, 1.0);
+                multiply_in(precision, target, keep != 0.0, dlow.transposed(), dropped);
             });
-            let target = Target::new(&mut ddropped, input);
-            multiply(target, 1.0, dlow, a.matrix(), 1.0);
+            let target = Target::new(masked.as_deref_mut().unwrap_or(dx), input);
+            multiply_in(precision, target, true, dlow, a.matrix());
         }
-        if let Some((dropout, place)) = self.dropout {
-            rows::multiply(&mut ddropped, &dropout.mask(x.len(), place));
+        if let (Some((dropout, place)), Some(mut masked)) = (self.dropout, masked) {
+            rows::multiply(&mut masked, &dropout.mask(x.len(), place));
+            rows::add(dx, &masked);
         }
-        rows::add(dx, &ddropped);
     }
 }

@@ -6,6 +6,7 @@
 
 use rayon::prelude::*;
 
+use super::buffer::Buffer;
 use super::lanes::{Lanes, dot, exp, exp_sum, map, max, simd};
 
 /// Query rows per step: four rows of accumulators fill the vector registers.
@@ -260,9 +261,9 @@ fn starts(segments: &[usize]) -> Vec<usize> {
 }
 
 /// Attention output, rows of `heads * head_dim`, and the log-sum-exp of every row and head.
-pub(crate) fn forward(x: &[f32], shape: &AttentionShape) -> (Vec<f32>, Vec<f32>) {
+pub(crate) fn forward(x: &[f32], shape: &AttentionShape) -> (Buffer, Vec<f32>) {
     let tokens = x.len() / shape.width();
-    let mut out = vec![0.0; tokens * shape.out_width()];
+    let mut out = Buffer::unset(tokens * shape.out_width());
     let mut lse = vec![0.0; tokens * shape.heads];
     let begins = starts(&shape.segments);
     split(&mut out, &shape.segments, shape.out_width())
@@ -349,8 +350,8 @@ pub(crate) fn backward(
     out: &[f32],
     lse: &[f32],
     grad: &[f32],
-) -> Vec<f32> {
-    let mut dx = vec![0.0; x.len()];
+) -> Buffer {
+    let mut dx = Buffer::unset(x.len());
     let begins = starts(&shape.segments);
     split(&mut dx, &shape.segments, shape.width())
         .into_par_iter()

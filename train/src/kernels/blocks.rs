@@ -8,7 +8,10 @@ use model::gguf::{BlockFormat, blocks};
 use model::{ModelError, Stored};
 use rayon::prelude::*;
 
-use super::product::{Matrix, Target, multiply};
+use super::buffer::Buffer;
+use super::mixed::multiply_in;
+use super::product::{Matrix, Target};
+use crate::device::Precision;
 
 /// Numbers that are unpacked at a time.
 const SLICE: usize = 1 << 20;
@@ -104,7 +107,7 @@ impl BlockMatrix {
     /// Calls `f` with slices of the rows as numbers, and with the first row of each.
     fn slices(&self, mut f: impl FnMut(usize, Matrix<'_>)) {
         let step = step(self.columns);
-        let mut numbers = vec![0.0; step.min(self.rows) * self.columns];
+        let mut numbers = Buffer::unset(step.min(self.rows) * self.columns);
         for first in (0..self.rows).step_by(step) {
             let count = step.min(self.rows - first);
             let numbers = &mut numbers[..count * self.columns];
@@ -113,28 +116,33 @@ impl BlockMatrix {
         }
     }
 
-    /// The products of the rows of `x` with all rows of this matrix, plus `keep` times the old
-    /// values, in the columns from `from` on of rows of `width`.
+    /// The products of the rows of `x` with all rows of this matrix, in the columns from `from` on of rows of `width`:
+    /// replaces the old values, or is added to them.
     pub(crate) fn multiply(
         &self,
+        precision: Precision,
         x: Matrix<'_>,
-        out: &mut [f32],
-        width: usize,
-        from: usize,
-        keep: f32,
+        (out, width, from): (&mut [f32], usize, usize),
+        is_added: bool,
     ) {
         self.slices(|first, rows| {
             let target = Target::columns(out, width, from + first, rows.rows());
-            multiply(target, keep, x, rows.transposed(), 1.0);
+            multiply_in(precision, target, is_added, x, rows.transposed());
         });
     }
 
-    /// `out = keep * out + grad * matrix`: the gradient of the input of [`BlockMatrix::multiply`].
-    pub(crate) fn multiply_back(&self, grad: Matrix<'_>, out: &mut [f32], keep: f32) {
+    /// `grad * matrix`, the gradient of the input of [`BlockMatrix::multiply`]: replaces `out`, or is added to it.
+    pub(crate) fn multiply_back(
+        &self,
+        precision: Precision,
+        grad: Matrix<'_>,
+        out: &mut [f32],
+        is_added: bool,
+    ) {
         self.slices(|first, rows| {
-            let keep = if first == 0 { keep } else { 1.0 };
             let grad = grad.columns(first, rows.rows());
-            multiply(Target::new(out, self.columns), keep, grad, rows, 1.0);
+            let target = Target::new(out, self.columns);
+            multiply_in(precision, target, is_added || first > 0, grad, rows);
         });
     }
 }
@@ -149,6 +157,7 @@ fn step(columns: usize) -> usize {
 mod tests {
     use model::{Tensor, WeightSource, Weights};
 
+    use super::super::product::multiply;
     use super::*;
 
     fn numbers(n: usize, seed: usize) -> Vec<f32> {
@@ -180,7 +189,12 @@ mod tests {
                 assert!(far.fold(0.0, f32::max) < 0.1, "{}", format.name());
                 let (x, width) = (numbers(3 * columns, 2), rows + 4);
                 let (mut out, mut plain) = (vec![1.0; 3 * width], vec![1.0; 3 * width]);
-                matrix.multiply(Matrix::new(&x, columns), &mut out, width, 2, 1.0);
+                matrix.multiply(
+                    Precision::F32,
+                    Matrix::new(&x, columns),
+                    (&mut out, width, 2),
+                    true,
+                );
                 let target = Target::columns(&mut plain, width, 2, rows);
                 let transposed = Matrix::new(&real, columns).transposed();
                 multiply(target, 1.0, Matrix::new(&x, columns), transposed, 1.0);
@@ -188,7 +202,7 @@ mod tests {
 
                 let grad = Matrix::new(&plain, width).columns(2, rows);
                 let (mut dx, mut expected) = (vec![7.0; x.len()], vec![7.0; x.len()]);
-                matrix.multiply_back(grad, &mut dx, 0.0);
+                matrix.multiply_back(Precision::F32, grad, &mut dx, false);
                 let target = Target::new(&mut expected, columns);
                 multiply(target, 0.0, grad, Matrix::new(&real, columns), 1.0);
                 let size = expected.iter().fold(0.0_f32, |m, x| m.max(x.abs()));

@@ -4,10 +4,12 @@
 
 pub(crate) mod attention;
 pub(crate) mod blocks;
+pub(crate) mod buffer;
 pub(crate) mod cross_entropy;
 pub(crate) mod gelu;
 pub(crate) mod lanes;
 pub(crate) mod layer_norm;
+pub(crate) mod mixed;
 pub(crate) mod norm;
 pub(crate) mod product;
 pub(crate) mod rows;

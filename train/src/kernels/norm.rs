@@ -3,12 +3,13 @@
 use rayon::prelude::*;
 
 use super::BLOCK_ROWS;
+use super::buffer::Buffer;
 use super::lanes::{Lanes as _, dot, map, simd};
 
 /// `y = x / rms(x) * w` per row, and `1 / rms(x)` of every row for [`backward`].
-pub(crate) fn forward(x: &[f32], w: &[f32], eps: f32) -> (Vec<f32>, Vec<f32>) {
+pub(crate) fn forward(x: &[f32], w: &[f32], eps: f32) -> (Buffer, Vec<f32>) {
     let width = w.len();
-    let mut y = vec![0.0; x.len()];
+    let mut y = Buffer::unset(x.len());
     let mut inverse = vec![0.0; x.len() / width];
     y.par_chunks_mut(BLOCK_ROWS * width).zip(inverse.par_chunks_mut(BLOCK_ROWS)).zip(x.par_chunks(BLOCK_ROWS * width)).for_each(
         |((y, inverse), x)| {

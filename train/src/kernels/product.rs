@@ -32,6 +32,11 @@ impl<'a> Matrix<'a> {
         self.rows
     }
 
+    /// Columns.
+    pub(crate) fn width(&self) -> usize {
+        self.columns
+    }
+
     /// `count` columns from column `from` on.
     pub(crate) fn columns(self, from: usize, count: usize) -> Self {
         assert!(
@@ -55,6 +60,17 @@ impl<'a> Matrix<'a> {
             row_stride: self.column_stride,
             column_stride: self.row_stride,
             ..self
+        }
+    }
+
+    /// Numbers, their rows and columns, how far apart the rows begin, and whether the columns of the matrix are those rows.
+    pub(super) fn parts(&self) -> (&'a [f32], [usize; 2], usize, bool) {
+        if self.column_stride == 1 {
+            let shape = [self.rows, self.columns];
+            (self.values, shape, self.row_stride, false)
+        } else {
+            let shape = [self.columns, self.rows];
+            (self.values, shape, self.column_stride, true)
         }
     }
 
@@ -103,6 +119,21 @@ impl<'a> Target<'a> {
             columns: count,
             row_stride: width,
         }
+    }
+}
+
+impl<'a> Target<'a> {
+    /// The numbers from the first on, and how far apart the rows begin.
+    ///
+    /// # Panics
+    /// When it does not hold rows and columns like these.
+    pub(super) fn parts(self, rows: usize, columns: usize) -> (&'a mut [f32], usize) {
+        let end = reach(rows, columns, self.row_stride, 1);
+        assert!(
+            columns == self.columns && end.is_some_and(|end| end <= self.values.len()),
+            "the result [{rows}, {columns}] exceeds its memory"
+        );
+        (&mut self.values[..end.unwrap_or(0)], self.row_stride)
     }
 }
 

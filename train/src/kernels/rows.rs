@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::BLOCK_ROWS;
+use super::buffer::Buffer;
 use super::lanes::{Lanes as _, map, simd};
 
 /// Numbers per task of an operation that only moves memory.
@@ -26,20 +27,25 @@ pub(crate) fn multiply(x: &mut [f32], y: &[f32]) {
         });
 }
 
+/// `x *= factor`.
+pub(crate) fn scale(x: &mut [f32], factor: f32) {
+    x.iter_mut().for_each(|x| *x *= factor);
+}
+
 /// The rows of `width` at `indices`.
-pub(crate) fn select(x: &[f32], width: usize, indices: &[u32]) -> Vec<f32> {
-    let mut out = Vec::with_capacity(indices.len() * width);
-    for index in indices {
+pub(crate) fn select(x: &[f32], width: usize, indices: &[u32]) -> Buffer {
+    let mut out = Buffer::unset(indices.len() * width);
+    for (index, out) in indices.iter().zip(out.chunks_exact_mut(width)) {
         let start = *index as usize * width;
-        out.extend_from_slice(&x[start..start + width]);
+        out.copy_from_slice(&x[start..start + width]);
     }
     out
 }
 
 /// The inverse of [`select`] for different indices: `count` rows of `width`, zero where no index
 /// points.
-pub(crate) fn spread(x: &[f32], width: usize, indices: &[u32], count: usize) -> Vec<f32> {
-    let mut out = vec![0.0; count * width];
+pub(crate) fn spread(x: &[f32], width: usize, indices: &[u32], count: usize) -> Buffer {
+    let mut out = Buffer::zeros(count * width);
     for (index, x) in indices.iter().zip(x.chunks_exact(width)) {
         let start = *index as usize * width;
         out[start..start + width].copy_from_slice(x);
@@ -119,7 +125,7 @@ mod tests {
     fn selected_rows_return_to_their_places() {
         let x: Vec<f32> = (0..12).map(|i| i as f32).collect();
         let chosen = select(&x, 3, &[0, 2, 3]);
-        assert_eq!(chosen, [0.0, 1.0, 2.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0]);
+        assert_eq!(*chosen, [0.0, 1.0, 2.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0]);
         let back = spread(&chosen, 3, &[0, 2, 3], 4);
         assert_eq!(back[3..6], [0.0; 3]);
         assert_eq!((&back[..3], &back[6..]), (&x[..3], &x[6..]));

@@ -3,11 +3,12 @@
 use rayon::prelude::*;
 
 use super::BLOCK_ROWS;
+use super::buffer::Buffer;
 use super::lanes::{Lanes as _, exp, map, simd};
 
 /// Maps rows of `2 * inner` to rows of `inner`.
-pub(crate) fn forward(x: &[f32], inner: usize) -> Vec<f32> {
-    let mut y = vec![0.0; x.len() / 2];
+pub(crate) fn forward(x: &[f32], inner: usize) -> Buffer {
+    let mut y = Buffer::unset(x.len() / 2);
     y.par_chunks_mut(BLOCK_ROWS * inner).zip(x.par_chunks(BLOCK_ROWS * 2 * inner)).for_each(|(y, x)| {
         simd!(l => {
             let (zero, one) = (l.splat(0.0), l.splat(1.0));
@@ -21,8 +22,8 @@ pub(crate) fn forward(x: &[f32], inner: usize) -> Vec<f32> {
 }
 
 /// Gradient of [`forward`] with respect to its input.
-pub(crate) fn backward(x: &[f32], inner: usize, grad: &[f32]) -> Vec<f32> {
-    let mut dx = vec![0.0; x.len()];
+pub(crate) fn backward(x: &[f32], inner: usize, grad: &[f32]) -> Buffer {
+    let mut dx = Buffer::unset(x.len());
     dx.par_chunks_mut(BLOCK_ROWS * 2 * inner).zip(x.par_chunks(BLOCK_ROWS * 2 * inner)).zip(grad.par_chunks(BLOCK_ROWS * inner)).for_each(
         |((dx, x), grad)| {
             simd!(l => {

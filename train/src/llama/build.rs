@@ -255,7 +255,7 @@ impl Llama {
     ) -> Result<Self, TrainError> {
         let format = match compute {
             Compute::Stock(precision) => precision.dtype(),
-            Compute::Fused => FloatDType::F32,
+            Compute::Fused(_) => FloatDType::F32,
         };
         let origin = Origin::Weights(RefCell::new(weights));
         Self::build(config, origin, compute, positions, device, format)

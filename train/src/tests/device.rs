@@ -53,21 +53,21 @@ fn bf16_differs_from_f32_only_by_rounding() {
     for config in shapes() {
         for segments in [vec![1, 7, 33, 20, 2], vec![64]] {
             let batch = batch(&segments, 50, 2);
-            let (exact, rounded) = (
-                model(&config, Compute::Fused),
-                model(&config, Compute::Stock(Precision::Bf16)),
-            );
-            let (a, b) = (logits(&rounded, &batch), logits(&exact, &batch));
-            assert!(a != b, "bf16 rounds");
-            assert!(worst(&a, &b) < 0.05, "{}", worst(&a, &b));
-            let (a, b) = (
-                by_layer(&rounded, &batch, false),
-                by_layer(&exact, &batch, false),
-            );
-            assert!((a.0 - b.0).abs() < 0.01 * b.0, "{} {}", a.0, b.0);
-            for (name, grad) in &a.1 {
-                let error = worst(grad, &b.1[name]);
-                assert!(error < 0.2, "{name}: {error}");
+            let exact = model(&config, Compute::Fused(Precision::F32));
+            for compute in [Compute::Stock, Compute::Fused] {
+                let rounded = model(&config, compute(Precision::Bf16));
+                let (a, b) = (logits(&rounded, &batch), logits(&exact, &batch));
+                assert!(a != b, "bf16 rounds");
+                assert!(worst(&a, &b) < 0.05, "{}", worst(&a, &b));
+                let (a, b) = (
+                    by_layer(&rounded, &batch, false),
+                    by_layer(&exact, &batch, false),
+                );
+                assert!((a.0 - b.0).abs() < 0.01 * b.0, "{} {}", a.0, b.0);
+                for (name, grad) in &a.1 {
+                    let error = worst(grad, &b.1[name]);
+                    assert!(error < 0.2, "{name}: {error}");
+                }
             }
         }
     }
@@ -77,7 +77,8 @@ fn bf16_differs_from_f32_only_by_rounding() {
 fn recomputed_layers_have_the_same_gradients() {
     // Without automatic differentiation burn fuses some operations, which rounds differently.
     for (compute, most) in [
-        (Compute::Fused, 1e-6),
+        (Compute::Fused(Precision::F32), 1e-6),
+        (Compute::Fused(Precision::Bf16), 1e-6),
         (Compute::Stock(Precision::F32), 1e-5),
         (Compute::Stock(Precision::Bf16), 0.05),
     ] {

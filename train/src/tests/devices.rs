@@ -192,7 +192,7 @@ fn a_small_model_is_trained_in_four_replicas_on_any_number_of_threads() {
     }
     assert!(outs[..4].iter().all(|out| *out == outs[0]));
     assert!(outs[4] != outs[0], "one replica adds in another order");
-    let devices = |config: &TrainConfig, parameters| config.with_devices(parameters).devices;
+    let devices = |config: &TrainConfig, parameters| config.for_size(parameters).devices;
     assert_eq!(devices(&config, 1_500_000), Some(4));
     assert_eq!(devices(&config, 100_000_000), Some(1));
     assert_eq!(

@@ -18,7 +18,7 @@ fn fused_gradients_match_the_stock_operations() {
                 Llama::from_weights(&config, weights.clone(), compute, 64, &device()).unwrap()
             };
             let (fused, stock) = (
-                gradients(&model(Compute::Fused), &batch),
+                gradients(&model(Compute::Fused(Precision::F32)), &batch),
                 gradients(&model(Compute::Stock(Precision::F32)), &batch),
             );
             assert!(
@@ -51,7 +51,14 @@ fn slopes(config: &ModelConfig) {
     let weights = weights(config);
     let batch = batch(&[9, 14], 50, 3);
     let model = |weights: &Weights| {
-        Llama::from_weights(config, weights.clone(), Compute::Fused, 64, &device()).unwrap()
+        Llama::from_weights(
+            config,
+            weights.clone(),
+            Compute::Fused(Precision::F32),
+            64,
+            &device(),
+        )
+        .unwrap()
     };
     let (_, grads) = gradients(&model(&weights), &batch);
     let mut rng = Rng::new(11);
@@ -96,7 +103,10 @@ fn slopes(config: &ModelConfig) {
 fn logits_match_the_definition() {
     for config in shapes() {
         let weights = weights(&config);
-        for compute in [Compute::Fused, Compute::Stock(Precision::F32)] {
+        for compute in [
+            Compute::Fused(Precision::F32),
+            Compute::Stock(Precision::F32),
+        ] {
             let batch = batch(&[3, 40, 1, 17], 50, 1);
             let model =
                 Llama::from_weights(&config, weights.clone(), compute, 64, &device()).unwrap();

@@ -29,7 +29,7 @@ fn a_folder_round_trips_and_new_factors_change_nothing() {
     let model = Llama::from_weights(
         &folder.config,
         weights.clone(),
-        Compute::Fused,
+        Compute::Fused(Precision::F32),
         64,
         &device(),
     )

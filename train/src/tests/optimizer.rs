@@ -5,7 +5,7 @@ use burn::tensor::{Tensor, TensorData};
 use gpu::ops::AdamwStep;
 
 use super::support::*;
-use crate::device::Compute;
+use crate::device::{Compute, Precision};
 use crate::llama::Llama;
 use crate::optim::Optimizer;
 use crate::{Algorithm, TrainConfig};
@@ -21,7 +21,14 @@ fn muon_steps_have_the_same_length_in_every_direction() {
         ..quick()
     };
     let before = weights(&shape);
-    let model = Llama::from_weights(&shape, before.clone(), Compute::Fused, 64, &device()).unwrap();
+    let model = Llama::from_weights(
+        &shape,
+        before.clone(),
+        Compute::Fused(Precision::F32),
+        64,
+        &device(),
+    )
+    .unwrap();
     let name = "model.layers.0.self_attn.q_proj.weight";
     let [rows, columns] = before.find(name).unwrap().shape[..] else {
         panic!("{name} is not a matrix")
@@ -138,7 +145,7 @@ fn kernels_take_the_steps_of_other_devices() {
                 ..quick()
             };
             let compute = config.compute();
-            assert_eq!(compute == Compute::Fused, !stock_ops);
+            assert_eq!(compute == Compute::Fused(Precision::F32), !stock_ops);
             let model =
                 Llama::from_weights(&shape, before.clone(), compute, 64, &device()).unwrap();
             let (mut optimizer, mut net) = (Optimizer::new(&config), model.net.clone());

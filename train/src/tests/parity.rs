@@ -9,7 +9,7 @@ use std::sync::Arc;
 use burn::tensor::Device;
 use model::{ModelConfig, Weights};
 
-use crate::device::Compute;
+use crate::device::{Compute, Precision};
 use crate::grads::NamedGrads;
 use crate::llama::{Llama, Packed};
 use crate::optim::Optimizer;
@@ -49,7 +49,9 @@ fn parity_with_transformers() {
             .collect();
         let n = ids.len();
         let device = Device::flex().autodiff();
-        let mut model = Llama::from_weights(&config, weights, Compute::Fused, n, &device).unwrap();
+        let mut model =
+            Llama::from_weights(&config, weights, Compute::Fused(Precision::F32), n, &device)
+                .unwrap();
         let all = Packed {
             ids: ids.clone(),
             segments: vec![n],

@@ -70,11 +70,21 @@ fn blocks_have_the_gradients_of_their_numbers() {
                 model.with_lora(&lora, rows, 3, &device())
             };
             let plain = unpacked(&weights, &config, format, rows);
-            let plain = Llama::from_weights(&config, plain, Compute::Fused, 64, &device()).unwrap();
+            let plain = Llama::from_weights(
+                &config,
+                plain,
+                Compute::Fused(Precision::F32),
+                64,
+                &device(),
+            )
+            .unwrap();
             let plain = plain.with_lora(&lora, rows, 3, &device());
             let batch = batch(&[9, 30, 14], 50, 3);
             let expected = gradients(&plain, &batch);
-            for compute in [Compute::Fused, Compute::Stock(Precision::F32)] {
+            for compute in [
+                Compute::Fused(Precision::F32),
+                Compute::Stock(Precision::F32),
+            ] {
                 let (loss, grads) = gradients(&packed(compute), &batch);
                 assert!((loss - expected.0).abs() < 1e-5 * expected.0);
                 assert_eq!(

@@ -118,7 +118,7 @@ pub(super) fn gradients(model: &Llama, batch: &Packed) -> (f32, BTreeMap<String,
     let mut grads = NamedGrads::new();
     let scale = 1.0 / batch.rows.len() as f32;
     let loss = model.gradients(batch, scale, 0, &device(), &mut grads);
-    assert!(global_norm(&grads, Compute::Fused) > 0.01);
+    assert!(global_norm(&grads, Compute::Fused(Precision::F32)) > 0.01);
     let values = grads
         .into_iter()
         .map(|(name, grad)| (name, grad.into_data().try_to_vec().unwrap()))

@@ -22,6 +22,7 @@ use crate::base::{Base, OpenedBase};
 use crate::checkpoint::{self, CheckpointState};
 use crate::config::{Method, TrainConfig};
 use crate::estimate::Estimate;
+use crate::kernels::buffer;
 use crate::llama::{FrozenBase, Llama};
 use crate::optim::Optimizer;
 use crate::progress::{Summary, TrainEvent, TrainProgress};
@@ -137,6 +138,7 @@ pub fn train(
     run.resume(progress)?;
     run.open_events()?;
     run.run_steps(&steps, estimate.steps, progress, stop)?;
+    buffer::free_all();
     run.finish(&base, &estimate, data, out)
 }
 

@@ -38,7 +38,7 @@ impl RunPlan {
         let base = OpenedBase::new(base, config, data)?;
         base.check(config)?;
         let given = config;
-        let config = &given.with_devices(base.config.parameters());
+        let config = &given.for_size(base.config.parameters());
         let format = ChatFormat::new(base.tokenizer.clone())?;
         let train = batch::tokenise(&data.train, &format, config)?;
         let valid = batch::tokenise(&data.valid, &format, config)?;

@@ -34,7 +34,7 @@ use crate::kernels::{PANEL, Target};
 use crate::weight_memory::STREAMED;
 use crate::weight_memory::{WeightArena, WeightSlice};
 pub(crate) use activations::Activations;
-use isa::Isa;
+pub(crate) use isa::Isa;
 
 /// The 32 bytes of one vector register.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]

@@ -1,0 +1,5 @@
+"""`python -m kgagent` is the command line `kgagent`."""
+
+from . import _main
+
+_main()
