@@ -40,6 +40,14 @@ impl Memory {
     }
 }
 
+impl Memory {
+    /// Bytes of the passes that the optimizer's step after them does not need.
+    pub(crate) fn left_by_step(&self) -> usize {
+        let passes = self.activations + self.early_gradients;
+        passes.saturating_sub(self.gradients + self.updating) as usize
+    }
+}
+
 /// The estimate of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {

@@ -9,6 +9,7 @@ use crate::device::Precision;
 use crate::flat::{Flat, tensor_of};
 use crate::grads::NamedGrads;
 use crate::kernels::blocks::BlockMatrix;
+use crate::kernels::buffer;
 use crate::kernels::mixed::multiply_in;
 use crate::kernels::product::{Matrix, Target};
 use crate::llama;
@@ -179,6 +180,7 @@ impl GradientSums<'_> {
             }
             None => {
                 let n = parameter.values().len();
+                buffer::make_room(n);
                 let mut sum = vec![0.0; n];
                 add(&mut sum, 0.0);
                 tensor_of(sum, [n])

@@ -22,7 +22,9 @@ struct Pool {
     freed: usize,
     /// Numbers of memory that buffers use.
     used: usize,
-    /// The highest `used`.
+    /// Numbers of the gradients, which grow while the values of a pass are given back.
+    beside: usize,
+    /// The highest sum of both since [`keep`].
     peak: usize,
 }
 
@@ -30,13 +32,14 @@ static POOL: Mutex<Pool> = Mutex::new(Pool {
     free: Vec::new(),
     freed: 0,
     used: 0,
+    beside: 0,
     peak: 0,
 });
 
 impl Pool {
     /// Free memory for at least `len` numbers and not much more.
     fn find(&mut self, len: usize) -> Option<Vec<f32>> {
-        let fits = |size: usize| size >= len && size <= len + len / 4;
+        let fits = |size: usize| size >= len && size <= len + len / 8;
         let found = (self.free.iter().enumerate())
             .filter(|(_, memory)| fits(memory.len()))
             .min_by_key(|(_, memory)| memory.len())
@@ -51,16 +54,26 @@ impl Pool {
     fn take(&mut self, len: usize) -> (Option<Vec<f32>>, Vec<Vec<f32>>) {
         let found = self.find(len);
         self.used += found.as_ref().map_or(len, Vec::len);
-        self.peak = self.peak.max(self.used);
+        (found, self.within_peak())
+    }
+
+    /// Free memory that would make more than what was needed at once.
+    fn within_peak(&mut self) -> Vec<Vec<f32>> {
+        let needed = self.used + self.beside;
+        self.peak = self.peak.max(needed);
+        self.spare(self.peak - needed)
+    }
+
+    /// Free memory beyond `most` numbers.
+    fn spare(&mut self, most: usize) -> Vec<Vec<f32>> {
         let mut spare = Vec::new();
-        while self.used + self.freed > self.peak {
-            let Some(memory) = self.free.pop() else {
-                break;
-            };
+        while self.freed > most
+            && let Some(memory) = self.free.pop()
+        {
             self.freed -= memory.len();
             spare.push(memory);
         }
-        (found, spare)
+        spare
     }
 
     fn give(&mut self, memory: Vec<f32>) {
@@ -103,13 +116,24 @@ impl Buffer {
     }
 }
 
-/// Frees the memory that no buffer uses, at the end of a run.
-pub(crate) fn free_all() {
-    let free = pool(|pool| {
-        (pool.freed, pool.peak) = (0, pool.used);
-        std::mem::take(&mut pool.free)
+/// Tells that a gradient of `len` numbers gets memory of its own.
+pub(crate) fn make_room(len: usize) {
+    let spare = pool(|pool| {
+        pool.beside += len;
+        pool.within_peak()
     });
-    drop(free);
+    drop(spare);
+}
+
+/// The gradients are complete: frees memory that no buffer uses until at most `bytes` of it are left, and forgets how much
+/// was needed at once.
+pub(crate) fn keep(bytes: usize) {
+    let spare = pool(|pool| {
+        let spare = pool.spare(bytes / size_of::<f32>());
+        (pool.beside, pool.peak) = (0, pool.used + pool.freed);
+        spare
+    });
+    drop(spare);
 }
 
 impl Drop for Buffer {

@@ -16,7 +16,8 @@ use std::cell::Cell;
 
 use rayon::prelude::*;
 
-use self::pack::{Packing, View, pack_tile};
+use self::pack::{Packing, View, along, down, turned};
+use super::lanes::simd;
 use super::product::{Matrix, Target, multiply_here};
 
 /// Rows of a left tile, columns of a right one.
@@ -127,6 +128,33 @@ impl Tiles {
             });
         }
         out
+    }
+}
+
+/// Packs the tile with this index.
+#[inline(always)]
+fn pack_tile(
+    x: View<'_>,
+    packing: Packing,
+    transposed: bool,
+    steps: usize,
+    (index, tile): (usize, &mut [Line; SIDE]),
+) {
+    let (side, deep) = (index / steps * SIDE, index % steps * DEPTH);
+    let place = match packing {
+        Packing::Along => (side, deep),
+        Packing::Down => (deep, side),
+    };
+    #[cfg(target_arch = "x86_64")]
+    if dots::available() && dots::pack(x, place, packing, transposed, tile) {
+        return;
+    }
+    simd!(_l => match packing {
+        Packing::Along => along(x, place, tile),
+        Packing::Down => down(x, place, tile),
+    });
+    if transposed {
+        *tile = turned(tile);
     }
 }
 

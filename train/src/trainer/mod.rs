@@ -128,6 +128,7 @@ pub fn train(
         partial,
         lock,
         state,
+        left_by_step: estimate.memory.left_by_step(),
         reports: Vec::new(),
         validations: Vec::new(),
         events: None,
@@ -138,7 +139,7 @@ pub fn train(
     run.resume(progress)?;
     run.open_events()?;
     run.run_steps(&steps, estimate.steps, progress, stop)?;
-    buffer::free_all();
+    buffer::keep(0);
     run.finish(&base, &estimate, data, out)
 }
 

@@ -13,6 +13,7 @@ use crate::batch::{self, Examples, StepPlan};
 use crate::checkpoint::{self, CheckpointState};
 use crate::estimator;
 use crate::grads;
+use crate::kernels::buffer;
 use crate::llama::{Llama, Packed};
 use crate::optim::Optimizer;
 use crate::pace::Pace;
@@ -39,6 +40,8 @@ pub(super) struct TrainingRun<'a> {
     /// Held until the end of the run.
     pub(super) lock: fs::File,
     pub(super) state: CheckpointState,
+    /// Bytes that buffers may keep during an optimizer step.
+    pub(super) left_by_step: usize,
     pub(super) reports: Vec<StepReport>,
     pub(super) validations: Vec<Validation>,
     /// For TensorBoard, during the run.
@@ -194,6 +197,7 @@ impl TrainingRun<'_> {
         } else {
             1.0
         };
+        buffer::keep(self.left_by_step);
         if norm.is_finite() {
             first.net = self.optimizer.step(first.net.clone(), grads, rate, factor);
             self.copy_weights();
@@ -259,6 +263,7 @@ impl TrainingRun<'_> {
 
     /// Saves a checkpoint.
     fn save(&mut self) -> Result<PathBuf, TrainError> {
+        buffer::keep(0);
         let mut state = self.state.clone();
         state.metrics = self.metrics();
         let keep = self.config.keep_checkpoints;

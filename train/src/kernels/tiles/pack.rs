@@ -1,9 +1,6 @@
 //! Packing of matrices into tiles.
 
-use super::super::lanes::simd;
 use super::super::product::Matrix;
-#[cfg(target_arch = "x86_64")]
-use super::dots;
 use super::{DEPTH, Line, SIDE};
 
 /// A matrix whose rows begin `stride` numbers apart, or whose columns are such rows.
@@ -78,36 +75,9 @@ pub(super) enum Packing {
     Down,
 }
 
-/// Packs the tile with this index.
-#[inline(always)]
-pub(super) fn pack_tile(
-    x: View<'_>,
-    packing: Packing,
-    transposed: bool,
-    steps: usize,
-    (index, tile): (usize, &mut [Line; SIDE]),
-) {
-    let (side, deep) = (index / steps * SIDE, index % steps * DEPTH);
-    let place = match packing {
-        Packing::Along => (side, deep),
-        Packing::Down => (deep, side),
-    };
-    #[cfg(target_arch = "x86_64")]
-    if dots::available() && dots::pack(x, place, packing, transposed, tile) {
-        return;
-    }
-    simd!(_l => match packing {
-        Packing::Along => along(x, place, tile),
-        Packing::Down => down(x, place, tile),
-    });
-    if transposed {
-        *tile = turned(tile);
-    }
-}
-
 /// The tile with 16 rows and 32 columns of `x` from a place on.
 #[inline(always)]
-fn along(x: View<'_>, (row, column): (usize, usize), tile: &mut [Line; SIDE]) {
+pub(super) fn along(x: View<'_>, (row, column): (usize, usize), tile: &mut [Line; SIDE]) {
     for (i, line) in tile.iter_mut().enumerate() {
         if row + i >= x.rows {
             line.0 = [0; SIDE];
@@ -132,7 +102,7 @@ fn along(x: View<'_>, (row, column): (usize, usize), tile: &mut [Line; SIDE]) {
 
 /// The tile with 32 rows and 16 columns of `x` from a place on.
 #[inline(always)]
-fn down(x: View<'_>, (row, column): (usize, usize), tile: &mut [Line; SIDE]) {
+pub(super) fn down(x: View<'_>, (row, column): (usize, usize), tile: &mut [Line; SIDE]) {
     let count = SIDE.min(x.columns.saturating_sub(column));
     for (p, line) in tile.iter_mut().enumerate() {
         let mut pair = [[0.0; SIDE]; 2];
@@ -151,7 +121,7 @@ fn down(x: View<'_>, (row, column): (usize, usize), tile: &mut [Line; SIDE]) {
 
 /// The tile with rows and columns of words exchanged.
 #[inline(always)]
-fn turned(tile: &[Line; SIDE]) -> [Line; SIDE] {
+pub(super) fn turned(tile: &[Line; SIDE]) -> [Line; SIDE] {
     let mut out = [Line([0; SIDE]); SIDE];
     for (i, line) in tile.iter().enumerate() {
         for (j, word) in line.0.iter().enumerate() {
