@@ -67,7 +67,7 @@ fn findings() -> Vec<Finding> {
         ),
         finding(
             "threads",
-            threads.to_string(),
+            format!("{threads} threads"),
             (threads == 1).then_some("RAYON_NUM_THREADS sets how many"),
         ),
         finding(

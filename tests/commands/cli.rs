@@ -900,7 +900,7 @@ fn the_first_steps_are_shown_and_the_machine_is_described() {
         one.unwrap()["found"].as_str().unwrap().to_owned()
     };
     assert!(found("version").starts_with(env!("CARGO_PKG_VERSION")));
-    assert!(found("threads").parse::<usize>().unwrap() > 0);
+    assert!(found("threads").ends_with(" threads"));
     assert!(found("training").contains(kgagent::train::products()));
     let bash = place.run(&["completions", "bash"]);
     assert!(text(&bash.stdout).contains("complete -F _kgagent"));
