@@ -15,7 +15,7 @@ fn root() -> &'static Path {
 const INTRO: &str = "\
 # Command line
 
-All commands and options of `kgagent`. This page is generated; `BLESS=1 cargo test -p kgagent --lib`
+All commands and options of `kgagent`. This page is generated; `BLESS=1 cargo test --workspace --lib`
 writes it again.
 
 Every option can also be given in the environment (`KGAGENT_LORA_RANK=8` for `--lora-rank 8`) and in
