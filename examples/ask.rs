@@ -1,4 +1,5 @@
 //! Loads files into a graph folder and asks: `cargo run --example ask -- "capital of peru?" graph data/graph.ttl data/ontology.ttl`
+#![allow(clippy::print_stdout, reason = "an example prints")]
 
 use kgagent::{Asker, Error, Graph};
 

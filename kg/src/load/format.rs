@@ -7,7 +7,7 @@ use common::input::plain_name;
 /// The syntax of a graph file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphFormat {
-    /// Turtle (`.ttl`, `.n3`).
+    /// Turtle (`.ttl`, `.n3`, and `.owl`, `.rdf` and `.xml` that hold it).
     Turtle,
     /// N-Triples (`.nt`).
     NTriples,
@@ -76,6 +76,45 @@ impl GraphFormat {
             "json" => Some(Self::Oda),
             extension => Self::named(extension),
         }
+    }
+
+    /// The format of a file whose extension stands for ontologies of any syntax (`.owl`, `.rdf`, `.xml`), by its first bytes.
+    ///
+    /// # Errors
+    /// A message for the functional and the Manchester syntax of OWL, which are not read.
+    pub(super) fn of_ontology(start: &[u8]) -> Result<Self, String> {
+        let text = String::from_utf8_lossy(start);
+        let text = text.trim_start_matches('\u{feff}').trim_start();
+        let begins = |word: &str| {
+            text.get(..word.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(word))
+        };
+        // `<http://…>` is a term of Turtle, `<rdf:RDF` an element.
+        let is_iri = |rest: &str| {
+            rest.split_once(':')
+                .is_some_and(|(scheme, rest)| rest.starts_with("//") || scheme == "urn")
+        };
+        let other = [
+            ("Prefix(", "functional"),
+            ("Ontology(", "functional"),
+            ("Prefix:", "Manchester"),
+            ("Ontology:", "Manchester"),
+        ];
+        if let Some((_, syntax)) = other.iter().find(|(word, _)| text.starts_with(word)) {
+            return Err(format!(
+                "this is OWL in {syntax} syntax, which is not read; save it as Turtle or RDF/XML, for example with Protégé or \
+                 `robot convert --input FILE --output FILE.ttl`"
+            ));
+        }
+        let is_turtle = ["@prefix", "@base", "PREFIX ", "BASE ", "#", "_:", "["]
+            .into_iter()
+            .any(begins)
+            || text.strip_prefix('<').is_some_and(is_iri);
+        Ok(match () {
+            () if begins("format-version:") => Self::Obo,
+            () if is_turtle => Self::Turtle,
+            () => Self::RdfXml,
+        })
     }
 
     /// The format of a first line: MetaQA or TSV, if it has exactly three fields.

@@ -41,6 +41,8 @@ use crate::frozen::{FreezeError, FreezeInput, FrozenKg, WorkFile};
 
 /// Maximum length of the first line when the format is guessed.
 const FIRST_LINE: u64 = 1 << 20;
+/// Bytes by which the syntax of an ontology is known.
+const FIRST_BYTES: u64 = 1 << 10;
 
 /// Number of skipped statements that a manifest describes.
 const SHOWN: usize = 10;
@@ -205,6 +207,15 @@ fn read_input(
         .map_err(io)?;
     let mut start = Vec::new();
     let format = match options.format.or_else(|| GraphFormat::of(path)) {
+        Some(GraphFormat::RdfXml) if options.format.is_none() => {
+            let first = reader.by_ref().take(FIRST_BYTES).read_to_end(&mut start);
+            first.map_err(io)?;
+            GraphFormat::of_ontology(&start).map_err(|message| LoadError::Syntax {
+                path: path.to_owned(),
+                line: 1,
+                message,
+            })?
+        }
         Some(format) => format,
         None => {
             reader

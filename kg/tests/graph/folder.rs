@@ -260,6 +260,44 @@ fn loaded(text: &str) -> (tempfile::TempDir, FrozenKg) {
 }
 
 #[test]
+fn the_syntax_of_an_ontology_is_known_by_its_first_bytes() {
+    let xml = r#"<?xml version="1.0"?><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+        xmlns:x="http://x/"><rdf:Description rdf:about="http://x/a"><x:p rdf:resource="http://x/b"/></rdf:Description></rdf:RDF>"#;
+    let turtle = "<http://x/a> <http://x/p> <http://x/b> .";
+    let plain = xml.trim_start_matches(r#"<?xml version="1.0"?>"#);
+    let known = [
+        xml.to_owned(),
+        plain.to_owned(),
+        format!("\u{feff}{xml}"),
+        turtle.to_owned(),
+        format!("# made by hand\n{turtle}"),
+        "@prefix : <http://x/> . :a :p :b .".to_owned(),
+        "prefix : <http://x/> :a :p :b .".to_owned(),
+    ];
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("graph");
+    let load = |name: &str, text: &str| {
+        let source = file(dir.path(), name, text.as_bytes());
+        GraphFolder::load(&out, &[source], &LoadOptions::default(), &|_| {})
+    };
+    for text in known {
+        for name in ["a.owl", "a.rdf", "a.xml"] {
+            let (kg, _) = load(name, &text).unwrap();
+            assert_eq!(kg.len(), 1, "{name} {text}");
+        }
+    }
+    let obo = "format-version: 1.4\n\n[Term]\nid: X:1\nname: one\n";
+    assert!(load("a.owl", obo).unwrap().0.len() > 0);
+    for (text, says) in [
+        ("Prefix(:=<http://x/>)\nOntology(<http://x/>)", "functional"),
+        ("Prefix: : <http://x/>\nOntology: <http://x/>", "Manchester"),
+    ] {
+        let error = load("a.owl", text).err().unwrap().to_string();
+        assert!(error.contains(says) && error.contains("a.owl"), "{error}");
+    }
+}
+
+#[test]
 fn subclasses_count_where_the_types_above_are_not_stated() {
     const LEAVES: &str =
         "@prefix : <http://a.example/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
