@@ -91,8 +91,10 @@ impl GraphFormat {
         };
         // `<http://…>` is a term of Turtle, `<rdf:RDF` an element.
         let is_iri = |rest: &str| {
-            rest.split_once(':')
-                .is_some_and(|(scheme, rest)| rest.starts_with("//") || scheme == "urn")
+            rest.split_once(':').is_some_and(|(scheme, rest)| {
+                let plain = scheme.chars().all(|c| c.is_ascii_alphanumeric());
+                plain && (rest.starts_with("//") || scheme == "urn")
+            })
         };
         let other = [
             ("Prefix(", "functional"),

@@ -268,6 +268,7 @@ fn the_syntax_of_an_ontology_is_known_by_its_first_bytes() {
     let known = [
         xml.to_owned(),
         plain.to_owned(),
+        xml.replace("?>", "?><!DOCTYPE x [<!ENTITY t \"http://x/\">]>"),
         format!("\u{feff}{xml}"),
         turtle.to_owned(),
         format!("# made by hand\n{turtle}"),

@@ -169,13 +169,12 @@ pub(crate) enum Onto<'a> {
     Add,
 }
 
-/// Where a product is written: `rows` by `columns` numbers, in the columns from `from` on of rows of `width`.
+/// Where a product is written: `rows` by `columns` numbers, the first ones of rows of `width`.
 #[derive(Clone, Copy)]
 struct Region {
     rows: usize,
     columns: usize,
     width: usize,
-    from: usize,
 }
 
 /// `out = left * right`, `[rows, columns]`, on this thread.
@@ -199,7 +198,6 @@ pub(crate) fn multiply(left: &Tiles, right: &Tiles, onto: Onto<'_>, out: &mut [f
         rows: left.side,
         columns: right.side,
         width: right.side,
-        from: 0,
     };
     if !multiply_region((&left.lines, &right.lines), left.steps(), onto, out, region) {
         multiply_plainly(left, right, onto, (out, right.side));
@@ -254,7 +252,6 @@ pub(crate) fn multiply_all(left: Matrix<'_>, right: Matrix<'_>, is_added: bool, 
                     rows,
                     columns,
                     width,
-                    from: 0,
                 };
                 if !multiply_region((&left.lines, &right.lines), left.steps(), onto, out, region) {
                     multiply_plainly(left, right, onto, (out, width));
@@ -295,10 +292,9 @@ fn block_of_sums(
     (row, column): (usize, usize),
 ) {
     let columns = BLOCK.min(region.columns - column);
-    let place = region.from + column;
     let rows = out.chunks_mut(region.width).take(region.rows).skip(row);
     for (out, sums) in rows.zip(sums.chunks_exact(BLOCK)) {
-        let sums = out[place..place + columns].iter_mut().zip(sums);
+        let sums = out[column..column + columns].iter_mut().zip(sums);
         match onto {
             Onto::Replace => sums.for_each(|(y, x)| *y = *x),
             Onto::Add => sums.for_each(|(y, x)| *y += x),

@@ -89,7 +89,7 @@ fn finish(
     (row, column): (usize, usize),
 ) {
     if row + ROWS <= region.rows && column + BLOCK <= region.columns {
-        let place = row * region.width + region.from + column;
+        let place = row * region.width + column;
         for (i, sums) in sums.iter().enumerate() {
             let out = &mut out[place + i * region.width..][..BLOCK];
             // SAFETY: `out` has 32 numbers, and so has the bias; the processor has the instructions.

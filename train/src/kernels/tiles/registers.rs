@@ -107,7 +107,7 @@ fn block(
 ) {
     let is_whole = row + BLOCK <= region.rows && column + BLOCK <= region.columns;
     if is_whole {
-        let place = row * region.width + region.from + column;
+        let place = row * region.width + column;
         assert!(out.len() >= place + (BLOCK - 1) * region.width + BLOCK);
         // SAFETY: the bias and 32 rows of `width` numbers from `place` on are inside the slices.
         unsafe {
