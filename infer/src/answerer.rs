@@ -1,5 +1,5 @@
-//! The one way from a question to an answer: its entities are found, what it cannot be answered with is excluded, and
-//! an agent answers. The command line, the server, the demo and the Python package ask like this.
+//! From a question to an answer: finds its entities, excludes what cannot be an answer, and runs an agent. `ask`, the
+//! server, the demo and the library for other programs use this.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::InferError;
 use crate::agent::{AgentKind, Outcome, Task, TraceWatcher, answer_with};
 use crate::planner::Planner;
 
-/// Labels that stand in for what a question does not name, at most.
+/// At most this many labels of [`Asking::about`] are used.
 const STAND_INS: usize = 16;
 
 /// What all questions about a graph have in common.
@@ -39,11 +39,11 @@ pub struct Answerer<'a> {
 pub struct Asking<'a> {
     /// As it was asked.
     pub question: &'a str,
-    /// Its entities by name, id or label; if there are none, those that are found in the question.
+    /// Its entities, by name, id or label. If the list is empty, they are found in the question.
     pub entities: &'a [String],
-    /// What it is about if it names nothing. Labels that the graph does not have are left out.
+    /// Labels of entities to use if none is found in the question. Labels unknown to the graph are ignored.
     pub about: &'a [String],
-    /// When its entities are no answers [default: as its words say].
+    /// Where its entities are removed from results. By default its words decide.
     pub exclude: Option<ExcludeWhen>,
     /// Whether the model may answer from its own knowledge if the graph has no answer.
     pub model_knowledge: bool,

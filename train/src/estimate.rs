@@ -38,9 +38,7 @@ impl Memory {
         let step = self.gradients + self.updating;
         self.weights + self.optimizer + passes.max(step).max(self.saving) + PROGRAM
     }
-}
 
-impl Memory {
     /// Bytes of the passes that the optimizer's step after them does not need.
     pub(crate) fn left_by_step(&self) -> usize {
         let passes = self.activations + self.early_gradients;

@@ -112,10 +112,12 @@ impl GraphFormat {
             .into_iter()
             .any(begins)
             || text.strip_prefix('<').is_some_and(is_iri);
-        Ok(match () {
-            () if begins("format-version:") => Self::Obo,
-            () if is_turtle => Self::Turtle,
-            () => Self::RdfXml,
+        Ok(if begins("format-version:") {
+            Self::Obo
+        } else if is_turtle {
+            Self::Turtle
+        } else {
+            Self::RdfXml
         })
     }
 
