@@ -11,7 +11,7 @@ use burn::module::Module;
 use burn::tensor::{Device, FloatDType, Int, Tensor, TensorData};
 use gpu::ops::{self, PickedRows};
 
-use crate::device::{Compute, Precision};
+use crate::device::Compute;
 use crate::dropout::Dropout;
 use crate::flat::tensor_of;
 use crate::fused;
@@ -37,14 +37,6 @@ struct ForwardContext {
 }
 
 impl Llama {
-    /// The precision of products in burn's operations.
-    fn precision(&self) -> Precision {
-        match self.compute {
-            Compute::Stock(precision) => precision,
-            Compute::Fused(_) => Precision::F32,
-        }
-    }
-
     /// The product with the vertically concatenated matrices `parts`. `dropout` applies to the
     /// input of LoRA corrections, at a position in the model.
     fn project(
@@ -53,7 +45,7 @@ impl Llama {
         parts: &[&Linear],
         dropout: Option<(Dropout, usize)>,
     ) -> Tensor<2> {
-        let kind = self.precision().dtype();
+        let kind = self.compute.precision().dtype();
         let product =
             |linear: &&Linear| ops::project(x.clone(), linear.weight.numbers(&x.device()), kind);
         let mut y = match parts {
@@ -89,7 +81,7 @@ impl Llama {
 
     fn norm(&self, x: Tensor<2>, norm: &Norm) -> Tensor<2> {
         let eps = self.config.rms_norm_eps as f32;
-        ops::rms_norm(x, norm.weight.val(), eps, self.precision().dtype())
+        ops::rms_norm(x, norm.weight.val(), eps, self.compute.precision().dtype())
     }
 
     /// RMS norms of the heads of q and k, if the family has them.
@@ -197,8 +189,9 @@ impl Llama {
                 &self.net.model.embed_tokens.extra,
             ),
         };
-        let product =
-            |weight: Tensor<2>| ops::project(hidden.clone(), weight, self.precision().dtype());
+        let product = |weight: Tensor<2>| {
+            ops::project(hidden.clone(), weight, self.compute.precision().dtype())
+        };
         let logits = product(weight.numbers(&hidden.device()));
         match extra {
             Some(extra) => Tensor::cat(vec![logits, product(extra.val())], 1),

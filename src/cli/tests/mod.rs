@@ -42,7 +42,8 @@ fn section(command: &Command, name: &str, page: &mut String) {
     if let Some(about) = about {
         let _ = write!(page, "\n{}\n", sentence(&about.to_string()));
     }
-    let subcommands: Vec<&Command> = command.get_subcommands().collect();
+    let all = command.get_subcommands();
+    let subcommands: Vec<&Command> = all.filter(|sub| !sub.is_hide_set()).collect();
     let usage = command.clone().render_usage().to_string();
     let usage = usage
         .trim_start_matches("Usage: ")
@@ -97,13 +98,9 @@ fn argument(arg: &Arg, page: &mut String) {
         if !arg.get_action().takes_values() {
             break;
         }
-        let help = value.get_help().map(ToString::to_string);
-        let _ = writeln!(
-            page,
-            "  - `{}`: {}",
-            value.get_name(),
-            help.unwrap_or_default()
-        );
+        let help = value.get_help().map(|help| format!(": {help}"));
+        let help = help.unwrap_or_default();
+        let _ = writeln!(page, "  - `{}`{help}", value.get_name());
     }
 }
 
